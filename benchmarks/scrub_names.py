@@ -1,7 +1,7 @@
 """How well generated letters are told from names: ``python -m benchmarks.scrub_names``.
 
 What stands behind ``token=`` without a digit is a name (``accessToken``) or a value. Of the
-identifiers in the standard library one half gives a table, as ``scrub/rules/spelling.txt`` has
+identifiers in the standard library one half gives a table, as ``scrub/rules/spelling.toml`` has
 one of all. With both tables it counts how many identifiers of the other half, and of what is
 installed, are taken for values, and how many values are found. ``--print`` gives that file.
 """

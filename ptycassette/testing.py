@@ -167,7 +167,7 @@ def _event_of(seq: int, item: JournalEvent | FrameRecord, offset: int) -> Event:
     event = event_of(item, seq, offset)
     if event is not None:
         return event
-    raise TypeError(f"{type(item).__name__} is no timed event of a cassette")
+    raise TypeError(f"{type(item).__name__} is not a timed event of a cassette")
 
 
 def manifest_of(

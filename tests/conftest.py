@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,24 +23,30 @@ from ptycassette.session.base import DEFAULT_TIMEOUT_S
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# How long an example takes says what else the machine does.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# Of the examples of a law, `make test` takes a quarter (tests/examples.py). How long an example
+# takes says what else the machine does, so none has a deadline.
+settings.register_profile("all", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quarter", settings.get_profile("all"), max_examples=25)
+settings.load_profile("quarter")
 PATIENCE_S = 90.0  # a busy machine takes its time to start a program
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the cases of a test marked ``sampled(n)``, all but each n-th are slow."""
-    seen: Counter[tuple[Path, str]] = Counter()
+    """Of the cases of a test marked ``sampled(n)``, all but each n-th are slow.
+
+    Tests of one file begin with different cases.
+    """
+    cases: dict[Path, dict[str, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
-        marker = item.get_closest_marker("sampled")
-        if marker is None:
-            continue
-        test = item.path, item.name.partition("[")[0]
-        if seen[test] % marker.args[0]:
-            item.add_marker(pytest.mark.slow)
-        seen[test] += 1
+        if item.get_closest_marker("sampled"):
+            cases[item.path][item.name.partition("[")[0]].append(item)
+    for tests in cases.values():
+        for number, of_one in enumerate(tests.values()):
+            every = of_one[0].get_closest_marker("sampled").args[0]
+            for at, item in enumerate(of_one):
+                if (at - number % min(every, len(of_one))) % every:
+                    item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -223,7 +223,7 @@ def _output_fault(record: OutputRecord) -> str | None:
 
 def _frame_fault(record: FrameRecord) -> str | None:
     if not 0 <= record.raw_start <= record.raw_end <= INT64_MAX:
-        return f"raw_start {record.raw_start} and raw_end {record.raw_end} are no range"
+        return f"raw_start {record.raw_start} and raw_end {record.raw_end} are not a range"
     if not 0 <= record.parser_offset <= INT64_MAX:
         return f"parser_offset {record.parser_offset} is negative or too large"
     cursor = record.cursor

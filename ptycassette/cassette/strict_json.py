@@ -37,7 +37,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _RefusedError(f"the key {visible(twice, limit=80)!r} stands twice in one object")
+        raise _RefusedError(f"the key {visible(twice, limit=80)!r} is there twice in one object")
     return value
 
 

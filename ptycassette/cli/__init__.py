@@ -20,8 +20,8 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; see ``ptycassette.cli.entry.main``.
 
-    The stand-in is started before anything is loaded: its driver must not be
-    able to tell that it is no C program by waiting for the first byte.
+    The stand-in is started before anything else is loaded, so that its first byte comes as
+    fast as that of a C program.
     """
     args = list(sys.argv[1:] if argv is None else argv)
     if args[:1] == ["stand-in"] and not {"-h", "--help"} & set(args[1:2]):

@@ -1,4 +1,4 @@
-"""What changed from frame to frame, for people and as JSON."""
+"""The changes from frame to frame, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def seconds_text(t_us: int) -> str:
 
 
 def all_diffs(source: Cassette) -> Iterator[FrameDiff]:
-    """What changed with each frame, the first one included."""
+    """The changes of each frame, including the first one."""
     before: FrameRecord | None = None
     for frame in source.frames():
         yield diff_of(before, frame)
@@ -29,7 +29,7 @@ def all_diffs(source: Cassette) -> Iterator[FrameDiff]:
 
 
 def diff_of(before: FrameRecord | None, frame: FrameRecord) -> FrameDiff:
-    """What changed from one frame to the next; ``before=None`` is a blank screen."""
+    """The changes from one frame to the next; ``before=None`` is a blank screen."""
     from ptycassette.cli._reports import FrameDiff, RowChange
     from ptycassette.replaying import changed_rows, restyled_rows
 
@@ -52,7 +52,7 @@ def diff_of(before: FrameRecord | None, frame: FrameRecord) -> FrameDiff:
 
 
 def all_diff_lines(source: Cassette) -> Iterator[str]:
-    """``all_diffs`` for people."""
+    """``all_diffs`` as lines of text."""
     before: FrameRecord | None = None
     for frame in source.frames():
         yield from diff_lines(diff_of(before, frame), frame)
@@ -60,7 +60,7 @@ def all_diff_lines(source: Cassette) -> Iterator[str]:
 
 
 def diff_lines(found: FrameDiff, frame: FrameRecord) -> Iterator[str]:
-    """One difference for people, rows made visible."""
+    """One difference as lines of text, with invisible characters escaped."""
     since = f"since seq {found.before_seq}" if found.before_seq else "the first"
     t_us = moment_us(frame)
     yield f"@@ frame at seq {found.after_seq}, {seconds_text(t_us)} s, {since}"

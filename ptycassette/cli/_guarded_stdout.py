@@ -1,7 +1,7 @@
 """A stdout whose errors can be recognised as its own.
 
-A full disk under stdout is the user's affair; one anywhere else that nobody handled is a
-fault of ours. Both are an ``OSError`` without a file's name, so at the top nobody can tell.
+A full disk under stdout is the user's problem; one anywhere else that was not handled is a bug
+of ours. Both are an ``OSError`` without a file name, so the top level cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _REFUSES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class StdoutError(OSError):
-    """Stdout refuses: its disk is full or broken."""
+    """Writing to stdout failed: its disk is full or broken."""
 
 
 @contextmanager
 def direct_writes() -> Iterator[None]:
-    """Around what writes to the descriptor of stdout, and to nothing else.
+    """A context for code that writes only to the descriptor of stdout.
 
     Raises:
-        StdoutError: it refuses.
+        StdoutError: writing failed.
     """
     try:
         yield
@@ -50,9 +50,9 @@ class _Guarded(io.FileIO):
 
 @contextmanager
 def guarded_stdout() -> Iterator[None]:
-    """While entered, ``sys.stdout`` raises ``StdoutError`` where it refuses.
+    """While entered, ``sys.stdout`` raises ``StdoutError`` if writing fails.
 
-    What somebody else put in its place (a test, an embedding program) is left alone.
+    A replacement of ``sys.stdout`` (by a test or an embedding program) is not changed.
     """
     before = sys.stdout
     buffer = getattr(before, "buffer", None)

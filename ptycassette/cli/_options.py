@@ -1,12 +1,13 @@
-"""Parameters that several commands share, so that they are spelled and explained once."""
+"""Parameters that several commands share."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -38,7 +39,7 @@ class TimeType(_ParamType):
             return float(value)
         match = _CLOCK.fullmatch(str(value).strip())
         if match is None:
-            self.fail(f"{value!r} is no time; write 12.5, 250ms or 1:02.5", param, ctx)
+            self.fail(f"{value!r} is not a time; write 12.5, 250ms or 1:02.5", param, ctx)
         hours, minutes, seconds, unit = match.groups()
         if unit == "ms" and (minutes or hours):
             self.fail(f"{value!r} mixes a clock and milliseconds", param, ctx)
@@ -64,7 +65,7 @@ class AgeType(_AgeParamType):
             return value
         window = window_of(str(value))
         if window is None:
-            self.fail(f"{value!r} is no age; write 90m, 12h, 7d or 2w", param, ctx)
+            self.fail(f"{value!r} is not an age; write 90m, 12h, 7d or 2w", param, ctx)
         return window
 
 
@@ -94,6 +95,50 @@ def allow_unscrubbed_option(function: F) -> F:
     )(function)
 
 
+def script_options(function: F) -> F:
+    """The options ``--set``, ``--log`` and ``--port`` of commands that run the fake provider."""
+    for option in (
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            default=0,
+            help="Of the provider; 0: any free one.",
+        ),
+        click.option(
+            "--log", type=click.Path(path_type=Path), help="Append each request as a JSON line."
+        ),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="The value of ${NAME} in the script.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def path_option(*names: str, metavar: str, text: str) -> Callable[[F], F]:
+    """An option that takes a path; ``text`` is its help."""
+    return click.option(*names, type=click.Path(path_type=Path), metavar=metavar, help=text)
+
+
+def pairs_of(
+    words: tuple[str, ...], *, option: str, own: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """``NAME=VALUE`` pairs. With ``own``, an environment, a NAME alone takes its value there."""
+    pairs = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        is_named = name.isidentifier() if own is None else bool(name)
+        if not is_named or (not sign and (own is None or name not in own)):
+            asked = "NAME=VALUE" if own is None else "NAME=VALUE, or the NAME of a variable"
+            raise click.UsageError(f"{option} takes {asked}, not {word!r}")
+        pairs[name] = value if sign or own is None else own[name]
+    return pairs
+
+
 def opened(path: str, *, allow_unscrubbed: bool = False, full: bool = False) -> Cassette:
     """Open the cassette of a command: documents checked, or, ``full``, every byte."""
     from ptycassette.cassette.io import open_cassette
@@ -105,7 +150,7 @@ def opened(path: str, *, allow_unscrubbed: bool = False, full: bool = False) -> 
 
 @contextmanager
 def needing_provider() -> Iterator[None]:
-    """Say which extra to install where what the fake provider needs is missing.
+    """Say which extra to install if a package of the fake provider is missing.
 
     Raises:
         UsageError: a package of another project is missing.

@@ -1,4 +1,4 @@
-"""How results and errors are put on the user's terminal: one place, everything escaped."""
+"""Prints results and errors on the user's terminal, with everything escaped."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def bug_lines(bug: Exception) -> Iterator[str]:
 def json_text(value: Any) -> str:
     """``value`` (a struct or builtins) as JSON in ASCII on one line.
 
-    Everything outside of printable ASCII is escaped, so that a document full
-    of somebody else's text can be looked at in a terminal.
+    Everything outside of printable ASCII is escaped, so that a document with
+    untrusted text can be shown in a terminal.
     """
     import json
 
@@ -76,10 +76,10 @@ def table_lines(
     """Rows under headings, aligned; texts are already escaped.
 
     Args:
-        columns: the headings; the first column is cut where the terminal is narrow, at its left.
+        columns: the headings; on a narrow terminal the first column is cut at its left.
         rows: the cells.
-        width: of the terminal; None where nothing needs to fit.
-        spare: columns that are left out where the terminal is narrow, the first one first.
+        width: of the terminal; None for no limit.
+        spare: columns to leave out on a narrow terminal, in this order.
     """
     from rich.cells import cell_len, set_cell_size
 
@@ -100,7 +100,7 @@ def _total(shown: Sequence[int], widths: Sequence[int]) -> int:
 
 
 def _tail(text: str, width: int) -> str:
-    """The end of a text that is too long, where paths differ."""
+    """The end of a text that is too long, because paths differ at the end."""
     from rich.cells import cell_len
 
     if cell_len(text) <= width:
@@ -122,7 +122,7 @@ def time_text(t_us: int) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """A number of bytes for people: ``812 B``, ``1.5 kB``, ``20.3 MB``."""
+    """A number of bytes as text: ``812 B``, ``1.5 kB``, ``20.3 MB``."""
     size = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000 or unit == "GB":

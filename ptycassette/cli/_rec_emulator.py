@@ -32,10 +32,10 @@ def emulator_options(command: Decorated) -> Decorated:
 
 
 def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
-    """The factory that was asked for.
+    """The chosen factory.
 
     Raises:
-        UsageError: there is no such emulator, or it cannot answer so.
+        UsageError: there is no such emulator, or it does not support the profile.
         CassetteError: the profile cannot be read.
     """
     from ptycassette.terminal import answering, backend, default_emulator

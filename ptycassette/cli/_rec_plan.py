@@ -1,4 +1,4 @@
-"""What the options of ``ptycassette rec`` ask for, as a plan of the recorder."""
+"""Turns the options of ``ptycassette rec`` into a plan of the recorder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,23 +25,34 @@ if TYPE_CHECKING:
 MAX_SCRIPT_BYTES = 2 << 20
 
 
-def profile_of(name: str | None) -> Profile | None:
-    """What is known of the harness; None when it is only a name."""
+def profile_of(name: str | None, *, program: str | None = None) -> Profile | None:
+    """The profile of the harness; None if it has none.
+
+    Args:
+        name: the value of ``--harness``.
+        program: the first word of the command line; None to take it from the profile.
+
+    Raises:
+        CassetteError: it has no profile, and it is a path, names no program, or looks like a
+            mistyped name.
+    """
     if name is None:
         return None
     from ptycassette.errors import NotFoundError
-    from ptycassette.harness.io import load_profile
+    from ptycassette.harness.io import load_profile, similar_profiles
 
     try:
         return load_profile(name)
     except NotFoundError:
-        if "/" in name:  # a file that is not there is no name
+        if program is None or "/" in name:
+            raise
+        if similar_profiles(name) and name != Path(program).name:
             raise
         return None
 
 
 def argv_of(argv: tuple[str, ...], line: str | None, profile: Profile | None) -> tuple[str, ...]:
-    """What to record: ARGV, the words of ``--command``, the harness, or the user's shell."""
+    """The program to record: ARGV, the words of ``--command``, the harness, or the user's shell."""
     if line is not None:
         if argv:
             raise click.UsageError("give ARGV or --command, not both")
@@ -61,7 +73,7 @@ def argv_of(argv: tuple[str, ...], line: str | None, profile: Profile | None) ->
 
 
 def _shell_operator(line: str) -> str | None:
-    """The first pipe or redirection outside of quotes, which the program would get as text."""
+    """The first pipe or redirection outside of quotes, which no shell would interpret."""
     lexer = shlex.shlex(line, posix=False, punctuation_chars=True)
     lexer.whitespace_split = True
     with suppress(ValueError):  # quotes as only a shell has them
@@ -70,7 +82,7 @@ def _shell_operator(line: str) -> str | None:
 
 
 def secret_key_of(name: str | None) -> bytes:
-    """What the key of ``--secret-key`` sends; nothing without it."""
+    """The bytes of the key of ``--secret-key``; empty without it."""
     from ptycassette.model import encode_key
 
     if name is None:
@@ -105,17 +117,19 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
 
 
 def fill_from_project(given: dict[str, Any]) -> None:
-    """Put what the project file says where no option says anything.
+    """Fill in the project file's settings for options that are not given.
 
     Raises:
         CassetteError: the file cannot be read, or is wrong.
     """
     from ptycassette.system.files import find_project
+    from ptycassette.system.pty import window_size
 
-    if given["lifeline"] is not None:  # a shim's recorder has the terminal that the driver made
-        return
     project = find_project()
-    if project.size is not None and all(given[name] is None for name in ("size", "cols", "rows")):
+    free = all(given[name] is None for name in ("size", "cols", "rows"))
+    if given["lifeline"] is not None:  # a shim's recorder has the terminal that the driver made
+        free = window_size(1) is None and window_size(0) is None
+    if free and project.size is not None:
         given["size"] = f"{project.size.cols}x{project.size.rows}"
     if given["idle_limit"] is None:
         given["idle_limit"] = project.idle_limit_s
@@ -123,7 +137,7 @@ def fill_from_project(given: dict[str, Any]) -> None:
 
 @contextmanager
 def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
-    """What ``--scenario`` makes of the environment; None without it."""
+    """The environment for ``--scenario``; None without it."""
     if scenario is None:
         yield None
         return
@@ -134,7 +148,7 @@ def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
 
 
 def kinds_of(given: dict[str, Any]) -> StreamKinds | None:
-    """What the program's streams are with ``--pipes`` and ``--as-given``; None for a terminal."""
+    """The kinds of the streams with ``--pipes`` and ``--as-given``; None for a terminal."""
     pipes, as_given = given["pipes"], given["as_given"]
     if not pipes and not as_given:
         return None
@@ -257,7 +271,7 @@ def _size(given: dict[str, Any], *, interactive: bool) -> Any:
 
 
 def _term(*, interactive: bool) -> str:
-    """The user's own terminal type when it is the user's terminal that paints."""
+    """The user's own terminal type if the user's terminal shows the program."""
     return (os.environ.get("TERM") if interactive else None) or "xterm-256color"
 
 
@@ -287,7 +301,7 @@ def _note(text: str) -> Any:
 
 
 def _show(data: bytes) -> None:
-    """Output on stdout, as it comes."""
+    """Write output to stdout as it comes."""
     with suppress(OSError):  # a reader of our stdout that went away does not end the recording
         rest = memoryview(data)
         while rest:

@@ -1,6 +1,6 @@
-"""What ``--json`` prints, one struct a command. Documented in ``docs/json.md``; a test holds both.
+"""The objects that ``--json`` prints, a struct for each command. ``docs/json.md`` documents them.
 
-Text from a cassette stands in these objects as it is (JSON escapes it).
+Text from a cassette is unchanged in these objects (JSON escapes it).
 Bytes are base64, as in the format. Times are microseconds since the start of
 the recording where a name ends in ``_us``, milliseconds where in ``_ms``.
 """
@@ -101,7 +101,7 @@ class ErrorReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored frame that the emulator does not make again. ``field``: see ``rederive``."""
+    """A stored frame that the emulator does not reproduce. ``field``: see ``rederive``."""
 
     seq: int
     t_ms: int
@@ -155,7 +155,7 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of ``events --json``. What is null, or does not belong to the kind, is left out.
+    """One line of ``events --json``. Fields that are null, or of other kinds, are left out.
 
     ``kind`` is ``input``, ``resize``, ``signal``, ``output``, ``frame``,
     ``service-event``, ``final``, or ``terminal-signal``, which has the ``seq`` of an output.
@@ -231,7 +231,7 @@ class FramesReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing looked at. ``status`` is ``ok``, ``warn`` (something is less good) or ``fail``."""
+    """One check. ``status`` is ``ok``, ``warn`` (works, but not as well) or ``fail``."""
 
     name: str
     status: str
@@ -248,7 +248,7 @@ class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``demo --json``. ``kept`` is where the cassette was left, null when it was removed."""
+    """``demo --json``. ``kept`` is the path of the cassette, null if it was removed."""
 
     ok: bool
     program: tuple[str, ...]

@@ -12,7 +12,7 @@ _ERASE = "\r\x1b[K"
 
 
 class SavingLine:
-    """Shows how far the saving is, from half a second on, if it is shown on a terminal.
+    """Shows the progress of saving on a terminal, if it takes more than half a second.
 
     Args:
         fd: where it is shown.
@@ -27,7 +27,7 @@ class SavingLine:
         self._shown = False
 
     def __call__(self, done: int, total: int) -> None:
-        """``done`` of about ``total`` bytes are saved."""
+        """Show that ``done`` of about ``total`` bytes are saved."""
         now_s = self._now_s()
         if self._start_s is None:
             self._start_s = now_s
@@ -50,7 +50,7 @@ class SavingLine:
         return f"{text}, {max(1, round((total - done) / rate))} s" if rate > 0 else text
 
     def close(self) -> None:
-        """Take it away. Idempotent."""
+        """Remove the line. Idempotent."""
         if self._shown:
             self._shown = False
             self._write(_ERASE)

@@ -1,7 +1,7 @@
-"""The tour: record a real interactive program, then hold the cassette to what it promises.
+"""The tour: record a real interactive program, then check the cassette.
 
-The program is this very Python's interpreter, so that it is there on every
-machine. A made-up token is typed into it, to see that no file keeps it.
+The program is this Python interpreter, which every machine has. A made-up token is
+typed into it, to check that no file contains it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KEY_S = 0.02
 
 
 class DemoStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step: what was done, and what came of it. ``ok`` is whether it holds."""
+    """One step: what was done, and the result. ``ok`` is whether it succeeded."""
 
     name: str
     detail: str
@@ -40,7 +40,7 @@ class DemoStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tour(target: Path, *, begin: Callable[[str], None]) -> Iterator[DemoStep]:
-    """Record into ``target``, verify, replay, compare; each step as it is done.
+    """Record into ``target``, verify, replay, compare; yields each step.
 
     Args:
         target: the directory to publish; must not exist.
@@ -58,7 +58,7 @@ def tour(target: Path, *, begin: Callable[[str], None]) -> Iterator[DemoStep]:
         size=SIZE,
         title="ptycassette demo",
         known=[token],
-        # Python 3.13 and newer: the plain prompt, whatever terminal we are in.
+        # Python 3.13 and newer: the plain prompt in any terminal.
         env={"PYTHON_BASIC_REPL": "1", "PYTHON_COLORS": "0"},
         probe_version=False,
     ) as session:
@@ -76,7 +76,7 @@ def tour(target: Path, *, begin: Callable[[str], None]) -> Iterator[DemoStep]:
 
 
 def _drive(session: Recording, token: str) -> DemoStep:
-    """Type as a person would, and wait for what the screen shows, never for time to pass."""
+    """Type as a person would, and wait for screens, never for time."""
     _wait_for_prompt(session, below=-1)
     lines = (
         "6 * 7",
@@ -99,7 +99,7 @@ def _drive(session: Recording, token: str) -> DemoStep:
 
 
 def _type(session: Recording, line: str) -> None:
-    """Key by key at a pace that can be watched when it is played."""
+    """Type key by key, at a pace that can be watched."""
     sleeper = SystemSleeper()
     for key in line:
         session.type(key)
@@ -129,7 +129,7 @@ def _verified(target: Path) -> DemoStep:
 
 
 def _searched(target: Path, token: str) -> DemoStep:
-    """Look into every file, and into what was typed, whose keys stand one by one in theirs."""
+    """Search every file, and the typed input, in which each key is a record of its own."""
     files = sorted(target.iterdir())
     leaks = [path.name for path in files if token.encode() in path.read_bytes()]
     with open_cassette(target) as cassette:

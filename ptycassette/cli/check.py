@@ -131,7 +131,7 @@ def _init(paths: Sequence[str]) -> int:
 
 
 def _update(paths: Sequence[str]) -> int:
-    """Pin again, and print what does not match any more."""
+    """Update the pins, and print what no longer matches."""
     failed = 0
     for path in find_scenarios(paths):
         scenario = load_scenario(path)

@@ -1,4 +1,4 @@
-"""``ptycassette completion SHELL``: what a shell needs to complete commands and options."""
+"""``ptycassette completion SHELL``: shell completion of commands and options."""
 
 from __future__ import annotations
 

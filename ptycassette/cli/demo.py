@@ -56,7 +56,7 @@ def command(keep: Path | None, as_json: bool) -> int:
 
 
 def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
-    """Take the tour; tell each step before and after it."""
+    """Run the tour; print each step before and after it."""
     from ptycassette.cli._tour import tour
 
     number = 0

@@ -94,7 +94,7 @@ def _json(found: Drift, old: str, new: str) -> str:
 
 
 def diff_lines(found: Drift, old: str, new: str, *, painted: bool = False) -> Iterator[str]:
-    """The changes for people: what, and below it the old lines with ``-``, the new with ``+``."""
+    """The changes as text: what changed, then the old lines with ``-``, the new with ``+``."""
     names = [visible(path, limit=PATH_LIMIT) for path in (old, new)]
     if not found:
         yield f"{names[0]} and {names[1]} are the same"

@@ -46,7 +46,7 @@ def command(versions: bool, as_json: bool) -> int:
 
 
 def check_lines(checks: Sequence[Check]) -> Iterator[str]:
-    """Findings for people: a mark, a name, how it is, and below, what to do."""
+    """Findings as text: a mark, a name, the state, and what to do."""
     width = max((len(check.name) for check in checks), default=0)
     for check in checks:
         yield f"  {check.status:<4}  {check.name:<{width}}  {visible(check.detail)}"

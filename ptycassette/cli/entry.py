@@ -59,7 +59,7 @@ PIPE_STATUS = 128 + 13
 
 
 class _PipeClosedError(Exception):
-    """The reader of our stdout went away (``| head``); what it wanted, it has."""
+    """The reader of our stdout has closed it (``| head``), which is normal."""
 
 
 class LazyGroup(click.Group):
@@ -76,13 +76,13 @@ class LazyGroup(click.Group):
             return None
         command = importlib.import_module(entry[0]).command
         if not isinstance(command, click.Command):
-            raise TypeError(f"{entry[0]}.command is no click command")
+            raise TypeError(f"{entry[0]}.command is not a click command")
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does; for an unknown name it suggests the likeliest ones."""
+        """As click does, with suggestions for an unknown name."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(_no_such_command(name), ctx)
@@ -102,8 +102,10 @@ class LazyGroup(click.Group):
 
 
 MEANT = {
-    "asciicast": "export", "compare": "diff", "convert": "export", "dump": "cat", "list": "ls",
-    "record": "rec", "replay": "play", "serve": "view", "show": "info", "upload": "export",
+    "asciicast": "export", "codegen": "export", "compare": "diff", "convert": "export",
+    "dump": "cat", "list": "ls", "open": "view", "record": "rec", "replay": "play",
+    "serve": "view", "show": "info", "show-trace": "view", "stream": "watch",
+    "test": "check", "trace": "view", "upload": "export",
 }  # fmt: skip
 """What other tools call our commands, where the spelling is too far off to be found by likeness."""
 
@@ -111,8 +113,12 @@ MEANT = {
 def _no_such_command(name: str) -> str:
     from difflib import get_close_matches
 
-    if name in {"help", "version"}:
-        return f"no such command: {name!r}. Write: ptycassette --{name}"
+    if name == "version":
+        return "no such command: 'version'. Write: ptycassette --version"
+    if name == "help":
+        return "no such command: 'help'. Write: ptycassette --help, or ptycassette COMMAND --help"
+    if name in {"rm", "delete", "remove"}:
+        return f"no such command: {name!r}. A cassette is a directory: rm -r CASSETTE"
     likely = [MEANT[name]] if name in MEANT else get_close_matches(name, sorted(COMMANDS), n=3)
     if not likely and Path(name, "manifest.json").exists():
         return f"no such command: {name!r}. It is a cassette: ptycassette info {name}"
@@ -191,7 +197,7 @@ def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome
 
 
 def _escaped(message: str) -> str:
-    """A message of click's, which quotes arguments as they are: ``*`` may stand for any name."""
+    """A message of click, escaped, because it quotes arguments, which may be file names."""
     if all(char.isprintable() or char == "\n" for char in message):
         return message
     from ptycassette.model import visible
@@ -200,10 +206,9 @@ def _escaped(message: str) -> str:
 
 
 def _open_what_is_closed() -> None:
-    """Let a standard stream that was closed go nowhere.
+    """Open ``/dev/null`` for standard streams that were closed.
 
-    Else the next file that is opened would take its number, and what is meant for the user be
-    written into it.
+    Otherwise the next file that is opened would get the number, and our messages.
     """
     for fd, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -225,7 +230,7 @@ def _escape_unencodable() -> None:
 
 
 def _drop(stream: TextIO) -> None:
-    """Let what is still buffered go nowhere, so that the interpreter ends in silence."""
+    """Discard what is still buffered, so that the interpreter ends without a message."""
     try:
         fd = stream.fileno()
     except (OSError, ValueError):
@@ -236,7 +241,7 @@ def _drop(stream: TextIO) -> None:
 
 
 def _report(failed: CassetteError) -> None:
-    """Print a handled error to stderr, with everything from outside made visible."""
+    """Print a handled error to stderr, with invisible characters escaped."""
     from ptycassette.cli._present import error_lines
 
     with suppress(OSError):  # nobody is there to read it

@@ -96,7 +96,7 @@ def _with_signals(events: Iterator[Event]) -> Iterator[Listed]:
 def _between(
     events: Iterator[Listed], start_us: int | None, end_us: int | None
 ) -> Iterator[Listed]:
-    """Those in a stretch of time, both ends included."""
+    """The events between two times, both included."""
     for event in events:
         if end_us is not None and event.t_us > end_us:
             return
@@ -116,7 +116,7 @@ def _lines(events: Iterator[Listed], *, as_json: bool, full: bool) -> Iterator[s
 
 
 def kind_of(event: Event) -> str:
-    """The kind for people: a resize and a signal are not called input."""
+    """The kind as shown: a resize and a signal are not called input."""
     kind = getattr(event.record, "kind", None)
     return kind if isinstance(kind, str) else event.kind
 
@@ -213,7 +213,7 @@ def _line(seq: int, t_us: int, kind: str, detail: str) -> str:
 
 
 def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
-    """What the event holds, shortened and made visible."""
+    """The content of the event, shortened and escaped."""
     from ptycassette.model import (
         FinalRecord,
         FrameRecord,

@@ -1,6 +1,6 @@
-"""``ptycassette export CASSETTE OUT``: a cassette as something else.
+"""``ptycassette export CASSETTE OUT``: a cassette in another format.
 
-What there is, and which options it takes, stands in the registry of ``ptycassette.export``.
+The formats and their options are in the registry of ``ptycassette.export``.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from ptycassette.export import (
 
 FORMATS = exports_of("recording")
 MAX_ROWS = 1_000_000
+VIDEOS = (".gif", ".mp4", ".webm", ".mov", ".apng")
 
 
 def _help(option: ExportOption) -> str:
-    """Its help, and before it the formats that take it, where not most of them do."""
+    """The help of an option, preceded by the formats that take it, unless most do."""
     takers = [one.name for one in FORMATS if option.name in one.options]
     text = option.help
     return text if len(takers) > 2 else f"{', '.join(takers)}: {text[0].lower()}{text[1:]}"
@@ -84,13 +85,15 @@ def command(
     allow_unscrubbed: bool,
     **options: Any,
 ) -> None:
-    """Write CASSETTE as an animated SVG, an asciicast, or the text of the session.
+    """Write CASSETTE as a picture, an asciicast, text, or a test to begin with.
 
     OUT appears whole or not at all, and replaces nothing; `-` is stdout.
 
     Example: ptycassette export hello.cassette hello.svg
 
     Example: ptycassette export hello.cassette hello.cast --idle-limit 1
+
+    Example: ptycassette export hello.cassette test_hello.py
     """
     chosen = _format_of(out) if kind is None else export_named(kind)
     taken = {name: value for name, value in options.items() if name in chosen.options}
@@ -110,6 +113,13 @@ def _format_of(out: str) -> ExportFormat:
                     where=out,
                     hint=f"write: ptycassette frames CASSETTE --last --format {one.name} > {out}",
                 ) from wrong
+        if out.lower().endswith(VIDEOS):
+            raise UsageError(
+                "a session cannot be written as a GIF or a video",
+                where=out,
+                hint="write an animated .svg, or a .cast and give that to agg, asciinema's"
+                " converter: agg NAME.cast NAME.gif",
+            ) from wrong
         raise UsageError(
             "the ending of OUT does not tell the format",
             where=out,
@@ -118,7 +128,7 @@ def _format_of(out: str) -> ExportFormat:
 
 
 def _refuse_others(chosen: ExportFormat) -> None:
-    """An option that the format has no use for is a mistake, not a wish to be ignored."""
+    """Refuse options that the format does not use."""
     ctx = click.get_current_context()
     for option in EXPORT_OPTIONS:
         given = ctx.get_parameter_source(option.name) is not click.core.ParameterSource.DEFAULT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli._options import needing_provider
+from ptycassette.cli._options import needing_provider, pairs_of, path_option, script_options
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.model import printable, visible
 
@@ -22,27 +22,14 @@ PROBLEMS_STATUS = 1
 
 @click.command("fake-provider")
 @click.argument("script", type=click.Path(path_type=Path))
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 (default): any free one.")
-@click.option("--log", type=click.Path(path_type=Path), help="Append each request as a JSON line.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="The value of ${NAME} in the script.",
-)
+@script_options
 @click.option(
     "--accept-key-env",
     multiple=True,
     metavar="NAME",
     help="Let in only the API key that this environment variable holds.",
 )
-@click.option(
-    "--tls-ca",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Speak TLS; write the certificate to trust to FILE.",
-)
+@path_option("--tls-ca", metavar="FILE", text="Speak TLS; write the certificate to trust to FILE.")
 @click.option("--check", is_flag=True, help="Check the script and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Tell the addresses as one JSON object.")
 @click.option("--all-replies", is_flag=True, help="Unused replies are problems, too.")
@@ -68,7 +55,7 @@ def command(
     """
     with needing_provider():
         from ptycassette.harness.io import FakeProviderServer, read_script
-    checked = read_script(script, _variables(settings))
+    checked = read_script(script, pairs_of(settings, option="--set"))
     if check:
         click.echo(f"{visible(str(script))}: ok, {len(checked.replies)} replies")
         return 0
@@ -100,15 +87,6 @@ def _say_problems(server: FakeProviderServer, *, all_replies: bool) -> int:
     return PROBLEMS_STATUS if problems else 0
 
 
-def _variables(settings: tuple[str, ...]) -> dict[str, str]:
-    """``NAME=VALUE`` pairs."""
-    pairs = [setting.partition("=") for setting in settings]
-    for name, sign, _ in pairs:
-        if not sign or not name.isidentifier():
-            raise UsageError(f"--set takes NAME=VALUE, not {name!r}")
-    return {name: value for name, _, value in pairs}
-
-
 def _keys(names: tuple[str, ...]) -> frozenset[str] | None:
     """The accepted keys, from the environment."""
     missing = [name for name in names if not os.environ.get(name)]
@@ -118,7 +96,7 @@ def _keys(names: tuple[str, ...]) -> frozenset[str] | None:
 
 
 def _say_where(url: str, openai_url: str, *, as_json: bool) -> None:
-    """Tell the addresses, at once, so that scripts can read them."""
+    """Print the addresses at once, so that scripts can read them."""
     if as_json:
         import msgspec
 

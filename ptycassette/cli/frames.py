@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +23,7 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import NotFoundError
+from ptycassette.export import exports_of
 from ptycassette.model import moment_us, visible
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from ptycassette.cli._reports import FrameLine
     from ptycassette.model import FrameRecord
 
-Format = Literal["text", "ansi", "json", "html"]
-FORMATS = ("text", "ansi", "json", "html")
+FORMATS = ("text", "json", *(one.name for one in exports_of("screen") if one.name != "text"))
 LINE_LIMIT = 60
 
 
@@ -60,7 +60,7 @@ def command(
     at: float | None,
     seq: int | None,
     last: bool,
-    form: Format,
+    form: str,
     diff: bool,
     render: bool,
     as_json: bool,
@@ -69,8 +69,9 @@ def command(
     """Show the rendered screens of CASSETTE.
 
     Without a choice, lists all frames. With --at, --seq or --last, writes one
-    screen: as text, with colours (ansi), as JSON, or as an HTML page. Nothing
-    but text and colours comes out, whatever was recorded.
+    screen: as JSON, or as export writes it: text, text with colours (ansi), a
+    picture (svg), a page (html). Nothing but text and colours comes out,
+    whatever was recorded.
 
     Example: ptycassette frames hello.cassette --at 2.5 --format ansi
     """
@@ -108,7 +109,7 @@ def command(
 def _chosen(
     source: Cassette, at_us: int | None, seq: int | None
 ) -> tuple[FrameRecord | None, FrameRecord | None, int]:
-    """The frame before, the frame, and how many there are in all."""
+    """The previous frame, the frame, and the number of frames."""
     before: FrameRecord | None = None
     found: FrameRecord | None = None
     count = 0
@@ -154,29 +155,16 @@ def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameReco
     )
 
 
-def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: Format) -> None:
+def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: str) -> None:
     from ptycassette.cli._reports import FramesReport
-    from ptycassette.replaying import ansi_lines, screen_of
+    from ptycassette.export import export_named
+    from ptycassette.replaying import screen_of
 
     if form == "json":
         report = FramesReport(path=str(source.path), count=count, frame=frame)
         write_lines([json_text(report)])
-    elif form == "html":
-        from ptycassette.export import screen_html
-
-        click.echo(screen_html(screen_of(frame), title=frame.title or source.path.name), nl=False)
-    elif form == "ansi":
-        write_lines(ansi_lines(screen_of(frame)))
     else:
-        write_lines(_plain_rows(frame))
-
-
-def _plain_rows(frame: FrameRecord) -> Iterator[str]:
-    from ptycassette.replaying import cells_of_row, screen_of
-
-    screen = screen_of(frame)
-    for row in range(screen.size.rows):
-        yield "".join(cell.text for cell in cells_of_row(screen, row)).rstrip()
+        click.echo(export_named(form).screen(screen_of(frame)), nl=False)
 
 
 def _write_all(source: Cassette, *, diff: bool, as_json: bool) -> None:

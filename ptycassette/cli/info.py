@@ -87,7 +87,7 @@ def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
 
 
 def exit_text(status: ExitStatus | None) -> str:
-    """How the program ended, for people."""
+    """How the program ended, in words."""
     if status is None:
         return "not recorded"
     if status.signaled:

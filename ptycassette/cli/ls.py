@@ -105,7 +105,7 @@ def command(
 
 
 def _default_directory() -> str:
-    """The library of the project file as one would type it, else the current directory."""
+    """The library of the project file as a relative path, else the current directory."""
     from ptycassette.system.files import find_project
 
     library = find_project().library

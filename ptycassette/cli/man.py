@@ -84,6 +84,6 @@ def _entry(term: str, text: str) -> Iterator[str]:
 
 
 def _roff(text: str) -> str:
-    """Text that roff prints as it is: no line of it is a request, hyphens can be copied."""
+    """Text escaped for roff: no line is a request, and hyphens can be copied."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^([.'])", r"\\&\1", escaped) or "\\&"

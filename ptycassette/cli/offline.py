@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptycassette.cli._options import needing_provider
+from ptycassette.cli._options import needing_provider, pairs_of, path_option, script_options
 from ptycassette.cli._rec_tape import PROVIDER_VARIABLE
 from ptycassette.model import printable
 
@@ -23,12 +22,11 @@ PROBLEMS_STATUS = 1
 @click.command("offline")
 @click.argument("harness")
 @click.argument("argv", metavar="[-- ARGV...]", nargs=-1, type=click.UNPROCESSED)
-@click.option(
+@path_option(
     "-s",
     "--script",
-    type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What the provider answers (docs/fake-provider.md); without it, an example for HARNESS.",
+    text="What the provider answers (docs/fake-provider.md); without it, an example for HARNESS.",
 )
 @click.option(
     "-p",
@@ -38,13 +36,7 @@ PROBLEMS_STATUS = 1
 )
 @click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
 @click.option("--model", metavar="NAME", help="The model it asks for.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="The value of ${NAME} in the script.",
-)
+@script_options
 @click.option(
     "-e",
     "--env",
@@ -54,8 +46,6 @@ PROBLEMS_STATUS = 1
 )
 @click.option("--empty", is_flag=True, help="Run in an empty folder, not in this one.")
 @click.option("--keep", is_flag=True, help="Keep the temporary home when the program has ended.")
-@click.option("--log", type=click.Path(path_type=Path), help="Append each request as a JSON line.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the provider.")
 @click.option(
     "--strict", is_flag=True, help="End with 1 where the provider met what it did not expect."
 )
@@ -102,7 +92,7 @@ def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, An
     from ptycassette.session import child_environment
     from ptycassette.system.files import state_dir
 
-    added = _pairs(given["env"], option="--env", own=os.environ)
+    added = pairs_of(given["env"], option="--env", own=os.environ)
     with offline_run(
         profile,
         given["script"],
@@ -111,14 +101,14 @@ def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, An
         prompt=given["prompt"],
         binary=argv[0] if argv else None,
         cwd=None if given["empty"] else Path.cwd(),
-        variables=_pairs(given["settings"], option="--set"),
+        variables=pairs_of(given["settings"], option="--set"),
         port=given["port"],
         log=given["log"],
         keep=given["keep"],
     ) as run:
         if not given["quiet"]:
             _report(run, mode, argv, added=added, keep=given["keep"])
-        # Recordings that are made in it have their journals where the user's own have them.
+        # Recordings made in it keep their journals in the user's own state directory.
         here = {
             "PTYCASSETTE_STATE_DIR": str(state_dir()),
             PROVIDER_VARIABLE: run.provider.url,  # for their tapes
@@ -164,7 +154,7 @@ def _report(
 
 
 def _print(profile: Profile, mode: str, model: str) -> None:
-    """Print what an offline run sets up; names stand for what is decided when it starts."""
+    """Print what an offline run sets up, with names for values that are known at its start."""
     from ptycassette.harness import shown
 
     run = shown(profile, mode, model=model)
@@ -175,17 +165,3 @@ def _print(profile: Profile, mode: str, model: str) -> None:
         click.echo(f"{name}={value}")
     for file in run.files:
         click.echo(f"\n# ${{{file.base}}}/{file.path}\n{file.text.strip()}")
-
-
-def _pairs(
-    words: tuple[str, ...], *, option: str, own: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """``NAME=VALUE`` pairs; a NAME alone takes the value of ``own``."""
-    pairs = {}
-    for word in words:
-        name, sign, value = word.partition("=")
-        if not name or (not sign and (own is None or name not in own)):
-            asked = "NAME=VALUE" if own is None else "NAME=VALUE, or the NAME of a variable"
-            raise click.UsageError(f"{option} takes {asked}, not {word!r}")
-        pairs[name] = value if sign or own is None else own[name]
-    return pairs

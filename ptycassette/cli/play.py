@@ -103,7 +103,7 @@ def command(
 
 
 def _suggested_idle_limit(source: Cassette) -> float | None:
-    """What the recording suggests (``rec --idle-limit``), in seconds."""
+    """The recording's suggestion (``rec --idle-limit``), in seconds."""
     suggested = (source.manifest.optional or {}).get("idle_limit_ms")
     if not isinstance(suggested, int) or isinstance(suggested, bool):
         return None
@@ -164,7 +164,7 @@ def _leave_behind(screen: Screen, *, colors: bool) -> None:
 
 
 def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
-    """Write text (or, asked to, the bytes) to what is no terminal, paced if a mode says so."""
+    """Write text (or, on demand, the bytes) to a pipe or file, paced if a mode is given."""
     from ptycassette.cassette.io import write_all, write_raw
     from ptycassette.cli._guarded_stdout import direct_writes
     from ptycassette.export import TextStream

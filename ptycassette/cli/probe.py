@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ptycassette.cli._options import path_option
 from ptycassette.errors import UsageError
 from ptycassette.model import printable, visible
 
@@ -23,29 +24,26 @@ NOT_OK_STATUS = 1
 @click.command("probe", epilog="Example: ptycassette probe codex --from codex.cassette --json")
 @click.argument("harness")
 @click.option("--probe", "name", help="Which probe: a name or a file. Default: HARNESS's own.")
-@click.option(
+@path_option(
     "--from",
     "source",
-    type=click.Path(path_type=Path),
     metavar="CASSETTE",
-    help="Ask a recording instead of the program; needs no credentials.",
+    text="Ask a recording instead of the program; needs no credentials.",
 )
-@click.option(
+@path_option(
     "--record",
     "target",
-    type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Record the run; the cassette gets quota.json and discovery.json.",
+    text="Record the run; the cassette gets quota.json and discovery.json.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the cassette at --record.")
 @click.option("--max-age", metavar="TIME", help="Older evidence is stale (90s, 15m, 24h, 7d).")
 @click.option("--account", default="default", show_default=True, help="One run each at a time.")
-@click.option(
+@path_option(
     "--watch",
     "snapshot",
-    type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Ask again and again; keep the latest result in FILE.",
+    text="Ask again and again; keep the latest result in FILE.",
 )
 @click.option("--every", default="5m", show_default=True, help="How often with --watch.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/probes.md).")
@@ -93,7 +91,7 @@ def command(
                 probe,
                 load_profile(harness),
                 target=target,
-                # --watch holds the account's lock itself, around all of this.
+                # --watch itself holds the account's lock meanwhile.
                 account=account if snapshot is None else None,
                 overwrite=overwrite or snapshot is not None,
                 clock=clock,
@@ -111,7 +109,7 @@ def command(
 
 
 def _own_probe(harness: str) -> str:
-    """The probe of a harness: the user's own, else the built-in one."""
+    """The probe of a harness: the user's own, or the built-in one."""
     from ptycassette.harness.io import known_probes
 
     own = [name for name in known_probes() if name.startswith(f"{harness}-")]

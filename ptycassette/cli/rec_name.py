@@ -1,7 +1,7 @@
-"""Which word of ``ptycassette rec`` names the cassette, and which words are the program.
+"""Finds the cassette and the program in the arguments of ``ptycassette rec``.
 
-What stands before ``--`` names the cassette, what follows is the program. Without a name, one is
-made of the program and the time. Without ``--`` the first word is the name, so that
+The word before ``--`` names the cassette, the words after it are the program. Without a name, one
+is made of the program and the time. Without ``--`` the first word is the name, so that
 ``rec env true`` would record ``true`` into ``env``: a first word that is a program is refused.
 """
 
@@ -24,7 +24,7 @@ class RecCommand(click.Command):
     """Options may stand anywhere before ``--``; without one, only before CASSETTE."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, but what follows ``--`` is the program, whatever stands before it."""
+        """As click does, but the words after ``--`` are the program, whatever precedes it."""
         words = list(args)
         if "--" not in words:
             ctx.allow_interspersed_args = (
@@ -68,7 +68,7 @@ def _check_name(ctx: click.Context) -> None:
         return
     program = _shown([name, *argv])
     raise click.UsageError(
-        f"{_shown([name])} stands where the name of the cassette belongs, but it is a program.\n"
+        f"{_shown([name])} is in the place of the cassette's name, but it is a program.\n"
         f"To record it: ptycassette rec [OPTIONS] -- {program}\n"
         f"With a name of your own: ptycassette rec [OPTIONS] NAME.cassette -- {program}\n"
         f"To call the cassette so: ptycassette rec [OPTIONS] ./{program}",

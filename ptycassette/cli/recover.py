@@ -157,7 +157,7 @@ def _described(left: LeftJournal) -> Iterator[str]:
 
 
 def _age(recorded_at: str) -> str:
-    """How long ago, in words; what is not a time stays as it is."""
+    """How long ago, in words; text that is not a time is unchanged."""
     from datetime import UTC, datetime
 
     from ptycassette.cassette import age_text

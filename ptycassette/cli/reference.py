@@ -1,6 +1,6 @@
 """Every variable, file and exit status, for the man page; ``docs/reference.md`` has the same.
 
-A test looks for the variables in the source, and for the statuses in the errors.
+A test compares the variables with the source, and the statuses with the errors.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_PROVIDER", "the provider of rec --tape, as --provider; offline sets it"),
     ("PTYCASSETTE_REPORT", "where stand-ins write their report; a directory gets one for each"),
     ("PTYCASSETTE_SCRUB_CONFIG", "the file with rules of your own for scrubbing"),
+    ("PTYCASSETTE_PROJECT", "the project file, in place of the nearest one"),
     ("PTYCASSETTE_STATE_DIR", "where journals and locks are"),
     ("PTYCASSETTE_EVENTS", "set for the recorded program: where it may write service events"),
     ("PTYCASSETTE_VIEWER_CACHE", "off: the viewer keeps nothing of long recordings"),

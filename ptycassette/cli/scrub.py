@@ -54,7 +54,7 @@ def known_options(function: F) -> F:
 def scrubber_of(
     *, known_env: tuple[str, ...], known_file: tuple[str, ...], config: str | None, also: str | None
 ) -> SessionScrubber:
-    """The scrubber that the options ask for."""
+    """The scrubber for the options."""
     import os
 
     from ptycassette.errors import UsageError

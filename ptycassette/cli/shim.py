@@ -65,6 +65,7 @@ def command(
         mode=mode or project.mode,
         report=str(Path(report).absolute()) if report else "",
         hooks=str(Path(hooks).absolute()) if hooks else "",
+        project=str(project.where or ""),
         options=options,
     )
     forget_starts(kept)

@@ -71,7 +71,7 @@ def _status(verdict: Verdict) -> int:
 
 
 def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
-    """Check one, with a progress bar on stderr while it takes long."""
+    """Check one, with a progress bar on stderr if it takes long."""
     from ptycassette.cassette.io import verify_cassette
 
     factory = None

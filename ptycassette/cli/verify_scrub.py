@@ -1,4 +1,4 @@
-"""``ptycassette verify-scrub CASSETTE...``: look whether a secret is left."""
+"""``ptycassette verify-scrub CASSETTE...``: search for secrets that are left."""
 
 from __future__ import annotations
 

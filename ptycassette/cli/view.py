@@ -24,12 +24,12 @@ memory_option = click.option(
 
 
 def viewer(name: str) -> Callable[..., Any]:
-    """What is registered under ``name`` in the entry point group ``ptycassette.viewers``.
+    """The entry point ``name`` of the group ``ptycassette.viewers``.
 
-    The library knows no viewer: whoever installs another one is found as well.
+    The library does not depend on a viewer; any installed one is found.
 
     Raises:
-        UsageError: nothing is, or it cannot be loaded.
+        UsageError: there is none, or it cannot be loaded.
     """
     from importlib.metadata import entry_points
 
@@ -116,10 +116,10 @@ def command(
 
 
 def _traces(path: str, other: str | None) -> list[Path]:
-    """The traces of tests that are meant, the newest first; none when a cassette is.
+    """The traces of tests that the arguments name, the newest first; none if they name a cassette.
 
     Raises:
-        NotFoundError: traces are meant, and there is none.
+        NotFoundError: they name traces, and there are none.
     """
     from ptycassette.pytest_plugin.traces import PLACE, find_traces, traces_at
 

@@ -4,7 +4,7 @@ Source: the published format descriptions of asciicast v2 and v3. Version 2
 stamps events with seconds since the start, version 3 with the interval since
 the event before, and it can say how the program ended. Both hold text, not
 bytes: a UTF-8 character that is split over two chunks goes with the second,
-what is no UTF-8 at all becomes U+FFFD. (The cassette stays the exact record.)
+and invalid UTF-8 becomes U+FFFD. (The cassette stays the exact record.)
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ import msgspec
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import Event, FinalRecord, InputRecord, Manifest, painted_bytes
 
-# JSON leaves them as they are, and on a terminal the file itself would act.
+# JSON does not escape them, so that printing the file would act on a terminal.
 _ACTIVE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
 
 class AsciicastOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes into the file.
+    """Options of the file.
 
-    ``with_input`` adds what was typed; players show none of it, but it is in
-    the file, so the default leaves it out as asciinema does. ``version`` is 2 or 3.
+    ``with_input`` adds the input, which players do not show. It is left out by default, as
+    in asciinema. ``version`` is 2 or 3.
     """
 
     version: Literal[2, 3] = 2
@@ -117,7 +117,7 @@ def _timestamp(recorded_at: str) -> int | None:
 
 
 def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[int, str, str]]:
-    """The events that the format has a code for: ``(t_us, code, data)``."""
+    """The events for which the format has a code: ``(t_us, code, data)``."""
     decoders = {code: codecs.getincrementaldecoder("utf-8")("replace") for code in ("o", "i")}
     last_us = 0
     for event in events:
@@ -126,7 +126,7 @@ def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[
             case InputRecord(kind="resize", size=size) if size is not None:
                 yield event.t_us, "r", f"{size.cols}x{size.rows}"
             case InputRecord(kind="input", source=source):
-                # What the terminal answered was typed by nobody.
+                # Answers of the terminal were not typed.
                 if opts.with_input and source != "terminal":
                     yield from _text(event, "i", decoders)
             case FinalRecord(exit=ended):
@@ -150,7 +150,7 @@ def _text(
 def _tail(
     t_us: int, decoders: Mapping[str, codecs.IncrementalDecoder]
 ) -> Iterator[tuple[int, str, str]]:
-    """What was left of a character that never became whole."""
+    """The rest of a character that was never completed."""
     for code, decoder in decoders.items():
         text = decoder.decode(b"", final=True)
         if text:

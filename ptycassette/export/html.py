@@ -1,7 +1,7 @@
 """One screen as an HTML page: text and colours, selectable, no script, nothing loaded.
 
-Text is escaped and freed of what acts or hides; links of the recording are
-not made clickable.
+Text is escaped, and characters that act or hide are removed; links of the recording are
+not clickable.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def screen_html(screen: Screen, *, title: str = "", theme: Theme = DARK) -> str:
 
     Args:
         screen: what to show.
-        title: of the page; made visible and escaped.
-        theme: colours for what has none of its own.
+        title: of the page; escaped.
+        theme: the default colours.
     """
     rows = "\n".join(_row(screen, row, theme) for row in range(screen.size.rows))
     return (
@@ -44,8 +44,8 @@ def screen_html(screen: Screen, *, title: str = "", theme: Theme = DARK) -> str:
 def screen_fragment(screen: Screen) -> str:
     """``screen`` as the content of a ``pre``; its colours are those of ``screen_css``.
 
-    Blank rows are folded: three or more, one below the other, are one line that counts them, and
-    those at the end are left out.
+    Three or more consecutive blank rows become one line that counts them; blank rows at the end
+    are left out.
     """
     rows = [_row(screen, row, _VARIABLES) for row in range(screen.size.rows)]
     return "\n".join(
@@ -73,7 +73,7 @@ def _declarations(theme: Theme) -> str:
 
 def screen_page(screen: Screen) -> bytes:
     """``screen`` as a whole HTML document, UTF-8: the content of a file."""
-    return screen_html(screen).encode("utf-8", "replace")
+    return screen_html(screen, title=screen.title).encode("utf-8", "replace")
 
 
 def _row(screen: Screen, row: int, theme: Theme) -> str:

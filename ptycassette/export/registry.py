@@ -1,9 +1,9 @@
-"""Every export: what it is called, what it writes, the options it takes, and how it is made.
+"""The table of exports: name, content, options and the functions that make them.
 
 A new export is a module of this package and a row of ``EXPORTS``. ``ptycassette export`` (its
 choices, its help, the endings of OUT), the viewer's export dialog and the tables of the docs read
-this table; an option that no other export has is a row of ``EXPORT_OPTIONS``. Makers are named, not
-imported: listing what there is loads none of them.
+this table; an option that no other export has is a row of ``EXPORT_OPTIONS``. The functions are
+named, not imported, so that listing the exports loads none of them.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Made = Literal["recording", "screen"]
 
 
 class ExportSource(Protocol):
-    """What an export needs of an open cassette."""
+    """The part of an open cassette that exports need."""
 
     @property
     def path(self) -> object:
-        """Where it lies, for messages."""
+        """Its path, for messages."""
         ...
 
     @property
     def manifest(self) -> Manifest:
-        """What the header says."""
+        """Its manifest."""
         ...
 
     def frames(self) -> Iterator[FrameRecord]:
@@ -46,8 +46,9 @@ class ExportSource(Protocol):
 class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
     """An option of ``ptycassette export``; makers get its value as the keyword ``name``.
 
-    ``kind`` says what it takes: a text, a time in seconds, a number of rows, nothing (``flag``), or
-    one of ``choices``, of which the first is the default. ``short`` is one letter, or empty.
+    ``kind`` is the kind of its value: a text, a time in seconds, a number of rows, nothing
+    (``flag``), or one of ``choices``, of which the first is the default. ``short`` is one letter,
+    or empty.
     """
 
     name: str
@@ -58,15 +59,15 @@ class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def flag(self) -> str:
-        """As it is written on the command line."""
+        """Its spelling on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
 
 class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     """One export.
 
-    ``endings`` are those of files that are written so unless a format is named; ``writes`` is
-    what stands in the file, for the docs. ``of_recording`` and ``of_screen`` name the functions
+    ``endings`` are the file endings that select it; ``writes`` describes the content, for
+    the docs. ``of_recording`` and ``of_screen`` name the functions
     that make it, as ``module:function`` in this package: from a whole recording
     (``ExportSource`` and the ``options`` as keywords, to pieces of the file) and from one screen
     (``Screen``, to the file). One of them may be missing.
@@ -92,7 +93,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
         """A whole recording in this format, in pieces.
 
         Raises:
-            UsageError: nothing can be made of this recording.
+            UsageError: it cannot be made of this recording.
         """
         parts: Iterable[bytes] = _maker(self.name, self.of_recording)(source, **options)
         return parts
@@ -156,6 +157,12 @@ EXPORTS = (
         options=("scrollback", "frames"),
     ),
     ExportFormat(
+        name="python",
+        endings=(".py",),
+        writes="a test for pytest, to edit: the inputs, and what to wait for before each",
+        of_recording="python_test:recording_test",
+    ),
+    ExportFormat(
         name="ansi",
         endings=(".ansi",),
         writes="text with colours, for terminals; of one screen",
@@ -180,19 +187,19 @@ def export_named(name: str) -> ExportFormat:
 
 
 def exports_of(what: Made) -> tuple[ExportFormat, ...]:
-    """The exports that can be made of a whole recording, or of one screen."""
+    """The exports of a whole recording, or of one screen."""
     return tuple(one for one in EXPORTS if getattr(one, f"of_{what}") is not None)
 
 
 def export_of_file(name: str, *, of: Made) -> ExportFormat:
-    """The export that the ending of a file's name asks for, upper or lower case.
+    """The export for the ending of a file's name, in upper or lower case.
 
     Args:
         name: of the file.
-        of: what it will be made of.
+        of: a whole recording, or one screen.
 
     Raises:
-        UsageError: no such export has an ending like that.
+        UsageError: no such export has this ending.
     """
     able = exports_of(of)
     for one in able:

@@ -17,8 +17,8 @@ from ptycassette.model import (
     painted_bytes,
     printable,
 )
-from ptycassette.replaying import screen_of
-from ptycassette.terminal import PyteEmulator, render_ansi, render_text
+from ptycassette.replaying import ansi_lines, cells_of_row, screen_of
+from ptycassette.terminal import PyteEmulator
 
 SCROLLBACK_ROWS = 10_000
 MAX_VISITS = 100
@@ -30,12 +30,12 @@ _TO_ALTERNATE = re.compile(rb"\x1b\[\?(?:\d+;)*(?:47|1047|1049)(?:;\d+)*h")
 def recording_text(
     source: ExportSource, *, scrollback: int | None = None, frames: bool = False
 ) -> Iterator[bytes]:
-    """The session, as one would copy it out of a terminal at its end, or every frame.
+    """The session as text, as copied from a terminal at its end, or every frame.
 
     Args:
         source: the recording.
         scrollback: how many rows that scrolled off the main screen are kept; 10000 when None.
-        frames: each frame, below its time, instead.
+        frames: each frame below its time, instead.
 
     Raises:
         UsageError: ``scrollback`` and ``frames`` do not go together.
@@ -55,7 +55,7 @@ def _frames(source: ExportSource) -> Iterator[bytes]:
 
 
 class _Visit(msgspec.Struct):
-    """A stay on the alternate screen: below which line, and what was shown last, and when."""
+    """A stay on the alternate screen: after which line, its last screen and time."""
 
     line: int
     rows: tuple[str, ...] = ()
@@ -63,10 +63,10 @@ class _Visit(msgspec.Struct):
 
 
 def _session(source: ExportSource, scrollback: int) -> Iterator[bytes]:
-    """The main screen and what scrolled off it, and in their places the full-screen programs.
+    """The main screen and its scrollback, with the last screens of full-screen programs in between.
 
-    What those showed last is a stored frame: there is one whenever the program paused, and
-    before each key, so before the one that ended it.
+    These are stored frames: there is one for each pause of the program, and before each key, also
+    before the one that ended it.
     """
     terminal = source.manifest.terminal
     size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
@@ -111,10 +111,11 @@ def _t_us(frame: FrameRecord) -> int:
 
 
 def screen_text(screen: Screen) -> bytes:
-    """The rows of a screen, UTF-8, each with its newline."""
-    return (render_text(screen) + "\n").encode("utf-8", "replace")
+    """All rows of a screen, UTF-8, each with its newline."""
+    rows = (cells_of_row(screen, row) for row in range(screen.size.rows))
+    return b"".join(_line("".join(cell.text for cell in row).rstrip()) for row in rows)
 
 
 def screen_ansi(screen: Screen) -> bytes:
-    """The rows of a screen with SGR sequences, UTF-8, each with its newline."""
-    return (render_ansi(screen) + "\n").encode("utf-8", "replace")
+    """All rows of a screen with SGR sequences, UTF-8, each with its newline."""
+    return b"".join(f"{line}\n".encode("utf-8", "replace") for line in ansi_lines(screen))

@@ -1,9 +1,8 @@
 """An animated SVG of a cassette: one self-contained picture, no script, nothing loaded.
 
-Every distinct row of the recording is drawn once and used by reference; the
-frames stand below each other on a film strip that a CSS animation moves one
-step at a time (so it plays where images may not run scripts, a README for
-one). A viewer that prefers reduced motion sees the last frame.
+Every distinct row of the recording is drawn once and used by reference; the frames are below each
+other on a film strip that a CSS animation moves one step at a time. So it plays also where images
+may not run scripts, as in a README. A viewer that prefers reduced motion sees the last frame.
 
 Text is laid out on the cell grid by ``textLength``, whatever font is there.
 Nothing from the cassette becomes markup: text is escaped, characters that XML
@@ -26,7 +25,7 @@ from ptycassette.replaying import screen_of
 from ptycassette.terminal import split_clusters
 
 _FORBIDDEN = re.compile("[^\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]")
-# Bidirectional and other invisible controls: what is seen would not be what is there.
+# Bidirectional and other invisible controls, which would hide what is there.
 _UNSEEN = re.compile(
     "[\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -37,7 +36,7 @@ _FONT = (
 
 
 class SvgOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How the picture looks and plays.
+    """Options of the picture.
 
     Lengths in CSS pixels, times in microseconds. Pauses longer than
     ``idle_limit_us`` are shortened to it; frames closer together than
@@ -71,7 +70,7 @@ def recording_svg(
         title: of the picture.
         idle_limit: no pause longer than this, in seconds; 2 when None.
         theme: ``dark`` or ``light``.
-        still: the last frame alone.
+        still: only the last frame.
 
     Raises:
         UsageError: there is no frame.

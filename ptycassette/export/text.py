@@ -1,12 +1,11 @@
-"""Output as plain text, line by line: what a reader of a log wants.
+"""Output as plain text, line by line, as in a log.
 
-A model of one line, not of a screen: carriage return, backspace, tab and the
-sequences that edit within a line are applied (a shell's line editing comes out
-as what stood there in the end), a cursor that goes to another row ends the
-line, and everything else is dropped. What a full-screen program draws on the
-alternate screen is left out. For screens there are frames.
+This models one line, not a screen. Carriage return, backspace, tab and the
+sequences that edit within a line are applied, so a shell's line editing gives
+the final line. A cursor movement to another row ends the line; everything else
+is dropped, also what a full-screen program draws on the alternate screen.
 
-Nothing that acts on a terminal comes out: only text, spaces and newlines.
+The result has only text, spaces and newlines, which do not act on a terminal.
 (ECMA-48: CR, BS, HT, LF, CUF, CUB, CHA, EL, ECH, DCH, ICH; xterm: 47, 1047,
 1049.)
 """
@@ -60,7 +59,7 @@ class TextStream:
         return self._taken()
 
     def finish(self) -> str:
-        """What is left: the last line, if it has text."""
+        """The last line, if it has text."""
         self._take(self._decode.decode(b"", final=True))
         self._pending = ""
         if self._line:
@@ -138,7 +137,7 @@ class TextStream:
         self._line.clear()
 
     def _to_other_row(self, col: int) -> None:
-        """The cursor left the row: what stood there is a line, if there was something."""
+        """End the line, because the cursor left the row; a blank one is dropped."""
         if any(char != " " for char in self._line):
             self._end_line()
         self._line.clear()
@@ -199,9 +198,9 @@ class TextStream:
 
 
 def _shortened(pending: str) -> str:
-    """What must be kept of a sequence that has not ended: of a string, that it is one.
+    """The part of an unfinished sequence to keep; of a string only its introducer.
 
-    A string that never ends would be looked through again with every read.
+    Otherwise a string that never ends would be searched again with every read.
     """
     start = _STRING_START.match(pending)
     if start is None:

@@ -1,4 +1,4 @@
-"""Harness profiles and probes: what is known of each CLI, as checked data."""
+"""Probes, drives and prepared runs of agent CLIs, as checked data."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ Screens = Mapping[str, Screen]
 
 
 class LayoutError(Exception):
-    """A captured screen is not laid out as the probe knows it.
+    """A captured screen does not have the layout that the probe expects.
 
     Args:
-        message: which expression found what, or nothing.
+        message: which expression failed, and how.
         capture: the name of the screen.
     """
 
@@ -29,7 +29,7 @@ class LayoutError(Exception):
 
 
 class QuotaFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``quota.json`` gets."""
+    """The content of ``quota.json``."""
 
     windows: tuple[dict[str, Any], ...]
     account_class: str | None
@@ -37,11 +37,11 @@ class QuotaFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_quota(quota: Quota, screens: Screens) -> QuotaFacts:
-    """Usage windows, account class and the rest.
+    """Find usage windows, account class and metadata.
 
     Raises:
-        LayoutError: something required is not there, or something is there that
-            nobody knows how to read.
+        LayoutError: something required is missing, or something cannot be
+            read.
     """
     windows: list[dict[str, Any]] = []
     read_rows: list[str] = []
@@ -67,10 +67,10 @@ def find_quota(quota: Quota, screens: Screens) -> QuotaFacts:
 
 
 def find_discovery(discovery: Discovery, screens: Screens) -> tuple[tuple[str, ...], ...]:
-    """Models and reasoning levels.
+    """Find models and reasoning levels.
 
     Raises:
-        LayoutError: something required is not there.
+        LayoutError: something required is missing.
     """
     facts = (discovery.models, discovery.reasoning_levels)
     return tuple(
@@ -80,7 +80,7 @@ def find_discovery(discovery: Discovery, screens: Screens) -> tuple[tuple[str, .
 
 
 def _window(window: Window, match: Any) -> dict[str, Any]:
-    """One window; percentages must lie between 0 and 100, or the layout is not understood."""
+    """One window; percentages must be between 0 and 100, otherwise the layout is unknown."""
     groups = {name: text for name, text in match.groupdict().items() if text is not None}
     fields: dict[str, Any] = {"name": window.name or groups.pop("name", "").strip()}
     for name in ("used_percent", "left_percent"):
@@ -97,7 +97,7 @@ def _window(window: Window, match: Any) -> dict[str, Any]:
 
 
 def _check_accounted(accounted: Accounted, screens: Screens, read_rows: list[str]) -> None:
-    """Every row that looks like a window was read as one."""
+    """Check that every row that looks like a window was read as one."""
     pattern = file_pattern(accounted.regex)
     for row in screens[accounted.screen].rows:
         if pattern.found(row) and not any(

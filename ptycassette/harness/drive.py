@@ -1,4 +1,4 @@
-"""Drives: a run of a CLI from start to end, as a checked file. What fixtures are recorded with.
+"""Drives: a run of a CLI from start to end, as a checked file. Fixtures are recorded with them.
 
 A drive names its harness and mode, the provider's script, the files of the work
 folder and the steps. The same steps drive the real CLI and its recording.
@@ -17,8 +17,8 @@ from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke, read_chec
 class Drive(StrictTable, frozen=True, kw_only=True):
     """A whole drive. ``script`` is a file beside it.
 
-    ``prompt`` makes a one-shot run, ``command`` a run of a subcommand; the terminal
-    interface is what starts without either.
+    ``prompt`` makes a one-shot run, ``command`` a run of a subcommand; without either the
+    terminal interface starts.
     """
 
     version: Literal[1]
@@ -39,7 +39,6 @@ class Drive(StrictTable, frozen=True, kw_only=True):
     steps: tuple[DriveStep, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if self.prompt is not None and self.command is not None:
             raise ValueError("a drive has a prompt or a command, not both")
 

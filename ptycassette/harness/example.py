@@ -1,7 +1,7 @@
-"""A script for the fake provider that a certain CLI can act on, as text.
+"""An example script for the fake provider and a certain CLI, as text.
 
-Each CLI offers other tools to its model, under other names. A call of one that it does not offer
-is an error, so that an example must know them: the profiles do.
+CLIs offer different tools to their models, and a call of an unknown tool is an error. So the
+example takes the tools from the profile of the CLI.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ptycassette.profiles import Profile, ToolCall
 
 
 def example_script(profile: Profile, does: str | None = None) -> str:
-    """A script in which the model acts once and then answers; TOML.
+    """A TOML script in which the model calls a tool once and then answers.
 
     Args:
         profile: of the CLI.
         does: which of ``profile.tools``; the first when None.
 
     Raises:
-        NotFoundError: the profile knows no such tool.
+        NotFoundError: the profile has no such tool.
     """
     name = next(iter(profile.tools), None) if does is None else does
     if name is not None and name not in profile.tools:
@@ -40,7 +40,7 @@ def example_script(profile: Profile, does: str | None = None) -> str:
 
 
 def _acts(tool: ToolCall) -> list[str]:
-    """The reply that makes the CLI act, and the one when it has acted."""
+    """The reply with a tool call, and the one after the tool's result."""
     asked = {"prompt_contains": tool.prompt}
     if tool.text is not None:
         return [_reply("act", [{"text": tool.text}], when=asked)]

@@ -1,4 +1,4 @@
-"""A run of a CLI, prepared from its profile: argv, environment, files. Nothing is written here."""
+"""Prepares runs of CLIs from profiles: argv, environment, files. Pure: writes nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ptycassette.model import fill_variables
 from ptycassette.profiles import HomeFile, OfflineMode, Profile
 
 _KEY_TAIL = 20
-# Whoever set these means the real home (XDG base directories).
+# These point to the real home (XDG base directories).
 _XDG = {
     "XDG_CACHE_HOME": ".cache",
     "XDG_CONFIG_HOME": ".config",
@@ -24,7 +24,7 @@ _TOKEN_LIFE_S = 30 * 24 * 3600
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run happens. ``url`` is the provider's; ``ca`` the file of its authority, if TLS."""
+    """The folders and the provider of a run: ``url``, and ``ca``, its authority's file if TLS."""
 
     home: str
     cwd: str
@@ -35,7 +35,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What to start. ``mode_arguments`` are those of ``argv`` that the mode puts first."""
+    """A prepared run. ``mode_arguments`` are the first arguments, which the mode adds."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -43,10 +43,10 @@ class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
     mode_arguments: tuple[str, ...] = ()
 
     def instead(self, argv: tuple[str, ...], programs: tuple[str, ...]) -> tuple[str, ...]:
-        """Another command line: with the arguments of the mode if its program is the CLI.
+        """The run with another command line, plus the mode's arguments if its program is the CLI.
 
         Args:
-            argv: the command line; what this run starts by itself when empty.
+            argv: the command line; the run's own when empty.
             programs: the names of the CLI's program.
         """
         if not argv:
@@ -67,14 +67,14 @@ def prepare(
     command: tuple[str, ...] | None = None,
     arguments: tuple[str, ...] = (),
 ) -> PreparedRun:
-    """An offline run.
+    """Prepare an offline run.
 
     Args:
         profile: of the CLI.
         mode: one of ``profile.modes``.
         place: home, work folder, provider.
         binary: the program's path.
-        now: for tokens that carry a time.
+        now: for tokens that contain a time.
         prompt: a one-shot run with this prompt; an interactive one when None.
         command: a subcommand with its arguments, in place of the profile's own.
         arguments: what to add at the end.
@@ -91,7 +91,7 @@ def prepare(
 
 
 def shown(profile: Profile, mode: str, *, model: str = "") -> PreparedRun:
-    """An offline run as one shows it: what is decided when it starts stays ``${name}``.
+    """An offline run for display: values that are known only at its start stay ``${name}``.
 
     Raises:
         NotFoundError: no such mode.
@@ -107,7 +107,7 @@ def shown(profile: Profile, mode: str, *, model: str = "") -> PreparedRun:
 def _filled(
     profile: Profile, mode: str, names: dict[str, str], *, program: str, tail: tuple[str, ...]
 ) -> PreparedRun:
-    """The run, with ``names`` for everything that a profile leaves open."""
+    """The run, with the profile's variables replaced by ``names``."""
     chosen = profile.modes.get(mode)
     if chosen is None:
         raise NotFoundError(
@@ -134,7 +134,7 @@ def _environment(
 ) -> dict[str, str]:
     """The profile's variables, those of offline runs and of the mode, and the home."""
     asked = {**profile.environment, **profile.offline.environment, **mode.environment}
-    # A value that names nothing, as a certificate that is not needed, is no variable.
+    # A variable whose value is empty, as for a certificate that is not needed, is left out.
     filled = {name: value for name, value in fill_variables(asked, where, names).items() if value}
     home = names["home"]
     places = {name: f"{home}/{folder}" for name, folder in _XDG.items()}
@@ -159,7 +159,7 @@ def _names(place: Place, now: datetime, prompt: str) -> dict[str, str]:
 
 
 def fake_token(now: datetime) -> str:
-    """An unsigned token of a ChatGPT account, as Codex reads one: good for nothing else."""
+    """An unsigned token of a ChatGPT account, in the form that Codex reads; useless elsewhere."""
     issued_s = int(now.timestamp())
     claims = {
         "email": "user@example.com",

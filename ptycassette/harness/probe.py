@@ -1,9 +1,9 @@
 """Probes: how to ask a CLI for its quota, account, models, as a checked file.
 
 ``docs/probes.md`` describes the format. A probe walks through screens (``steps``),
-keeps some of them (``capture``) and takes facts out of them with regular
-expressions. Whatever a required expression does not find is an error, never a
-guess: a layout that the probe does not know must not become a number.
+keeps some of them (``capture``) and extracts facts with regular expressions. If a
+required expression finds nothing, that is an error: an unknown layout must not
+become a number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def parse_window(text: str) -> int:
     """Seconds of a duration such as ``90s``, ``15m``, ``24h``, ``7d``.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a duration.
     """
     found = _DURATION.fullmatch(text)
     if found is None:
@@ -45,9 +45,9 @@ class Marker(StrictTable, frozen=True, kw_only=True):
 
 
 class Fact(StrictTable, frozen=True, kw_only=True):
-    """Something to take from captured screens: the group ``value`` of ``regex``.
+    """A fact to extract from captured screens: the group ``value`` of ``regex``.
 
-    ``screen`` is one name, or several where a list is longer than a screen.
+    ``screen`` is one name, or several if a list is longer than a screen.
 
     ``map`` translates values. ``kind`` ``number`` reads ``6,131``, ``2.6k`` and
     ``$0.01``.
@@ -60,7 +60,6 @@ class Fact(StrictTable, frozen=True, kw_only=True):
     map: dict[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         if _VALUE not in self.regex:
             raise ValueError("regex has no group named value")
@@ -85,7 +84,6 @@ class Window(StrictTable, frozen=True, kw_only=True):
     required: bool = True
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         groups = file_pattern(self.regex, multiline=True).groups
         unknown = groups - {"used_percent", "left_percent", "resets", "used", "limit", "name"}
@@ -98,18 +96,17 @@ class Window(StrictTable, frozen=True, kw_only=True):
 
 
 class Accounted(StrictTable, frozen=True, kw_only=True):
-    """Rows that look like a window must have been read as one: else the layout is unknown."""
+    """Rows that look like a window must be read as one; otherwise the layout is unknown."""
 
     screen: str
     regex: str
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
 
 
 class Quota(StrictTable, frozen=True, kw_only=True):
-    """What ``quota.json`` gets."""
+    """The content of ``quota.json``."""
 
     windows: tuple[Window, ...] = ()
     accounted: Accounted | None = None
@@ -118,7 +115,7 @@ class Quota(StrictTable, frozen=True, kw_only=True):
 
 
 class Discovery(StrictTable, frozen=True, kw_only=True):
-    """What ``discovery.json`` gets. Every match of a regex is one entry."""
+    """The content of ``discovery.json``. Every match of a regex is one entry."""
 
     models: Fact | None = None
     reasoning_levels: Fact | None = None
@@ -127,9 +124,9 @@ class Discovery(StrictTable, frozen=True, kw_only=True):
 class Probe(StrictTable, frozen=True, kw_only=True):
     """A whole probe.
 
-    ``environment`` names the variables that the CLI gets from the user (keys, mostly);
-    everything else but the usual ones is kept from it. ``variables`` are set for it. ``folder``
-    is where it starts: the caller's, or an empty one, where nothing is to be trusted.
+    ``environment`` names the user's variables that the CLI gets besides the usual ones,
+    mostly keys. ``variables`` are set for it. ``folder`` is where it starts: the caller's, or an
+    empty one, where it need not ask for trust.
     """
 
     version: Literal[1]
@@ -152,7 +149,6 @@ class Probe(StrictTable, frozen=True, kw_only=True):
     discovery: Discovery | None = None
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         parse_window(self.freshness_window)
         if self.quota is None and self.discovery is None:
             raise ValueError("a probe asks for quota, discovery or both")
@@ -183,7 +179,7 @@ class Probe(StrictTable, frozen=True, kw_only=True):
 
 
 def _used_screens(probe: Probe) -> set[str]:
-    """The names of the screens that facts are taken from."""
+    """The names of the screens that facts are extracted from."""
     used: set[str] = set()
     if probe.quota is not None:
         used |= {window.screen for window in probe.quota.windows}

@@ -1,9 +1,9 @@
-"""A probe as a state machine: screens in, things to do and a result out. No clock, no terminal.
+"""A probe as a state machine: screens in, actions and a result out. No clock, no terminal.
 
-Whoever drives it asks ``step``; for a waiting step it offers screens with
-``look`` until the step changes; for the others it acts (or, over a recording,
-does nothing) and says ``acted``. A marker may end the walk at any screen. At
-the end ``result`` has the status, and either records or a diagnostic.
+The caller takes ``step``. For a step that waits it passes screens to ``look`` until
+the step changes; otherwise it performs the step (over a recording it does nothing)
+and calls ``acted``. A marker may end the run at any screen. ``result`` has the
+status, and either records or a diagnostic.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ptycassette.model import DiscoveryRecord, QuotaRecord, Screen
 
 
 class ProbeDiagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a probe has no result: what, at which step, which predicates failed, which screen."""
+    """Why a probe has no result: message, step, failed predicates, screen."""
 
     message: str
     step: int | None = None
@@ -28,7 +28,7 @@ class ProbeDiagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class ProbeResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The outcome. ``quota`` and ``discovery`` are there when ``status`` is ``ok`` or ``stale``."""
+    """The outcome. ``quota`` and ``discovery`` are set if ``status`` is ``ok`` or ``stale``."""
 
     harness: str
     probe: str
@@ -44,7 +44,7 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ProbeRun:
-    """One walk through a probe."""
+    """One run of a probe."""
 
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
@@ -55,15 +55,15 @@ class ProbeRun:
 
     @property
     def step(self) -> DriveStep | None:
-        """The step to do now; None when the walk is over."""
+        """The current step; None at the end."""
         if self._status is not None or self._index >= len(self.probe.steps):
             return None
         return self.probe.steps[self._index]
 
     def look(self, screen: Screen) -> bool:
-        """Offer a screen to a waiting step; whether it ended the waiting.
+        """Pass a screen to a step that waits; returns whether the wait is over.
 
-        The step's own predicate has the first word, markers the second.
+        The step's own predicate is checked before the markers.
         """
         step = self.step
         if step is None or step.wait is None:
@@ -80,13 +80,13 @@ class ProbeRun:
         return False
 
     def acted(self) -> None:
-        """What the step wants done has been done."""
+        """Go on: the step was performed."""
         self._index += 1
 
     def fail(self, message: str, screen: Screen, *, status: ProbeStatus = "error") -> None:
-        """End the walk: out of time, out of program, out of recording.
+        """End the run: a timeout, or the end of the program or recording.
 
-        A marker on the last screen says better what it is.
+        A marker on the last screen gives a more exact status.
         """
         for marker in self.probe.markers:
             if marker.when.holds(screen):
@@ -103,7 +103,7 @@ class ProbeRun:
         self._status = status
 
     def result(self, captured_at: str) -> ProbeResult:
-        """What came of it.
+        """The outcome.
 
         Args:
             captured_at: when the screens were taken, RFC 3339.

@@ -1,4 +1,4 @@
-"""Steps: what probes and drives do with a CLI, one thing after the other."""
+"""The steps of probes and drives."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke
 
 
 class DriveStep(StrictTable, frozen=True, kw_only=True):
-    """One step: wait for a screen (and keep it under ``capture``), or do something.
+    """One step: wait for a screen (and keep it as ``capture``), or an action.
 
-    ``late`` is the status of a probe whose wait runs out of time here, ``ended`` of one whose
-    program ends instead.
-    ``submit`` hands in a text as the profile of the harness hands in prompts,
+    ``late`` is the status of a probe if the wait times out here, ``ended`` if the program
+    ends instead.
+    ``submit`` submits a text as the profile of the harness submits prompts,
     ``strokes`` are keys and texts, ``resize`` is rows and columns, ``signal`` a name.
     """
 
@@ -28,7 +28,6 @@ class DriveStep(StrictTable, frozen=True, kw_only=True):
     exit: bool = False
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         kinds = (
             self.wait is not None,
             self.submit is not None,

@@ -1,4 +1,4 @@
-"""What is known of agent CLIs: one TOML file each; how it is read and checked."""
+"""Profiles of agent CLIs, one TOML file each, and how they are read and checked."""
 
 from __future__ import annotations
 

@@ -9,15 +9,15 @@ from ptycassette.profiles.profile import Profile
 
 
 def capability_of(profile: Profile, *, version: str | None = None) -> dict[str, Any] | None:
-    """What the profile knows that the CLI can do; None where it knows of no program.
+    """The capabilities in the profile; None if it has no program.
 
     ``features``, ``permission_modes``, and where both come from: ``profile``, and ``seen_with``,
     the versions that the profile was tried with. Another version may differ.
 
     Args:
         profile: of the CLI.
-        version: what the program said about its version, if it was asked. An answer that the
-            profile does not know as one of its CLI's is of another program: None.
+        version: the program's answer about its version, if it was asked. An answer in another
+            form is that of another program, and gives None.
     """
     query = profile.version_query
     if not profile.binaries or (version is not None and not re.search(query.regex, version)):

@@ -1,4 +1,4 @@
-"""What the hand-written files of this package have in common: strict tables, good errors."""
+"""The base of hand-written TOML files: strict tables, and errors with a place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_regex(pattern: str | None) -> None:
 
 
 def _check_all(value: Any, patterns: FilePatterns) -> None:
-    """Check that a file has not too many patterns; each is checked in its own place."""
+    """Check that a file does not have too many patterns; each is checked in its own place."""
     if isinstance(value, list):
         for item in value:
             _check_all(item, patterns)

@@ -1,12 +1,12 @@
-r"""Where profiles lie, and what is known of a CLI by its name or by that of its program.
+r"""Finds profiles, and facts about a CLI by its name or that of its program.
 
 Built-in profiles lie beside this module, the user's own in
 ``$XDG_CONFIG_HOME/ptycassette/harnesses``; of two with one name the user's counts. CLIs that have
 no profile are listed in ``without_profile/clis.toml``.
 
-``rec`` asks about every program before it starts it, and most are no agent CLIs. So a file is
-parsed only if the name that is looked for stands in it in quotes, and what parses is loaded only
-then. (A TOML string may hold a name in escapes; a file with ``\u`` in it is parsed, too.)
+``rec`` looks up every program before it starts it, and most are not agent CLIs. So a file is
+parsed, and the parser loaded, only if it contains the name in quotes. (A TOML string may spell a
+name with escapes, so a file with ``\u`` in it is parsed, too.)
 """
 
 from __future__ import annotations
@@ -15,21 +15,29 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptycassette.errors import CassetteError
 
 if TYPE_CHECKING:  # rec loads this module before it starts the program
-    from ptycassette.profiles.profile import Credentials, KnownCli, Profile, VersionQuery
+    from ptycassette.profiles.profile import KnownCli, Profile, VersionQuery
 
 _BUILT_IN = Path(__file__).parent
 _WITHOUT_PROFILE = _BUILT_IN / "without_profile" / "clis.toml"
 _VARIABLE = re.compile(rb"^[A-Z][A-Z0-9_]* *=.*$", re.MULTILINE)
 """A line that sets a variable of the environment: its value names no program."""
+_CREDENTIALS = re.compile(rb"^\[credentials\]\n(?:[^\[\n].*\n)*", re.MULTILINE)
+
+
+class CredentialFiles(NamedTuple):
+    """Files with secrets of one CLI, relative to the home directory and to the work folder."""
+
+    home: tuple[str, ...]
+    cwd: tuple[str, ...]
 
 
 def own_folder(kind: str, env: Mapping[str, str]) -> Path:
-    """Where the user's own files of a kind lie: ``harnesses`` or ``probes``."""
+    """The folder of the user's own files of a kind: ``harnesses`` or ``probes``."""
     base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "/nonexistent")) / ".config")
     return Path(base) / "ptycassette" / kind
 
@@ -37,12 +45,12 @@ def own_folder(kind: str, env: Mapping[str, str]) -> Path:
 def known_capability(
     name: str, *, version: str | None, env: Mapping[str, str] | None = None
 ) -> dict[str, Any] | None:
-    """``harness.capability`` of a CLI; None of what has no profile.
+    """``harness.capability`` of a CLI; None without a profile.
 
     Args:
         name: of the harness or of its program, as ``codex``.
-        version: what the program answered when it was asked for its version, if it was.
-        env: where the user's own profiles are looked for; this process's environment when None.
+        version: the program's answer about its version, if it was asked.
+        env: says where the user's own profiles are; this process's environment when None.
     """
     from ptycassette.profiles.capability import capability_of  # noqa: PLC0415 - see above
 
@@ -78,15 +86,35 @@ def version_query_of(program: str, *, env: Mapping[str, str] | None = None) -> V
     return None
 
 
-def credentials_of_clis(env: Mapping[str, str] | None = None) -> tuple[Credentials, ...]:
+def credentials_of_clis(env: Mapping[str, str] | None = None) -> tuple[CredentialFiles, ...]:
     """The files of all known CLIs that hold secrets, the user's own profiles too.
+
+    Of the built-in profiles only this table is read: each recording would wait for all of them.
 
     Raises:
         UsageError: a profile of the user's own is wrong; it may name files that hold secrets.
         UnreadableError, UnsafeFileError, LimitError: it cannot be read.
     """
-    found = (cli.credentials for path in _files(env) for cli in _parsed(path, _data(path)))
+    tables: list[Mapping[str, Any]] = []
+    for path in _files(env):
+        data = _data(path)
+        if path == _WITHOUT_PROFILE:
+            tables += [cli.get("credentials", {}) for cli in _read(data)["clis"]]
+        elif path.parent == _BUILT_IN:
+            tables += [_read(table[0])["credentials"] for table in _CREDENTIALS.finditer(data)]
+        else:
+            own = (cli.credentials for cli in _parsed(path, data))
+            tables += [{"home": one.home, "cwd": one.cwd} for one in own]
+    found = (
+        CredentialFiles(tuple(one.get("home", ())), tuple(one.get("cwd", ()))) for one in tables
+    )
     return tuple(one for one in found if one.home or one.cwd)
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - see above
+
+    return tomllib.loads(data.decode())
 
 
 def _files(env: Mapping[str, str] | None) -> Iterator[Path]:
@@ -99,7 +127,7 @@ def _files(env: Mapping[str, str] | None) -> Iterator[Path]:
 
 
 def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
-    """The CLIs of files in which a name stands. ``doctor`` reports those that cannot be read."""
+    """The CLIs in files that contain a name. ``doctor`` reports files that cannot be read."""
     name_in_quotes = tuple(f"{quote}{name}{quote}".encode() for quote in "\"'")
     for path in _files(env):
         try:

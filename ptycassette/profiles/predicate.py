@@ -2,8 +2,8 @@
 
 All that is given must hold: every text of ``contains`` is on the screen, none
 of ``absent``, and ``regex`` is found in the rows joined by newlines (``^`` and
-``$`` match at rows). ``stable_ms`` asks besides that nothing changed for so long;
-who has a clock holds it, this module does not.
+``$`` match at rows). ``stable_ms`` also requires that nothing changed for so long;
+the caller checks that, because this module has no clock.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ptycassette.profiles.checked import StrictTable, check_regex
 
 
 class ScreenPredicate(StrictTable, frozen=True, kw_only=True):
-    """What must be on the screen."""
+    """A condition on the screen."""
 
     contains: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -21,13 +21,12 @@ class ScreenPredicate(StrictTable, frozen=True, kw_only=True):
     stable_ms: int = 0
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         if not (self.contains or self.absent or self.regex or self.stable_ms):
             raise ValueError("an empty predicate")
 
     def misses(self, screen: Screen) -> tuple[str, ...]:
-        """What does not hold, in words; empty when all does."""
+        """The parts that do not hold, in words."""
         text = screen.text
         failed = [f"contains {part!r}" for part in self.contains if part not in text]
         failed += [f"absent {part!r}" for part in self.absent if part in text]
@@ -36,5 +35,5 @@ class ScreenPredicate(StrictTable, frozen=True, kw_only=True):
         return tuple(failed)
 
     def holds(self, screen: Screen) -> bool:
-        """Whether the screen is so (but for ``stable_ms``)."""
+        """Whether all holds (except for ``stable_ms``)."""
         return not self.misses(screen)

@@ -1,4 +1,4 @@
-"""Harness profiles: what is known of one agent CLI, as a checked file.
+"""Harness profiles: facts about one agent CLI, in a checked file.
 
 ``docs/harnesses.md`` describes the format. Strings may hold ``${name}``; the
 names are filled in when a run is prepared (``harness/preparing.py``).
@@ -16,10 +16,10 @@ from ptycassette.profiles.session_log import EventRule, LogSource
 
 
 class VersionQuery(StrictTable, frozen=True, kw_only=True):
-    """How to ask for the version, and with which ones the profile was seen to work.
+    """How to ask for the version, and the versions that the profile was tested with.
 
-    ``automatic``: whoever records the program has it asked without saying so. Not every program
-    takes ``argv`` for a question, so that is for names that no other program has.
+    ``automatic``: recording the program asks without being told to. A script might not understand
+    ``argv``, so this is for names that no other program has.
     """
 
     argv: tuple[str, ...] = ("--version",)
@@ -28,7 +28,6 @@ class VersionQuery(StrictTable, frozen=True, kw_only=True):
     tested: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         if "(?P<version>" not in self.regex:
             raise ValueError("version.regex has no group named version")
@@ -37,7 +36,7 @@ class VersionQuery(StrictTable, frozen=True, kw_only=True):
 class Capability(StrictTable, frozen=True, kw_only=True):
     """The capabilities of the CLI, in its own terms, for the manifest of a recording.
 
-    ``permission_modes`` are what its option for that takes.
+    ``permission_modes`` are the values of its option for that.
     """
 
     features: tuple[str, ...] = ()
@@ -45,7 +44,7 @@ class Capability(StrictTable, frozen=True, kw_only=True):
 
 
 class ProfileTerminal(StrictTable, frozen=True, kw_only=True):
-    """The terminal that the CLI is at home in."""
+    """The terminal that suits the CLI."""
 
     term: str = "xterm-256color"
     rows: int = 30
@@ -60,15 +59,14 @@ class HomeFile(StrictTable, frozen=True, kw_only=True):
     base: Literal["home", "cwd"] = "home"
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         _check_inside(self.path)
 
 
 class Credentials(StrictTable, frozen=True, kw_only=True):
-    """Where its secrets lie: files of the home and of the work folder, state that holds some too.
+    """The files with its secrets, in the home and the work folder, and state that holds some, too.
 
-    What looks like a secret in them is known to the scrubber. ``key_prefix`` begins the key of
-    zeros that offline runs get.
+    What looks like a secret in them is known to the scrubber. ``key_prefix`` begins the fake key
+    of zeros for offline runs.
     """
 
     home: tuple[str, ...] = ()
@@ -76,7 +74,6 @@ class Credentials(StrictTable, frozen=True, kw_only=True):
     key_prefix: str = "sk-"
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         for path in (*self.home, *self.cwd):
             _check_inside(path)
 
@@ -90,7 +87,7 @@ def _check_inside(path: str) -> None:
 class OfflineMode(StrictTable, frozen=True, kw_only=True):
     """One way to run it offline: with an API key, with an account, logged out.
 
-    ``tls`` tells that the provider must speak TLS. ``arguments`` stand right behind the program;
+    ``tls``: the provider must use TLS. ``arguments`` follow the program directly;
     a variable or a file is better where the CLI has one, because a program that starts the CLI
     itself does not know of them.
     """
@@ -129,11 +126,11 @@ class TapePointing(StrictTable, frozen=True, kw_only=True):
 
 
 class ToolCall(StrictTable, frozen=True, kw_only=True):
-    """How a model makes the CLI act: by calling a tool, or by a ``text`` that it takes as one.
+    """How a model makes the CLI act: by calling a tool, or by a ``text`` in its place.
 
-    ``arguments`` are JSON, ``input`` is free text. ``options`` of the CLI offer the tool where it
-    does not do so by itself; ``finish`` are the arguments of the call that ends a turn where an
-    answer alone does not. ``prompt`` is what a user asks for it; the examples read a file
+    ``arguments`` are JSON, ``input`` is free text. ``options`` of the CLI enable the tool if it
+    is not enabled by default; ``finish`` are the arguments of the call that ends a turn, if an
+    answer alone does not. ``prompt`` is the user's request for it; the examples read a file
     ``note.txt`` of the work folder.
     """
 
@@ -146,7 +143,6 @@ class ToolCall(StrictTable, frozen=True, kw_only=True):
     prompt: str = "What does note.txt say?"
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if (self.name is None) == (self.text is None):
             raise ValueError("a tool has either name or text")
         if self.name is None and (self.arguments is not None or self.input is not None):
@@ -156,7 +152,7 @@ class ToolCall(StrictTable, frozen=True, kw_only=True):
 
 
 class Install(StrictTable, frozen=True, kw_only=True):
-    """The package that has the CLI, with its version: of npm or of PyPI.
+    """The package with the CLI, and its version, on npm or PyPI.
 
     ``node`` and ``python`` are the oldest versions that run it.
     """
@@ -167,7 +163,6 @@ class Install(StrictTable, frozen=True, kw_only=True):
     python: str | None = None
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if (self.npm is None) == (self.pip is None):
             raise ValueError("a package is either npm or pip")
 
@@ -178,7 +173,7 @@ class Install(StrictTable, frozen=True, kw_only=True):
 
 
 class Screens(StrictTable, frozen=True, kw_only=True):
-    """How its states look: ready for a prompt, busy, done with a turn."""
+    """How to recognise its states: ready for a prompt, busy, done with a turn."""
 
     ready: ScreenPredicate
     busy: ScreenPredicate | None = None
@@ -186,20 +181,19 @@ class Screens(StrictTable, frozen=True, kw_only=True):
 
 
 class Stroke(StrictTable, frozen=True, kw_only=True):
-    """One thing to do at the keyboard, and how long to wait after it."""
+    """One action at the keyboard, and how long to wait after it."""
 
     key: str | None = None
     text: str | None = None
     pause_ms: int = 0
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if (self.key is None) == (self.text is None):
             raise ValueError("a stroke has either key or text")
 
 
 class Submit(StrictTable, frozen=True, kw_only=True):
-    """How a prompt is handed in: pasted (bracketed where the CLI asks for that) or typed."""
+    """How a prompt is submitted: pasted (bracketed if the CLI asks for that) or typed."""
 
     how: Literal["paste", "type"] = "paste"
     pause_ms: int = 100
@@ -207,7 +201,7 @@ class Submit(StrictTable, frozen=True, kw_only=True):
 
 
 class KnownCli(StrictTable, frozen=True, kw_only=True):
-    """What is known also of CLIs that have no profile.
+    """The facts that are known also of CLIs without a profile.
 
     ``binaries`` are the names of its program.
     """
@@ -233,15 +227,15 @@ def clis_without_profile(text: str) -> tuple[KnownCli, ...]:
 
 
 class Profile(KnownCli, frozen=True, kw_only=True):
-    """All that is known of one CLI.
+    """The profile of one CLI.
 
     ``environment`` is for every run, also the user's own; ``offline`` and ``modes`` are for
     runs against the fake provider alone. ``interactive`` and ``oneshot`` are the arguments of a
     run with and without a terminal interface; ``${prompt}`` stands for the prompt. ``submit``
-    hands in a prompt, ``leave`` ends the program, ``interrupt`` a turn. ``tools`` are how a model
-    makes it act, by what they do (``read``, ``run``). ``tape`` points it at a recording proxy.
-    ``licence`` is of the CLI, and
-    ``shareable`` tells whether it allows showing its screens to others.
+    submits a prompt, ``leave`` ends the program. ``tools`` are the ways a
+    model makes it act, by their effect (``read``, ``run``).
+    ``tape`` points it at a recording proxy. ``licence`` is the CLI's, and
+    ``shareable`` is whether it allows publishing its screens.
     """
 
     version: Literal[1]
@@ -261,7 +255,6 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     tools: dict[str, ToolCall] = msgspec.field(default_factory=dict)
     screens: Screens
     submit: Submit = Submit()
-    interrupt: tuple[Stroke, ...] = (Stroke(key="escape"),)
     leave: tuple[Stroke, ...] = (Stroke(key="ctrl-c", pause_ms=200), Stroke(key="ctrl-c"))
     logs: tuple[LogSource, ...] = ()
     notes: tuple[str, ...] = ()

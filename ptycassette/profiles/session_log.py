@@ -1,8 +1,8 @@
 """Reading a CLI's own session log into typed service events and the final record.
 
 A log is a sequence of rows: JSON lines, rows of a SQLite query, or matches of a
-regular expression in text. Rules pick rows and fields out of them. Whoever reads
-the files (``harness/io``) hands in rows; nothing here touches a disk.
+regular expression in text. Rules pick rows and fields out of them. The caller
+reads the files (``harness/io``) and passes rows.
 
 Typed events, with the fields that each may have:
 
@@ -55,8 +55,8 @@ _SCALE = {"": 1, "k": 1000, "m": 1_000_000}
 class EventRule(StrictTable, frozen=True, kw_only=True):
     """Which rows are an event, and where its fields are.
 
-    ``where`` compares dotted paths with values, ``exists`` asks that paths are
-    there. ``each`` makes one event per element of a list; the paths of ``fields``
+    ``where`` compares dotted paths with values, ``exists`` requires
+    paths. ``each`` makes one event per element of a list; the paths of ``fields``
     then start at the element, and an element that has none of them is not an event. A field that
     starts with ``=`` is a fixed text; a count
     may be a sum, ``a.b + a.c``, of the paths that are there.
@@ -69,7 +69,6 @@ class EventRule(StrictTable, frozen=True, kw_only=True):
     each: str | None = None
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         unknown = sorted(set(self.fields) - _FIELDS[self.type])
         if unknown:
             known = ", ".join(sorted(_FIELDS[self.type]))
@@ -79,9 +78,9 @@ class EventRule(StrictTable, frozen=True, kw_only=True):
 class LogSource(StrictTable, frozen=True, kw_only=True):
     """The location of a log, and how to read it.
 
-    ``total`` says whether usage rows add up (``sum``) or the last one counts (``last``). Of the
-    files that ``glob`` finds the newest counts; ``together`` means all files of its folder, in the
-    order in which they were last changed. ``json`` is one document, ``jsonl`` one a line;
+    ``total``: usage rows are added up (``sum``) or the last one counts (``last``). Of the
+    files that ``glob`` finds the newest is read; ``together`` means all files of its folder, in the
+    order of their last change. ``json`` is one document, ``jsonl`` one a line;
     ``rows`` is the path of the list in it whose elements are the rows. A document that is a list
     is a row for each of its elements.
     """
@@ -97,7 +96,6 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
     events: tuple[EventRule, ...]
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         if (self.format == "sqlite") != (self.query is not None):
             raise ValueError("query belongs to format sqlite, which needs one")
@@ -110,7 +108,7 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
 
 
 class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log tells: service events in order, and the fields of the final record."""
+    """The facts in a log: service events in order, and fields of the final record."""
 
     events: tuple[dict[str, Any], ...] = ()
     usage: dict[str, Any] | None = None

@@ -1,7 +1,7 @@
 """The fixtures: a session, shims on PATH, the cassette, a clock, scenarios.
 
-What they need is imported when a test asks for it: a test run without cassettes
-must not pay for the terminal emulator.
+They import what they need on first use, so that a test run without cassettes does not
+load the terminal emulator.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATE = pytest.StashKey[TestState]()
 
 
 def directory_of(item: pytest.Item) -> Path:
-    """Where the cassettes of a test's file lie."""
+    """The directory of the cassettes of a test file."""
     default = str(project_of(item.config).library or "cassettes")
     return item.path.parent / config_value(item.config, "dir", default)
 
@@ -47,7 +47,7 @@ def default_path(item: pytest.Item, marker_path: str | None) -> Path:
 
 @pytest.fixture
 def ptycassette_config() -> Mapping[str, Any]:
-    """Override it, to set what the marker sets, for a module or a package."""
+    """Override it to set the marker's options for a module or a package."""
     return {}
 
 
@@ -55,7 +55,7 @@ def ptycassette_config() -> Mapping[str, Any]:
 def ptycassette_settings(
     request: pytest.FixtureRequest, ptycassette_config: Mapping[str, Any]
 ) -> Settings:
-    """What counts for this test, of all that was said."""
+    """The settings in force for this test."""
     marker = request.node.get_closest_marker("ptycassette")
     return settings_of(request.config, marker, ptycassette_config)
 
@@ -116,8 +116,8 @@ def ptycassette_session(
 ) -> Iterator[Session]:
     """A session for this test: replayed, recorded or live, as the mode says.
 
-    It is finished with the test's body: what diverged or was never played fails the
-    test, and a test that failed keeps nothing that it recorded.
+    It ends with the test's body: divergences and unplayed parts fail the test, and a failed
+    test keeps no recording.
     """
     from ptycassette.pytest_plugin._runs import SessionRun, recording_lock
 
@@ -163,10 +163,10 @@ def ptycassette_shims(
     """``ptycassette_shims("claude", library="claude")`` puts shims first on PATH.
 
     The library is relative to the directory of cassettes, ``hooks`` (a file of hooks) to the
-    test file. Whatever the test starts
-    by those names is a stand-in in mode replay, the real program recorded in the
-    modes that record. Reports are judged when the test's body is over, and recordings
-    are put into the library then, unless the test failed.
+    test file. Programs that the test
+    starts by these names are stand-ins in mode replay, and the real programs, recorded, in the
+    modes that record. When the test's body is over, reports are checked, and recordings are moved
+    into the library unless the test failed.
     """
     from ptycassette.cassette.io import PendingRecordings
     from ptycassette.pytest_plugin._runs import ShimRun
@@ -213,6 +213,7 @@ def ptycassette_shims(
             library=str(shelf), state=str(place / "state"), mode=settings.mode,
             options=tuple(options), pending=str(pending.place) if pending else "",
             hooks="" if code is None else str(code),
+            project=str(project_of(request.config).where or ""),
         )  # fmt: skip
         make_shims(place / "bin", programs, config)
         monkeypatch.setenv("PATH", str(place / "bin"), prepend=os.pathsep)

@@ -17,9 +17,8 @@ _UNSAFE = re.compile(r"[^\w.=,+\[\]-]+")
 def cassette_path(base: Path, module: str, name: str) -> Path:
     """``base/module/name.cassette``, for a test of that name.
 
-    A name that is long or holds what file systems do not take is cut or
-    rewritten, and gets a hash then, so that two tests never share a place. So is one that
-    shows a secret, as parameters may.
+    A name that is too long for file systems, has characters that they refuse, or shows a secret
+    (as parameters may) is rewritten and gets a hash, so that two tests never share a path.
 
     Args:
         base: the directory of cassettes.

@@ -1,8 +1,8 @@
-"""Hold tests that replay off the network, as far as one process can.
+"""Blocks the network for tests that replay, as far as one process can.
 
-What is reached: Python's own sockets of the test process may connect to this
-machine only, and look up no other name. Programs that a test starts, and libraries
-with sockets of their own, are not held back; the header of the test run says so.
+Python's own sockets of the test process may connect to this machine only, and look up
+no other name. Programs that a test starts, and libraries with sockets of their own, are
+not blocked; the header of the test run says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class NetworkBlockedError(RuntimeError):
 
 @contextmanager
 def blocked_network() -> Iterator[None]:
-    """Within it, connecting to anything but this machine raises ``NetworkBlockedError``."""
+    """While entered, connecting to another machine raises ``NetworkBlockedError``."""
     before = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto")}
     own = {name for name in before if name in vars(socket.socket)}
     look_up = socket.getaddrinfo

@@ -1,6 +1,6 @@
 """The fixture for a fake model provider: scripted, local, strict.
 
-What serves it (aiohttp, of the extra ``provider``) is imported when a test asks.
+aiohttp (of the extra ``provider``) is imported on first use.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def ptycassette_provider(
 
     The path is relative to the test file; ``text=`` takes the script itself. Other
     options are those of ``FakeProviderServer``. Each provider is stopped at the end of
-    the test, and what nobody expected fails it: requests that the script or the API
-    does not know and, with ``all_replies=True``, replies that nobody asked for.
+    the test, and fails it for requests that neither the script nor the API expects and, with
+    ``all_replies=True``, for unused replies.
     """
     try:
         from ptycassette.harness.io import FakeProviderServer

@@ -33,6 +33,7 @@ class RunSummary:
         self._shelves: set[str] = set()
         self._spared: set[str] = set()
         self._notes: list[str] = []
+        self._unchanged = 0
         self._stale: dict[str, str] = {}
         self._orphans: list[str] = []
         self.partial = any("::" in str(arg) or Path(arg).is_file() for arg in config.args)
@@ -48,10 +49,11 @@ class RunSummary:
         """Note the result of a test."""
         self._known.update(str(path) for path in state.used)
         self._notes += [f"{test}: {note}" for run in state.runs for note in run.notes()]
+        self._unchanged += sum(run.unchanged() for run in state.runs)
         self._spared.update(str(path) for path in state.spared)
 
     def add_note(self, test: str, note: str) -> None:
-        """Note something else about what drifted in a test."""
+        """Add a note about drift in a test."""
         self._notes.append(f"{test}: {note}")
 
     def spare(self, shelf: Path) -> None:
@@ -79,6 +81,7 @@ class RunSummary:
             "shelves": sorted(self._shelves),
             "spared": sorted(self._spared),
             "notes": self._notes,
+            "unchanged": self._unchanged,
             "stale": self._stale,
             "partial": self.partial,
         }
@@ -92,13 +95,14 @@ class RunSummary:
         self._shelves.update(dumped["shelves"])
         self._spared.update(dumped["spared"])
         self._notes += dumped["notes"]
+        self._unchanged += dumped["unchanged"]
         self._stale.update(dumped["stale"])
         self.partial = self.partial or dumped["partial"]
 
     # -- the end -------------------------------------------------------------------
 
     def judge(self, exitstatus: int) -> None:
-        """Look for orphans, if all tests have run."""
+        """Find orphans, if all tests have run."""
         how = config_value(self._config, "orphans", "report")
         if self.partial or exitstatus not in {0, 1} or how == "ignore" or not self._known:
             return
@@ -132,6 +136,9 @@ class RunSummary:
     def lines(self) -> list[str]:
         """The lines of the summary."""
         said = [f"drift: {note}" for note in self._notes]
+        if self._unchanged:
+            many = "s" if self._unchanged > 1 else ""
+            said.append(f"no drift: {self._unchanged} recording{many}")
         said += [f"stale: {path}: {problem}" for path, problem in sorted(self._stale.items())]
         said += [f"orphan: no test uses {path}" for path in self._orphans]
         return [printable(line) for line in said]

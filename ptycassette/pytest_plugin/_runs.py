@@ -20,6 +20,7 @@ from ptycassette.pytest_plugin._state import TestState
 from ptycassette.pytest_plugin.traces import drift_object, steps_object
 from ptycassette.replaying import (
     INPUT_MISSING,
+    NO_DRIFT,
     Drift,
     divergence_error,
     divergence_lines,
@@ -46,7 +47,7 @@ class SessionRun:
         return self.session
 
     def complete(self) -> None:
-        """Leave it as a block is left."""
+        """Leave the session normally."""
         __tracebackhide__ = True
         self._stack.close()
         result = self._using.result
@@ -54,34 +55,38 @@ class SessionRun:
             raise divergence_error(result.divergences[0], where=str(self._using.path))
 
     def abandon(self, exc: BaseException) -> None:
-        """Leave it as a block is left that raised."""
+        """Leave the session as after an exception."""
         self._stack.__exit__(type(exc), exc, exc.__traceback__)
 
     def problems(self) -> list[str]:
-        """From the result."""
+        """Taken from the result."""
         found = self._using.result.divergences
         return ["\n".join(divergence_lines(divergence)) for divergence in found]
 
     def drifted(self) -> bool:
-        """The use in it is a run, too."""
+        """False: the use in it is a run of its own."""
         return False
 
     def notes(self) -> list[str]:
-        """None of its own: the use in it is a run, too."""
+        """None: the use in it is a run of its own."""
         return []
 
-    def evidence(self, log: StepLog) -> list[dict[str, Any]]:
+    def unchanged(self) -> int:
         """None of its own: the use in it is a run, too."""
+        return 0
+
+    def evidence(self, log: StepLog) -> list[dict[str, Any]]:
+        """None: the use in it is a run of its own."""
         del log
         return []
 
 
 class UseRun:
-    """A use, of a fixture or not; its block is left by whoever entered it.
+    """A use, with or without a fixture; whoever entered its block leaves it.
 
     Args:
         result: complete when the block is left.
-        session: kept as it is; the number of its session in the log of steps.
+        session: the session, which has a number in the log of steps.
     """
 
     def __init__(self, result: UseResult, session: int) -> None:
@@ -95,11 +100,11 @@ class UseRun:
         """Nothing is left to do."""
 
     def problems(self) -> list[str]:
-        """None: it raised what there was, or its fixture reports it."""
+        """None: they were raised, or the fixture reports them."""
         return []
 
     def drifted(self) -> bool:
-        """From the result."""
+        """Taken from the result."""
         return bool(self._result.drift)
 
     def notes(self) -> list[str]:
@@ -108,6 +113,10 @@ class UseRun:
             return []
         name = visible(Path(self._result.cassette).name)
         return [f"{name}: {line}" for line in drift_lines(self._result.drift)]
+
+    def unchanged(self) -> int:
+        """From the result."""
+        return int(self._result.drift is not None and not self._result.drift)
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the result, and the steps of its session."""
@@ -169,7 +178,8 @@ class ShimRun:
             cassette = self._settled(report)
             self._note(cassette)
             if report["result"] in {"drifted", "recorded"}:
-                self._notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
+                drifted = [note for note in report["notes"] if note != NO_DRIFT]
+                self._notes += [f"{visible(cassette.name)}: {note}" for note in drifted]
                 continue
             problem = self._problem(report)
             if problem:
@@ -189,7 +199,7 @@ class ShimRun:
                 return _text_of(self._place, report)
 
     def abandon(self, exc: BaseException) -> None:
-        """Note what was used, and keep nothing that was recorded."""
+        """Note the used cassettes, and keep no recording."""
         del exc
         for report in self.reports():
             self._note(self._settled(report))
@@ -197,19 +207,19 @@ class ShimRun:
             self._pending.drop()
 
     def _note(self, cassette: Path) -> None:
-        """A cassette was used; a stand-in that found none names the program in its place."""
+        """Note a used cassette; for a stand-in without one, its program."""
         if cassette.is_absolute():
             self._state.used.append(cassette)
 
     def _settled(self, report: dict[str, Any]) -> Path:
-        """The report's cassette, by the name that it has once it is in the library."""
+        """The report's cassette, by its path in the library."""
         cassette = Path(report["cassette"])
         if self._pending is not None and cassette.is_relative_to(self._pending.place):
             return self._library / cassette.relative_to(self._pending.place)
         return cassette
 
     def problems(self) -> list[str]:
-        """From the reports."""
+        """Taken from the reports."""
         return [
             f"stand-in for {visible(report['cassette'])}: not finished; it was killed, or waits"
             if report["result"] == "running"
@@ -219,12 +229,16 @@ class ShimRun:
         ]
 
     def drifted(self) -> bool:
-        """From the reports."""
+        """Taken from the reports."""
         return any(report["result"] == "drifted" for report in self.reports())
 
     def notes(self) -> list[str]:
         """What the recorders reported."""
         return self._notes
+
+    def unchanged(self) -> int:
+        """From the reports."""
+        return sum(report["notes"] == [NO_DRIFT] for report in self.reports())
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the reports, one for each stand-in."""
@@ -244,7 +258,7 @@ class ShimRun:
 
 
 def _ends_that_drifted(found: Drift | None) -> list[str]:
-    """What changed besides exchanges, which have pictures."""
+    """Changes besides those of exchanges, which have pictures."""
     return [f"{one.kind}: {printable(one.message)}" for one in found.divergences] if found else []
 
 
@@ -261,7 +275,7 @@ def _text_of(place: Path, report: dict[str, Any]) -> str:
 
 @contextmanager
 def recording_lock(path: Path) -> Iterator[None]:
-    """Only one process records a cassette that several want; the others wait and replay it."""
+    """If several processes want one cassette, one records it; the others wait and replay it."""
     name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:24]
     place = Path(tempfile.gettempdir()) / f"ptycassette-{os.getuid()}"
     place.mkdir(mode=0o700, exist_ok=True)

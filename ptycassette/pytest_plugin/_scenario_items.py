@@ -16,7 +16,7 @@ from ptycassette.scenario.io import evidence_of, load_scenario
 
 
 class ScenarioError(Exception):
-    """A check that does not hold; carries what is shown."""
+    """A failed check, with its message."""
 
     def __init__(self, checks: list[CheckOutcome]) -> None:
         self.checks = checks
@@ -27,7 +27,7 @@ class ScenarioFile(pytest.File):
     """One scenario file. The recording is read once, when the first item runs."""
 
     def collect(self) -> Iterator[ScenarioItem]:
-        """An item for the binding, then one per predicate, named as reports name them."""
+        """An item for the pins, then one per predicate, with the names of reports."""
         try:
             scenario = load_scenario(self.path)
         except CassetteError as exc:
@@ -57,11 +57,11 @@ class ScenarioItem(pytest.Item):
 
     @property
     def ptycassette_of_scenario(self) -> Path:
-        """The recording that it looks at; the plugin knows such items by this."""
+        """The recording that it checks; the plugin recognises such items by this."""
         return self.parent.cassette
 
     def runtest(self) -> None:
-        """Evaluate, or look up."""
+        """Evaluate the scenario once, or take the result."""
         outcome = self.parent.outcome
         if self.name == "binding":
             failed = [check for check in outcome.failures if check.group == "binding"]
@@ -73,7 +73,7 @@ class ScenarioItem(pytest.Item):
             raise ScenarioError(failed)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What does not hold, and the screen; no traceback of ours."""
+        """The failed check and the screen, without our traceback."""
         if isinstance(excinfo.value, CassetteError):
             return str(excinfo.value)  # escapes itself
         if not isinstance(excinfo.value, ScenarioError):
@@ -85,5 +85,5 @@ class ScenarioItem(pytest.Item):
         return "\n".join(lines)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Where it comes from."""
+        """Its file and name."""
         return self.path, None, f"{self.path.name}: {self.name}"

@@ -1,4 +1,4 @@
-"""Options, marker, ini keys: what is said where, and which of it counts.
+"""Options, marker and ini keys, and their precedence.
 
 The order is command line, environment (PTYCASSETTE_MODE alone), marker, the
 ``ptycassette_config`` fixture, ini, the project file. Options and keys are prefixed,
@@ -57,7 +57,7 @@ _CODE_KEYS = {"argv", "size", "streams", "before_record", "hooks"}
 
 
 class Settings(NamedTuple):
-    """What counts for one test."""
+    """The settings in force for one test."""
 
     mode: RunMode = "replay"
     match: str | Matching | Callable[[str, str], bool] = "prompt"
@@ -73,7 +73,7 @@ class Settings(NamedTuple):
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Declare everything."""
+    """Declare options and ini keys."""
     group = parser.getgroup("ptycassette", "recorded terminal sessions")
     for name, text in _HELP.items():
         choices = _CHOICES.get(name)
@@ -127,15 +127,15 @@ def project_of(config: pytest.Config) -> Project:
 def settings_of(
     config: pytest.Config, marker: pytest.Mark | None, fixture: Mapping[str, Any]
 ) -> Settings:
-    """What counts for a test.
+    """The settings in force for a test.
 
     Args:
         config: of the run.
         marker: the closest ``ptycassette`` marker.
-        fixture: what the ``ptycassette_config`` fixture gave.
+        fixture: the value of the ``ptycassette_config`` fixture.
 
     Raises:
-        pytest.UsageError: an unknown key, mode or strategy, wherever it stands.
+        pytest.UsageError: an unknown key, mode or strategy in any of them.
     """
     marked = dict(marker.kwargs) if marker else {}
     path = marked.pop("path", None)

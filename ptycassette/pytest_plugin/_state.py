@@ -1,7 +1,7 @@
-"""What a test has running: sessions and shims, finished when the test's body is over.
+"""The sessions and shims of a test, which are finished when the test's body is over.
 
-Finishing belongs to the call of the test, not to its teardown, so that a divergence
-fails a test that would have passed, and a test that failed keeps nothing it recorded.
+They are finished in the call of the test, not in its teardown, so that a divergence fails
+a test that would have passed, and a failed test keeps no recording.
 """
 
 from __future__ import annotations
@@ -14,41 +14,45 @@ from ptycassette.session import StepLog
 
 
 class Run(Protocol):
-    """One thing that is finished with the test's body."""
+    """A session, use or set of shims that is finished with the test's body."""
 
     def complete(self) -> None:
-        """The body passed; raise when the run did not."""
+        """Finish after a body that passed; raise if the run failed."""
         ...
 
     def abandon(self, exc: BaseException) -> None:
-        """The body failed; keep nothing."""
+        """Finish after a body that failed; keep no recording."""
         ...
 
     def problems(self) -> list[str]:
-        """What went otherwise than recorded, for people: expected, got, the screen."""
+        """The differences from the recording as text: expected, got, the screen."""
         ...
 
     def drifted(self) -> bool:
-        """Whether something was recorded that is not what the cassette has."""
+        """Whether a new recording differs from the cassette."""
         ...
 
     def notes(self) -> list[str]:
         """Lines for the end of the test run: what drifted."""
         ...
 
+    def unchanged(self) -> int:
+        """How many recordings were compared with their cassettes, and are the same."""
+        ...
+
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
-        """What a trace shows of each recording: cassette, divergences, unplayed, notes, steps."""
+        """The data of each recording for a trace: cassette, divergences, unplayed, notes, steps."""
         ...
 
 
 class TestState:
-    """Everything of one test.
+    """The state of one test.
 
     Attributes:
         runs: in the order in which they were started.
         steps: what the test did with its sessions.
         used: the cassettes that were played or recorded.
-        spared: libraries of which it is not known what the test uses, as the real programs ran.
+        spared: libraries whose use is unknown, because the real programs ran.
     """
 
     __test__ = False
@@ -61,7 +65,7 @@ class TestState:
         self._open: list[Run] = []
 
     def complete(self) -> None:
-        """Finish every run, the last first. After a failure no recording is kept.
+        """Finish every run, the last one first. After a failure no recording is kept.
 
         Raises:
             Exception: the first failure, when all are finished.
@@ -81,16 +85,16 @@ class TestState:
             raise failures[0]
 
     def abandon(self, exc: BaseException) -> None:
-        """The body failed, so nothing is kept."""
+        """Finish every run after a body that failed; keep no recording."""
         while self._open:
             with suppress(Exception):
                 self._open.pop().abandon(exc)
 
     def add(self, run: Run) -> None:
-        """Start to look after a run."""
+        """Add a run, to be finished with the test."""
         self.runs.append(run)
         self._open.append(run)
 
     def note(self, run: Run) -> None:
-        """Note a run that is finished by others, for the trace."""
+        """Add a run that others finish, for the trace."""
         self.runs.append(run)

@@ -1,4 +1,4 @@
-"""Traces of tests: what is collected while one runs, and what is kept of it afterwards.
+"""Collects the data of traces while a test runs, and writes the traces.
 
 The package ``traces`` makes the files; it is loaded when the first trace is written.
 """
@@ -40,7 +40,7 @@ def run_of(config: pytest.Config) -> str:
 
 
 def kept_runs(config: pytest.Config) -> int:
-    """Of how many runs traces are kept.
+    """The number of runs whose traces are kept.
 
     Raises:
         pytest.UsageError: the value is not a number above 0.
@@ -53,7 +53,7 @@ def kept_runs(config: pytest.Config) -> int:
 
 @contextmanager
 def traced(item: pytest.Item, state: TestState) -> Iterator[None]:
-    """Within it, the test's steps and uses are noted, with or without our fixtures."""
+    """While entered, the test's steps and uses are collected, with or without our fixtures."""
 
     def note(result: UseResult, session: SessionBase) -> None:
         from ptycassette.pytest_plugin._runs import UseRun
@@ -69,7 +69,7 @@ def traced(item: pytest.Item, state: TestState) -> Iterator[None]:
 
 
 def note_assertion(log: StepLog, path: Path, line: int, source: str, error: str = "") -> None:
-    """A line of the test that is no call of a session, beside what was played so far."""
+    """Add an assertion, which is not a call of a session, at the current position."""
     last = log.steps[-1] if log.steps else None
     log.add(
         SessionStep(

@@ -1,7 +1,7 @@
-"""The hooks: settings, judging at the end of a test's body, traces, and the last lines.
+"""The hooks: settings, checks at the end of a test's body, traces, the summary.
 
-Everything heavy is imported when a test first needs it; a test run without
-cassettes pays for the declaration of options alone.
+Heavy modules are imported on first use, so that a test run without cassettes only
+declares options.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker; complain about a wrong setting before any test runs."""
+    """Declare the marker; report wrong settings before any test runs."""
     config.addinivalue_line("markers", MARKER)
     settings_of(config, None, {})
     for name, default in (
@@ -114,7 +114,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Learn which cassettes tests have, before any are left out."""
+    """Note the cassettes of all tests, before any are deselected."""
     run_summary = config.stash[RUN_SUMMARY]
     for item in items:
         cassette = getattr(item, "ptycassette_of_scenario", None)
@@ -132,14 +132,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
-    """What was left out makes the run no full one."""
+    """Note that tests were deselected, so that the run is incomplete."""
     for item in items[:1]:
         item.config.stash[RUN_SUMMARY].partial = True
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """``--ptycassette-mode`` rules whatever a test records with: ``use``, decorators, shims."""
+    """Apply ``--ptycassette-mode`` to all recording of a test: ``use``, decorators, shims."""
     ruling = item.config.getoption("ptycassette_mode")
     marker = item.get_closest_marker("ptycassette")
     marked = None if marker is None else marker.kwargs.get("mode")
@@ -153,7 +153,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Every test has a state; most stay empty."""
+    """Give every test a state; most stay empty."""
     state = item.stash[STATE] = TestState()
     with traced(item, state):
         return (yield)
@@ -161,7 +161,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Judge what ran when the body is over: a divergence fails a test that would have passed."""
+    """Finish the runs when the body is over: a divergence fails a test that would have passed."""
     __tracebackhide__ = True
     state = item.stash[STATE]
     with ExitStack() as stack:
@@ -228,9 +228,9 @@ def pytest_runtest_makereport(
 
 
 def _leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
-    """Of an error that we raised, show the line of the test that ran into it, and no deeper.
+    """For an error that we raised, show only the test's lines, not ours.
 
-    Causes are left out as well, unless code of the user's, such as a hook, took part in one.
+    Causes are left out as well, unless user code, such as a hook, took part in one.
     """
     if call.excinfo is None or not isinstance(call.excinfo.value, CassetteError):
         return
@@ -243,7 +243,7 @@ def _leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
     while len(paths) > 1 and _is_ours(paths[-1]):
         paths.pop()
     if not {"_pytest", "pluggy"} & set(paths[-1].parts):
-        # pytest makes its own list anew from these, so they are what must be cut.
+        # pytest builds its list from these, so these must be cut.
         frames[len(paths) - 1].tb_next = None
         call.excinfo.traceback = type(call.excinfo.traceback)(call.excinfo.tb)
     if all(_is_ours(path) for path in _files_of_causes(call.excinfo.value)):
@@ -251,7 +251,7 @@ def _leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
 
 
 def _files_of_causes(error: BaseException) -> Iterator[Path]:
-    """The files that an error's causes went through. Our messages say what happened there."""
+    """The files in the tracebacks of an error's causes."""
     cause = error.__cause__ or error.__context__
     if cause is not None:
         for frame, _ in walk_tb(cause.__traceback__):
@@ -260,7 +260,7 @@ def _files_of_causes(error: BaseException) -> Iterator[Path]:
 
 
 def _name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-    """Show no source line for what was found after the test's body: there is none."""
+    """Show no source line for an error that was found after the test's body: there is none."""
     if call.excinfo is None or not isinstance(call.excinfo.value, DivergenceError):
         return
     paths = [Path(str(entry.path)) for entry in call.excinfo.traceback]
@@ -269,14 +269,14 @@ def _name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None
 
 
 def _is_ours(path: Path) -> bool:
-    """A file of this package, or of the standard library, which it calls."""
+    """Whether a file belongs to this package, or to the standard library, which it calls."""
     if path.is_relative_to(_PACKAGE):
         return True
     return path.is_relative_to(_STANDARD_LIBRARY) and "site-packages" not in path.parts
 
 
 def pytest_assertion_pass(item: pytest.Item, lineno: int, orig: str) -> None:
-    """An assertion that holds is a step, where ``enable_assertion_pass_hook`` is set."""
+    """Record an assertion that holds as a step, if ``enable_assertion_pass_hook`` is set."""
     state = item.stash.get(STATE, None)
     if state is not None and state.runs:
         note_assertion(state.steps, item.path, lineno, f"assert {orig}")

@@ -16,7 +16,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         reason: in words.
         stage: ``spawn`` (it could not be started), ``run`` (a timeout), ``driver`` (whoever drove
             it failed), ``final`` (the recording ends early), ``output`` (it failed without
-            showing anything), ``scrub`` (a secret would have been left; no streams are kept).
+            output), ``scrub`` (a secret would have been left; no streams are kept).
         findings: of the scrub verification: channel, moment and rule, never a value.
     """
 

@@ -67,12 +67,12 @@ def finalise(  # noqa: PLR0913 - the seams
         meta: the head of the journal; the name of its target is verified as well.
         source: its events, in order, ending with ``Finished``. They may still be coming: its
             iterators wait for them.
-        open_sink: makes what takes the parts, called again where everything written is void;
+        open_sink: makes the sink; called again when everything written is discarded. The sink is
             aborted when anything raises.
         emulator: makes the frames.
         scrubber: fresh, for this session alone.
-        typed: learns what was typed and is secret, where the scrubber is a ``StepScrubber``.
-        policy: makes what says when to take frames; the one named in ``meta.options`` when None.
+        typed: finds typed secrets, if the scrubber is a ``StepScrubber``.
+        policy: makes the frame policy; the one named in ``meta.options`` when None.
         keys: tells the questions of the tape apart; they get no keys when None.
         progress: called with the number of output bytes after each output.
 
@@ -108,7 +108,7 @@ def finalise_failed(
     scrubber: Scrubber,
     typed: TypedWatch | None = None,
 ) -> tuple[_Sink, tuple[str, ...]]:
-    """Hand the scrubbed records of a failed run to a sink, as far as they go; publish nothing.
+    """Write the scrubbed records of a failed run to a sink, as far as they go; publish nothing.
 
     Returns:
         The sink, and what the verification found. Unless that is empty the sink must be aborted.
@@ -136,7 +136,7 @@ def _refuse(findings: tuple[str, ...]) -> None:
 
 
 class _Run(Generic[_Sink]):
-    """One session on its way into sinks, of which the last one counts."""
+    """Writes one session, possibly several times; the last sink counts."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class _Run(Generic[_Sink]):
         self.work.end(self._rest(), failed=failed, hidden=hidden, keys=self.keys)
 
     def tell_secrets_apart(self) -> None:
-        """Give the manifest digests of the secrets that were typed, where there were any."""
+        """Add digests of typed secrets to the manifest, if there were any."""
         streams = self._meta.streams
         typed = streams is None or streams.stdin == "terminal"  # a stream has no entries
         if not typed or not input_was_scrubbed(self._scrubber.report()):
@@ -213,7 +213,7 @@ class _Run(Generic[_Sink]):
         return findings
 
     def look_at_name(self) -> None:
-        """Refuse a name that would give away what the cassette hides."""
+        """Refuse a name that contains a secret."""
         scrubber = self._scrubber
         if not isinstance(scrubber, StepScrubber):
             return

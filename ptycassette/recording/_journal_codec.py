@@ -4,7 +4,7 @@ Records are framed as ``cassette/framing.py`` says. Record 0 is the head (``Sess
 others are output or single events.
 Typing and its echo have kinds of their own, because the user waits for the echo: a
 *key*, whose body is a byte of flags (1: masked) and the typed bytes, and a *read*,
-whose body is the bytes that were read. Output to a stream that is no terminal is a single event.
+whose body is the bytes that were read. Output to a stream that is not a terminal is a single event.
 
 A batch holds any number of reads: ``count:u32``, then per read
 ``after_us:u32 length:u32`` (``after_us`` counts from the record's ``t_us``),

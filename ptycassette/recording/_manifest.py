@@ -1,7 +1,6 @@
-"""The manifest of a recording: what the head of its journal says, and what was learnt on the way.
+"""The manifest of a recording, from the head of its journal and from what the run revealed.
 
-Every text in it goes through the scrubber. Digests and times have a shape that the format
-demands; they are nobody's text, and stay.
+Every text in it is scrubbed, except for digests and times, whose form the format prescribes.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _KEPT_OPTIONS: Final = ("frame_policy", "idle_limit_ms", "meta", "recovered")
 
 
 class Learnt(msgspec.Struct, kw_only=True):
-    """What a run taught that its head did not say.
+    """What a run revealed beyond the head of its journal.
 
     Attributes:
         quota: the last quota that was probed.
@@ -62,7 +61,7 @@ class Learnt(msgspec.Struct, kw_only=True):
 def make_manifest(
     meta: SessionMeta, learnt: Learnt, *, emulator: EmulatorId, scrubber: Scrubber
 ) -> Manifest:
-    """The manifest, its texts scrubbed. The digest of the output is empty: the sink knows it."""
+    """The manifest with scrubbed texts. The sink fills in the digest of the output."""
     argv = tuple(scrubber.text(word, channel="argv") for word in meta.argv)
     secrets = stored_secrets(learnt.secrets, word_digests(meta.id, meta.argv, argv))
     mode = meta.permission_mode

@@ -1,7 +1,7 @@
-"""One session on its way into one sink: events numbered, floored and written, with their frames.
+"""Writes one session to one sink: events numbered, times floored, with their frames.
 
-Output and frames are written as they come. Everything else only keeps its number then, and is
-written at the end, when all is known that must be masked in it.
+Output and frames are written as they come. For all other events a number is reserved; they are
+written at the end, when all secrets are known.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from ptycassette.terminal import FramePolicy, default_emulator
 
 
 class SinkWriter:
-    """One session on its way into one sink.
+    """Writes one session to one sink.
 
     Attributes:
         offset: how many bytes of output were written.
-        learnt: what belongs in the manifest beside the head of the journal.
+        learnt: facts for the manifest beyond the head of the journal.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class SinkWriter:
         self.learnt = Learnt()
 
     def take(self, step: ScrubStep) -> None:
-        """Write one event, if it is output, and the frame after it; else keep its number."""
+        """Write one event and the frame after it, if it is output; otherwise reserve its number."""
         event = step.event
         self._taken += 1
         if self._ended:
@@ -109,9 +109,9 @@ class SinkWriter:
         hidden: Collection[int] = (),
         keys: QuestionKeys | None = None,
     ) -> None:
-        """Write what is no output, masked, and the documents.
+        """Write all other events, masked, and the documents.
 
-        ``hidden`` are the numbers of events that were typed unseen without being marked so;
+        ``hidden`` are the numbers of events that are secret input without being marked so;
         ``keys`` tells the questions of the tape apart.
 
         Raises:
@@ -161,7 +161,7 @@ class SinkWriter:
     def inputs(
         self, events: Iterator[JournalEvent], hidden: Collection[int]
     ) -> Iterator[InputRecord]:
-        """The input records that ``end`` writes, of other events of the same session."""
+        """The input records as ``end`` would write them, for other events of the same session."""
         for _, record in self._recorded(events, hidden):
             if isinstance(record, InputRecord):
                 yield record
@@ -175,7 +175,7 @@ class SinkWriter:
     def _recorded(
         self, events: Iterator[JournalEvent], hidden: Collection[int]
     ) -> Iterator[tuple[JournalEvent, InputRecord | ServiceEventRecord | None]]:
-        """Events, and the record of each that is no output, with the number kept for it."""
+        """Events, each with its record under the reserved number; None for output."""
         number = 0
         for event in events:
             if isinstance(event, Output | Probed | Finished | TapeBegun | Traffic):

@@ -1,9 +1,9 @@
-"""``before_record``: a function of the caller that sees each event before it is scrubbed and kept.
+"""``before_record``: a function of the caller that gets each event before it is scrubbed.
 
 It gets an event (``Output``, ``Typed``, ``Resized``, ``Signalled``, ``Noted``, ``Probed``,
-``Finished``) and returns it, one of the same kind and moment in its place, or None to leave it
+``Finished``) and returns it, one of the same kind and time in its place, or None to leave it
 out. It is called several times for the same event, because a recording is read more than once, so
-the result must depend on the event alone. The journal keeps what really happened.
+the result must depend on the event alone. The journal keeps the original events.
 """
 
 from __future__ import annotations

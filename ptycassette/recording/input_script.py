@@ -75,7 +75,7 @@ _SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
 
 
 class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. ``text`` is what it is about; times and sizes are parsed already."""
+    """One step. ``text`` is its argument; times and sizes are parsed already."""
 
     line: int
     kind: StepKind
@@ -161,14 +161,14 @@ def parse_size(text: str) -> Size:
     match = _SIZE.fullmatch(text)
     cols, rows = (int(number) for number in match.groups()) if match else (0, 0)
     if not (rows > 0 and cols > 0):
-        raise ValueError(f"{visible(text)} is no size; write COLSxROWS, such as 80x24")
+        raise ValueError(f"{visible(text)} is not a size; write COLSxROWS, such as 80x24")
     return Size(rows, cols)
 
 
 def _seconds(text: str) -> float:
     match = _TIME.fullmatch(text)
     if match is None:
-        raise ValueError(f"{visible(text)} is no time; write 500ms, 5s or 2m")
+        raise ValueError(f"{visible(text)} is not a time; write 500ms, 5s or 2m")
     seconds = float(match.group(1)) * _UNITS[match.group(2)]
     if seconds > _LONGEST_S:
         raise ValueError(f"{visible(text)} is longer than a day")
@@ -184,7 +184,7 @@ def _wrong(problem: ValueError, name: str, line: int) -> UsageError:
 
 
 def _check_patterns(steps: list[ScriptStep], name: str) -> None:
-    # Few scripts have one, and rec waits for whatever it loads.
+    # Imported here, because few scripts have one, and every import delays rec.
     from ptycassette.model import FilePatterns  # noqa: PLC0415
 
     patterns = FilePatterns()

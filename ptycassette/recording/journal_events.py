@@ -1,7 +1,7 @@
-"""Items of a journal as records and events of a cassette, one for one, before anything is rendered.
+"""Converts items of a journal to records and events of a cassette, one for one.
 
-What was typed unseen is hidden; nothing else is scrubbed. Times are floored to a resolution, as
-the format asks.
+Secret input is hidden; nothing else is scrubbed. Times are floored to a resolution, as the format
+requires.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ptycassette.model import (
 
 
 def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:
-    """One item of a journal as the event that a reader would give; None for what becomes none.
+    """One item of a journal as the event of a cassette; None if it makes none.
 
     Args:
         item: the item.
@@ -59,12 +59,12 @@ def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:
 def record_of(
     item: Typed | Resized | Signalled | Noted, *, seq: int, t_us: int, resolution_ms: int = 1
 ) -> InputRecord | ServiceEventRecord:
-    """The record of what is neither output nor the end; what was typed unseen is hidden in it.
+    """The record of any event except output and the end; secret input is hidden in it.
 
     Args:
         item: the item.
         seq: its number in the cassette.
-        t_us: its time there, which never goes back; its own may.
+        t_us: its time in the cassette, which never goes back, as the item's may.
         resolution_ms: to which ``t_ms`` is floored.
     """
     t_ms = floored_ms(t_us, resolution_ms)
@@ -92,7 +92,7 @@ def record_of(
 
 
 def final_record(item: Finished, *, seq: int, t_us: int, resolution_ms: int = 1) -> FinalRecord:
-    """The record of the end, with all that is known of it."""
+    """The final record."""
     return FinalRecord(
         seq=seq,
         t_ms=floored_ms(t_us, resolution_ms),

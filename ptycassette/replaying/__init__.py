@@ -1,4 +1,4 @@
-"""Replay without a clock: what to emit and how long to wait; the owner of the loop waits."""
+"""Replay without a clock: it decides what to emit and how long to wait; the caller waits."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .drift_picture import DriftPicture as DriftPicture
     from .drift_picture import picture_object as picture_object
     from .drifted_screens import drift_pictures as drift_pictures
+    from .drifts import NO_DRIFT as NO_DRIFT
     from .drifts import Drift as Drift
     from .drifts import DriftChange as DriftChange
     from .drifts import Side as Side
@@ -46,7 +47,7 @@ else:
             "divergence_kinds": "INPUT_MISSING",
             "drift_picture": "DriftPicture picture_object",
             "drifted_screens": "drift_pictures",
-            "drifts": "Drift DriftChange Side drift_lines",
+            "drifts": "NO_DRIFT Drift DriftChange Side drift_lines",
             "paint": "ansi_lines",
             "scheduler": (
                 "AwaitInput DONE Decision Done Emit ReplayMode Scheduler Wait replay_mode"

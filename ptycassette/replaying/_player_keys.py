@@ -1,4 +1,4 @@
-"""What a user presses while a player runs, out of the bytes of a terminal. Pure.
+"""Reads a player's keys from the bytes of a terminal. Pure.
 
 Answers of the terminal to queries, mouse reports and unknown keys arrive as
 control sequences; each is taken whole and dropped, so that no part of one is
@@ -53,7 +53,7 @@ class PlayerKeyReader:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the bytes so far end in the middle of something, a lone escape for one."""
+        """Whether the bytes so far end inside a sequence; a lone escape may be the start of one."""
         return bool(self._pending)
 
     def feed(self, data: bytes) -> list[str]:

@@ -53,7 +53,7 @@ def safe_cluster(cluster: str) -> str:
 def cells_of_row(screen: Screen, row: int, *, colors: bool = True) -> list[Cell]:
     """The cells of one row, exactly ``screen.size.cols`` of them.
 
-    With ``colors=False`` foreground and background are left out, all else stays.
+    With ``colors=False`` only foreground and background are left out.
     """
     cols = screen.size.cols
     text = screen.rows[row] if row < len(screen.rows) else ""

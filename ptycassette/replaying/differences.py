@@ -1,4 +1,4 @@
-"""How two texts differ, character by character: for failure texts and for traces. Pure."""
+"""Compares two texts character by character, for messages and traces. Pure."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ FOLD_AT = 3
 
 
 class TextChange(msgspec.Struct, frozen=True):
-    """A stretch of both texts: equal, or ``expected`` was replaced by ``got``."""
+    """A part of both texts: equal, or ``expected`` was replaced by ``got``."""
 
     expected: str
     got: str
 
     @property
     def equal(self) -> bool:
-        """Whether both have it."""
+        """Whether both texts have it."""
         return self.expected == self.got
 
 
 def changes_of(expected: str, got: str) -> tuple[TextChange, ...]:
-    """Both texts in stretches; joined, they are the texts."""
+    """Both texts in parts, which joined give the texts."""
     start = _common(expected, got)
     end = _common(expected[start:][::-1], got[start:][::-1])
     middle = expected[start : len(expected) - end], got[start : len(got) - end]
@@ -46,7 +46,7 @@ def changes_of(expected: str, got: str) -> tuple[TextChange, ...]:
 def marks_of(expected: str, got: str) -> str:
     """A line to print below ``got``: ``^`` where it differs. Empty where that does not help.
 
-    It does not help where all is different, nothing is, or characters are not one column wide.
+    It does not help if all is different, nothing is, or characters are not one column wide.
     """
     if not (got.isascii() and got.isprintable()) or len(got) > _MARKED:
         return ""
@@ -64,7 +64,7 @@ def marks_of(expected: str, got: str) -> str:
 
 
 def folded_rows(rows: Sequence[str]) -> Iterator[str | int]:
-    """The rows; three blank ones or more, one below the other, as their number. None at the end."""
+    """The rows; three or more consecutive blank ones become a count. None at the end."""
     blank = 0
     for row in rows:
         if not row.strip():
@@ -76,7 +76,7 @@ def folded_rows(rows: Sequence[str]) -> Iterator[str | int]:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """The length of the common beginning."""
     for at, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return at

@@ -59,7 +59,7 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
 
     def __post_init__(self) -> None:
-        """Check that there is such a kind."""
+        """Check the kind."""
         kind_named(self.kind)
 
     @property
@@ -69,7 +69,7 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def divergence_lines(divergence: Divergence) -> Iterator[str]:
-    """The divergence as lines for people, with control characters escaped."""
+    """The divergence as lines of text, with control characters escaped."""
     where = f"seq {divergence.seq}, {divergence.t_ms} ms"
     if divergence.exchange:
         where += f", input {divergence.exchange}"
@@ -96,13 +96,13 @@ def divergence_lines(divergence: Divergence) -> Iterator[str]:
 
 
 def screen_lines(rows: Sequence[str]) -> Iterator[str]:
-    """The rows of a screen as lines for people, blank rows folded."""
+    """The rows of a screen as lines of text, with blank rows folded."""
     for row in folded_rows(rows):
         yield f"  : {row} blank rows" if isinstance(row, int) else f"  | {visible(row)}"
 
 
 def _marks(side: str, divergence: Divergence) -> str:
-    """What is printed below the actual input, to mark how it differs."""
+    """The line below the actual input that marks the differences."""
     if side != "got" or divergence.expected is None or divergence.got is None:
         return ""
     if divergence.kind not in COMPARED_BY_TEXT:
@@ -111,7 +111,7 @@ def _marks(side: str, divergence: Divergence) -> str:
 
 
 def divergence_object(divergence: Divergence) -> dict[str, Any]:
-    """The divergence as the JSON object that reports hold."""
+    """The divergence as the JSON object of reports."""
     return {
         "kind": divergence.kind,
         "message": divergence.message,
@@ -127,7 +127,7 @@ def divergence_object(divergence: Divergence) -> dict[str, Any]:
 
 
 def divergence_error(divergence: Divergence, *, where: str | None = None) -> DivergenceError:
-    """The divergence as the exception that Python callers get."""
+    """The divergence as an exception."""
     first, *rest = divergence_lines(divergence)
     lines = [line for line in rest if not line.startswith("  hint: ")]
     return DivergenceError("\n".join([first, *lines]), where=where, hint=divergence.advice)

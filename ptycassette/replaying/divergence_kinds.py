@@ -1,7 +1,7 @@
-"""Every kind of divergence: its name, when it is reported, what it says, what to do about it.
+"""The table of the kinds of divergence: name, condition, message, advice.
 
-A new kind is a row of this table, used where it is found (``standin/findings.py`` for a running
-stand-in, ``drift.py`` for two recordings). Reports, exceptions, JUnit files and the tables of the
+A new kind is a row of this table, used where it is found (``standin/_findings.py`` for a running
+stand-in, ``drifts.py`` for two recordings). Reports, exceptions, JUnit files and the tables of the
 docs read the table.
 """
 
@@ -13,8 +13,8 @@ import msgspec
 class DivergenceKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind.
 
-    ``when`` is for the docs. ``says`` words the message; ``{names}`` in it are filled in where it
-    is found. ``hint`` says what to do next.
+    ``when`` is the condition, for the docs. ``says`` is the message; the ``{names}`` in it are
+    filled in where it is found. ``hint`` says what to do next.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What an exchange that drifted looks like on both sides."""
+"""The screens of an exchange that drifted, on both sides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ptycassette.replaying.stored import screen_object
 class DriftPicture(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange that drifted: what changed, and the last screens of both sides.
 
-    ``old`` and ``new`` are its numbers, 0 is before any input. A screen is None where a side has
+    ``old`` and ``new`` are its numbers; 0 is before any input. A screen is None if that side has
     no such exchange.
     """
 

@@ -1,9 +1,9 @@
-"""What changed between two recordings of the same thing: exchanges, screens, the end, the binary.
+"""Changes between two recordings of the same thing: exchanges, screens, the end, the binary.
 
 Pure: two lists of events and their manifests in, a ``Drift`` out. Exchanges are
 aligned by their input, so that an added one does not make all later ones differ. Streams that
-are not a terminal are compared apart, and without screens: in which order a program's writes to
-two pipes are read is chance.
+are not a terminal are compared separately and without screens, because the order in which two
+pipes are read is random.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ from ptycassette.replaying.divergence_kinds import (
     EXIT_CHANGED,
 )
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries, semantic_match
+
+NO_DRIFT = "no drift"
+"""What the report of a shim notes where two recordings are the same."""
 
 ChangeKind = Literal["added", "removed", "changed", "reordered"]
 
@@ -283,9 +286,7 @@ def _text(data: bytes) -> str:
 
 
 def drift_lines(found: Drift) -> Iterator[str]:
-    """The drift as lines for people, with control characters escaped."""
-    if not found:
-        yield "no drift: the new recording says the same"
+    """The drift as lines of text, with control characters escaped; none without drift."""
     for change in (*found.exchanges, *found.screens):
         number = change.old or change.new
         score = "" if change.score is None else f" ({change.score:.0%} alike)"

@@ -26,7 +26,7 @@ from ptycassette.terminal import attribute_parameters, color_parameters
 
 @lru_cache(maxsize=1024)
 def sgr(style: Style) -> str:
-    """What sets exactly ``style``, whatever was set before (SGR, ECMA-48 8.3.117)."""
+    """The SGR sequence that sets exactly ``style``, whatever was set before (ECMA-48 8.3.117)."""
     codes = ["0", *attribute_parameters(style)]
     if style.underline:
         codes.append("21" if style.underline == "double" else "4")
@@ -87,7 +87,7 @@ def _cursor(cursor: Cursor, size: Size) -> str:
 
 
 def _row_changes(row: int, old: Sequence[Cell], new: Sequence[Cell]) -> Iterator[str]:
-    """The stretch from the first to the last cell that differs, or nothing."""
+    """Repaint from the first to the last cell that differs, if any."""
     first = next((col for col, (a, b) in enumerate(zip(old, new, strict=True)) if a != b), None)
     if first is None:
         return
@@ -104,7 +104,7 @@ def _row_changes(row: int, old: Sequence[Cell], new: Sequence[Cell]) -> Iterator
 
 
 def _run_of_cells(cells: Sequence[Cell], first: int, end: int) -> str:
-    """The cells from ``first`` up to ``end``; a wide one at the end comes whole."""
+    """The cells from ``first`` up to ``end``, with the whole of a wide one at the end."""
     out: list[str] = []
     style: Style | None = None
     adrift = False  # the terminal may have its cursor elsewhere than we do
@@ -160,7 +160,7 @@ def with_status(screen: Screen, status: str) -> Screen:
 
 
 def ansi_lines(screen: Screen, *, colors: bool = True) -> Iterator[str]:
-    """The rows as lines with SGR and nothing else, for printing where the cursor is.
+    """The rows as lines with SGR only, for printing at the cursor.
 
     Blank cells at the end of a row are left out; each line ends in the default style.
     """

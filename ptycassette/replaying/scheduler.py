@@ -6,13 +6,13 @@ Rules:
 - An event is due at ``anchor_now + (t - anchor_t) * scale``. The anchor is a
   pair of moments (the caller's clock, the recording's) set when the replay
   starts; every due time is computed from it, so that a late sleeper makes one
-  event late and never the ones behind it. The anchor moves only when the
+  event late, but not those after it. The anchor moves only when the
   caller changes the clock of the replay: pause, another scale, an awaited
   input that arrived.
 - ``realtime`` is scale 1. ``scaled`` multiplies every gap by ``scale`` (2.0 is
-  half as fast). ``collapsed`` is never waiting; times are still the recording's.
-- Asked to await input (the stand-in does), the scheduler stops in front of
-  every input that somebody must send, and goes on when ``input_arrived`` is
+  half as fast). ``collapsed`` never waits; times are still the recording's.
+- Asked to await input (the stand-in does), the scheduler stops before
+  every input that the driver must send, and goes on when ``input_arrived`` is
   called; what follows is timed from that moment.
 
 The caller's loop::
@@ -108,11 +108,11 @@ class Scheduler:
         mode: see the module.
         scale: what every gap is multiplied by in mode ``scaled``.
         start_us: the moment of the recording at which the replay starts; the
-            first event is due as long after the start as it is behind this moment.
-        await_input: stop in front of inputs, see the module.
+            first event is due as long after the start as it is after this moment.
+        await_input: stop before inputs, see the module.
 
     Raises:
-        ValueError: ``scale`` is no finite number above 0, or is given in a
+        ValueError: ``scale`` is not a finite number above 0, or is given in a
             mode that does not scale; ``mode`` is unknown.
     """
 
@@ -142,7 +142,7 @@ class Scheduler:
 
     @property
     def scale(self) -> float:
-        """What gaps are multiplied by now."""
+        """The current factor for gaps."""
         return self._scale
 
     def step(self, now_us: int) -> Decision:
@@ -199,7 +199,7 @@ class Scheduler:
         """Multiply gaps by ``scale`` from now on; ``realtime`` becomes ``scaled``.
 
         Raises:
-            ValueError: ``scale`` is no finite number above 0.
+            ValueError: ``scale`` is not a finite number above 0.
         """
         exact = _positive(scale)
         self.anchor(now_us, self.position_us(now_us))

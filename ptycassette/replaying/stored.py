@@ -55,7 +55,7 @@ def restyled_rows(before: FrameRecord | None, after: FrameRecord) -> Iterator[in
 
 
 def screen_object(screen: Screen) -> dict[str, Any]:
-    """A screen as JSON: rows down to the last one with something in it, and their styles."""
+    """A screen as JSON: rows down to the last one that is not empty, and their styles."""
     styled = [number for number, runs in enumerate(screen.styles, 1) if runs]
     texts = [number for number, row in enumerate(screen.rows, 1) if row.strip()]
     used = max((*texts, *styled), default=0)

@@ -1,4 +1,4 @@
-"""How a JSON value is judged: every comparison that the scenario gives must hold."""
+"""Comparisons of a JSON value; all that the scenario gives must hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JsonValue = Any
 
 
 class Compare(Base, frozen=True, kw_only=True):
-    """How a JSON value is judged. All but ``equals`` is an extension; all given must hold."""
+    """Comparisons of a JSON value; all given must hold. All but ``equals`` are extensions."""
 
     equals: JsonValue | msgspec.UnsetType = msgspec.UNSET
     not_equals: JsonValue | msgspec.UnsetType = msgspec.UNSET
@@ -28,14 +28,13 @@ class Compare(Base, frozen=True, kw_only=True):
     exists: bool | None = None
 
     def problem(self, known: PredicateContext) -> str | None:
-        """As its class says."""
         if self.matches is None or (bad := bad_pattern(self.matches, known.patterns)) is None:
             return None
         return f"matches: {bad}"
 
 
 def compares(predicate: Compare, value: Any) -> bool:
-    """Whether everything that the predicate asks of the value holds."""
+    """Whether all comparisons of the predicate hold for the value."""
     checks: list[bool] = []
     if predicate.equals is not msgspec.UNSET:
         checks.append(_same(value, predicate.equals))

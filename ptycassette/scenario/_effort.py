@@ -1,8 +1,8 @@
 """How much one check may take: a scenario and its recording may both be a stranger's.
 
-Each of thousands of predicates may look at each of thousands of screens. What that takes is
-counted, in about a nanosecond each, before it is done; so the same check is refused on each
-machine, or on none. Most checks of people's own take less than a hundredth of the limit.
+Each of thousands of predicates may search each of thousands of screens. The effort is counted
+before it is spent, in units of about a nanosecond, so that a check is refused on every machine or
+on none. Most real checks need less than a hundredth of the limit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Effort:
         """Count something that is about to be done.
 
         Raises:
-            UsageError: it is too much, with what was counted before.
+            UsageError: the sum is over the limit.
         """
         self._left -= nanoseconds
         if self._left < 0:

@@ -1,8 +1,8 @@
-"""What every predicate is made of: its common fields, what it looks at, and how it fails.
+"""The base of all predicates: common fields, access to the evidence, failures.
 
-A predicate is one class: its name in files (``tag``), its fields, ``problem`` (what types cannot
-say of them) and ``judge`` (None when it holds, or why it does not and at what time). The table of
-all is in ``predicates.py``.
+A predicate is one class: its name in files (``tag``), its fields, ``problem`` (checks that types
+cannot express) and ``judge`` (None when it holds, else why not and at what time). The table of all
+is in ``_predicates.py``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _KINDS = {"input", "output", "frame", "service-event", "final", ""}
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """Why a predicate does not hold, and where to look."""
+    """Why a predicate does not hold, and at what time."""
 
     message: str
     t_ms: int
 
 
 class PredicateContext(msgspec.Struct, frozen=True):
-    """What a file has besides the predicate: names of normalisers, and its patterns so far."""
+    """The file around a predicate: its normalisers, and its patterns so far."""
 
     normalisers: Collection[str]
     patterns: FilePatterns
@@ -53,14 +53,14 @@ class Worded(Protocol):
 
 
 class Look:
-    """What a predicate looks at, and from when on.
+    """The evidence for a predicate, from a start time.
 
     Args:
         evidence: the recording.
         defined: the normalisers of the scenario.
         start_ms: the time that the predicate names, or 0.
-        effort: counts what is looked at.
-        fixed: whether it names one.
+        effort: counts what is searched.
+        fixed: whether the predicate names a time.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Look:
         return self.start_ms + within_ms if within_ms else self.evidence.end_ms
 
     def shown(self) -> list[FrameRecord]:
-        """The frame at the time asked for, or all frames."""
+        """The frame at the given time, or all frames."""
         if not self.fixed:
             return self.evidence.frames
         frame = self.evidence.frame_at(self.start_ms)
@@ -95,7 +95,7 @@ class Look:
         expected: str,
         got: Callable[[FrameRecord], str],
     ) -> Failed | None:
-        """Whether the frame at the time is right."""
+        """Whether the frame at the given time is right."""
         frame = self.evidence.frame_at(self.start_ms)
         if frame is None:
             return Failed(f"there is no frame at {self.start_ms} ms", self.start_ms)
@@ -131,7 +131,7 @@ class Look:
 
 
 class Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
-    """What every predicate may have.
+    """The fields that every predicate may have.
 
     ``name`` is shown in reports. ``negate`` (written ``not``, extension) turns the
     outcome around. ``at_ms`` is a time of the recording, or, with ``exchange``
@@ -149,12 +149,12 @@ class Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def in_short(values: Iterable[Any]) -> str:
-    """The first of some values, for messages, each as its first characters."""
+    """The first of some values, each shortened, for messages."""
     return ", ".join(map(_SHORT.repr, itertools.islice(values, 5))) or "nothing"
 
 
 def wanted(query: Worded) -> str:
-    """What is looked for, for messages."""
+    """The wanted text or pattern, for messages."""
     return f"/{query.regex}/" if query.regex is not None else repr(query.text)
 
 

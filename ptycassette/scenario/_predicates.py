@@ -1,11 +1,11 @@
 """The table of predicates: the type of a check in a file is one of these classes.
 
-A new predicate is a class (``predicate.py`` says what it has) and its name in ``Predicate``:
-reading, the JSON Schema, evaluation and the test of ``docs/scenarios.md`` go by this table.
+A new predicate is a class (see ``_predicate.py``) and its name in ``Predicate``: reading,
+the JSON Schema, evaluation and the test of ``docs/scenarios.md`` use this table.
 
 Semantics follow the reference implementation, with these differences: the frame at
 time t is the latest at or before t (there: the nearest), a window includes the frame
-that stands at its start, and bytes may also be spread over several records.
+that is shown at its start, and bytes may also be spread over several records.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ PREDICATES: tuple[type[Predicate], ...] = get_args(Predicate)
 
 
 def type_name(predicate: Predicate | type[Predicate]) -> str:
-    """What files write as its ``type``."""
+    """Its ``type`` in files."""
     return str(predicate.__struct_config__.tag)
 
 

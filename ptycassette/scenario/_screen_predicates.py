@@ -1,4 +1,4 @@
-"""Predicates over what was on the screen."""
+"""Predicates on screens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Region(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class TextQuery(Base, frozen=True, kw_only=True):
-    """Where and how text is looked for. All but ``text`` is an extension.
+    """Where and how to search for text. All but ``text`` are extensions.
 
     ``regex`` instead of ``text``; ``row`` (negative from the bottom) or ``region``
     instead of the whole screen; ``normalise`` names normalisers to apply first.
@@ -41,7 +41,6 @@ class TextQuery(Base, frozen=True, kw_only=True):
     normalise: tuple[str, ...] = ()
 
     def problem(self, known: PredicateContext) -> str | None:
-        """As its class says."""
         bad = bad_text(self, known, optional=isinstance(self, FrameStableFor))
         if bad is not None:
             return bad
@@ -57,7 +56,6 @@ class FrameContains(TextQuery, frozen=True, kw_only=True, tag="frame_contains"):
     """Some frame, or the one at ``at_ms``, contains the text."""
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         found = _finder(self, look)
         if any(found(frame) for frame in look.shown()):
             return None
@@ -72,7 +70,6 @@ class FrameNeverContains(TextQuery, frozen=True, kw_only=True, tag="frame_never_
     within_ms: int | None = None
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         found = _finder(self, look)
         end_ms = look.end_ms(self.within_ms)
         for frame in look.evidence.frames_between(look.start_ms, end_ms):
@@ -89,7 +86,6 @@ class FrameEventuallyContains(
     within_ms: int | None = None
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         return look.eventually(self.within_ms, _finder(self, look), wanted(self))
 
 
@@ -99,7 +95,6 @@ class FrameStableFor(TextQuery, frozen=True, kw_only=True, tag="frame_stable_for
     stable_for_ms: int
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         if self.stable_for_ms <= 0:
             return Failed("stable_for_ms must be above 0", look.start_ms)
         end_ms = look.start_ms + self.stable_for_ms
@@ -127,7 +122,6 @@ class CursorAt(Base, frozen=True, kw_only=True, tag="cursor"):
     cursor_visible: bool | None = None
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
 
         def right(frame: FrameRecord) -> bool:
             cursor = frame.cursor
@@ -156,7 +150,6 @@ class SizeIs(Base, frozen=True, kw_only=True, tag="size"):
     cols: int
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         return look.frame_is(
             lambda frame: _is_size(frame, self),
             f"{self.rows} rows x {self.cols} columns",
@@ -172,7 +165,6 @@ class SizeEventually(Base, frozen=True, kw_only=True, tag="size_eventually"):
     within_ms: int | None = None
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         expected = f"{self.rows} rows x {self.cols} columns"
         return look.eventually(self.within_ms, lambda frame: _is_size(frame, self), expected)
 
@@ -183,7 +175,6 @@ class AltScreen(Base, frozen=True, kw_only=True, tag="alt_screen"):
     equals: bool = True
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         return look.frame_is(
             lambda frame: frame.alt_screen is self.equals,
             f"alternate screen {self.equals}",
@@ -198,11 +189,9 @@ class Title(Base, frozen=True, kw_only=True, tag="title"):
     regex: str | None = None
 
     def problem(self, known: PredicateContext) -> str | None:
-        """As its class says."""
         return bad_text(self, known)
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         return look.any_text(self, [frame.title for frame in look.shown()], "title")
 
 
@@ -213,11 +202,9 @@ class Clipboard(Base, frozen=True, kw_only=True, tag="clipboard"):
     regex: str | None = None
 
     def problem(self, known: PredicateContext) -> str | None:
-        """As its class says."""
         return bad_text(self, known)
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         return look.any_text(self, look.evidence.clipboard, "clipboard content")
 
 
@@ -228,11 +215,9 @@ class Link(Base, frozen=True, kw_only=True, tag="link"):
     regex: str | None = None
 
     def problem(self, known: PredicateContext) -> str | None:
-        """As its class says."""
         return bad_text(self, known)
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         return look.any_text(self, look.evidence.links, "link")
 
 

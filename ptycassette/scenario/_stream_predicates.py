@@ -1,4 +1,4 @@
-"""Predicates over what was written, typed and reported, and over the end."""
+"""Predicates on output, input, service events and the end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ class RawOutputOrder(Base, frozen=True, kw_only=True, tag="raw_output_order"):
     """Output chunks are in the order of ``seq``, time and offset."""
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         look.effort.spend(PER_RECORD * len(look.evidence.outputs))
         last = (0, -1, -1)
         for record in look.evidence.outputs:
@@ -41,34 +40,23 @@ class RawOutputOrder(Base, frozen=True, kw_only=True, tag="raw_output_order"):
         return None
 
 
-class InputBytes(Base, frozen=True, kw_only=True, tag="input_bytes"):
+class _Sent(Base, frozen=True, kw_only=True):
+    bytes_hex: str = ""
+    key: str = ""
+
+    def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
+        return _bad_bytes(self)
+
+    def judge(self, look: Look) -> Failed | None:
+        return _sent(self, look)
+
+
+class InputBytes(_Sent, frozen=True, kw_only=True, tag="input_bytes"):
     """These bytes were sent (as one record, or as several in a row), or that key was."""
 
-    bytes_hex: str = ""
-    key: str = ""
 
-    def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
-        """As its class says."""
-        return _bad_bytes(self)
-
-    def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
-        return _sent(self, look)
-
-
-class PasteBoundary(Base, frozen=True, kw_only=True, tag="paste_boundary"):
+class PasteBoundary(_Sent, frozen=True, kw_only=True, tag="paste_boundary"):
     """These bytes, paste brackets included, were sent as records of their own."""
-
-    bytes_hex: str = ""
-    key: str = ""
-
-    def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
-        """As its class says."""
-        return _bad_bytes(self)
-
-    def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
-        return _sent(self, look)
 
 
 class InputText(Base, frozen=True, kw_only=True, tag="input_text"):
@@ -78,27 +66,23 @@ class InputText(Base, frozen=True, kw_only=True, tag="input_text"):
     regex: str | None = None
 
     def problem(self, known: PredicateContext) -> str | None:
-        """As its class says."""
         return bad_text(self, known)
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         texts = [entry.text for entry in look.evidence.entries if not entry.masked]
         return look.any_text(self, texts, "input")
 
 
 class ResizeOrder(Base, frozen=True, kw_only=True, tag="resize_order"):
-    """Every resize has an event of one kind before it and of another behind it."""
+    """Every resize has an event of one kind before it and of another after it."""
 
     before_kind: Kind = ""
     after_kind: Kind = ""
 
     def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
-        """As its class says."""
         return bad_kind(before_kind=self.before_kind, after_kind=self.after_kind)
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         timed = look.evidence.timed
         look.effort.spend(PER_RECORD * len(timed))
         resizes = [record for record in look.evidence.inputs if record.kind == "resize"]
@@ -120,11 +104,9 @@ class ServiceJson(Compare, frozen=True, kw_only=True, tag="service_json"):
     json_path: str
 
     def problem(self, known: PredicateContext) -> str | None:
-        """As its class says."""
         return super().problem(known) or _bad_json_path(self.json_path)
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         import jsonpath  # noqa: PLC0415 - most scenarios have none
 
         path = jsonpath.compile(self.json_path)
@@ -153,7 +135,6 @@ class FinalMetadata(Compare, frozen=True, kw_only=True, tag="final_metadata"):
     text: str = ""
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         final = look.evidence.final
         if final is None:
             return Failed("there is no final event", look.evidence.end_ms)
@@ -177,7 +158,6 @@ class ExitStatusIs(Base, frozen=True, kw_only=True, tag="exit_status"):
     signal: str | None = None
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         return _ended(self, look)
 
 
@@ -189,7 +169,6 @@ class TimeoutCancelStatus(Base, frozen=True, kw_only=True, tag="timeout_cancel_s
     signal: str | None = None
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         return _ended(self, look)
 
 
@@ -201,11 +180,9 @@ class TimingGap(Base, frozen=True, kw_only=True, tag="timing_gap"):
     max_ms: int | None = None
 
     def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
-        """As its class says."""
         return bad_kind(kind=self.kind)
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
         look.effort.spend(PER_RECORD * len(look.evidence.timed))
         times = [t for _, t, kind in look.evidence.timed if self.kind in {"", kind}]
         bounded = self.min_ms is not None or self.max_ms is not None
@@ -220,7 +197,7 @@ class TimingGap(Base, frozen=True, kw_only=True, tag="timing_gap"):
         return None
 
 
-def _sent(query: InputBytes | PasteBoundary, look: Look) -> Failed | None:
+def _sent(query: _Sent, look: Look) -> Failed | None:
     sought = bytes.fromhex(query.bytes_hex)
     look.effort.spend(PER_RECORD * len(look.evidence.inputs))
     records = [record for record in look.evidence.inputs if record.kind == "input"]
@@ -259,7 +236,7 @@ def _ended(query: ExitStatusIs | TimeoutCancelStatus, look: Look) -> Failed | No
     return None
 
 
-def _bad_bytes(query: InputBytes | PasteBoundary) -> str | None:
+def _bad_bytes(query: _Sent) -> str | None:
     if not query.bytes_hex and not query.key:
         return "give bytes_hex or key"
     try:
@@ -270,7 +247,7 @@ def _bad_bytes(query: InputBytes | PasteBoundary) -> str | None:
 
 
 def _bad_json_path(path: str) -> str | None:
-    """Why a JSONPath is refused: its syntax, or that nobody knows how long it takes."""
+    """Why a JSONPath is refused: its syntax, or unbounded effort."""
     if len(path) > MAX_PATH_CHARS:
         return f"json_path {path[:40]!r}... is longer than {MAX_PATH_CHARS} characters"
     import jsonpath  # noqa: PLC0415 - most scenarios have none

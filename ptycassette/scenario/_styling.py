@@ -34,7 +34,6 @@ class StyleIs(Base, frozen=True, kw_only=True, tag="style"):
     strike: bool | None = None
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
 
         def right(frame: FrameRecord) -> bool:
             cells = sum(map(len, frame.cells or frame.text)) + sum(map(len, frame.styles or ()))
@@ -49,7 +48,7 @@ class StyleIs(Base, frozen=True, kw_only=True, tag="style"):
 
 
 def styled(frame: FrameRecord, wanted: StyleIs) -> bool:
-    """Whether the text stands somewhere in the frame with every cell painted as wanted."""
+    """Whether the frame has the text somewhere with all of its cells in the wanted style."""
     if not wanted.text:
         return False
     if frame.styles is None and frame.cells is not None:
@@ -71,13 +70,13 @@ def _row_of_runs(frame: FrameRecord, number: int, wanted: StyleIs) -> bool:
 
 
 def _stands(row: str, text: str, right: list[bool], starts: list[int]) -> bool:
-    """Whether the text stands in a row where all of its cells are right.
+    """Whether the row has the text at a place where all of its cells are right.
 
     Args:
         row: its text.
-        text: what is looked for.
-        right: for each cell whether it is painted so.
-        starts: for each cell the character of the row with which it begins, and the end.
+        text: the wanted text.
+        right: for each cell whether its style is right.
+        starts: for each cell the index of its first character in the row, and the end.
     """
     wrong = [0, *itertools.accumulate(not one for one in right)]  # in the cells before each
     at = row.find(text)

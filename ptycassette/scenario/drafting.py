@@ -18,7 +18,7 @@ MAX_LINES = 5
 def draft_scenario(evidence: Evidence, *, name: str, cassette_path: str) -> str:
     """Draft a scenario that the recording passes: its screens, its input, its end.
 
-    It is meant to be read and changed; it says what is there, not what matters.
+    It is meant to be edited: it states what is there, not what matters.
     """
     manifest = evidence.manifest
     terminal = manifest.terminal
@@ -72,10 +72,10 @@ def _by_length(row: str) -> tuple[int, str]:
 
 
 def repin_scenario(text: str, evidence: Evidence) -> str:
-    """The scenario's text with the pins of the recording; everything else stays as written.
+    """The scenario's text with the pins of the recording; everything else is unchanged.
 
     Raises:
-        ValueError: a pin does not stand on a line of its own.
+        ValueError: a pin is not on a line of its own.
     """
     emulator = evidence.manifest.terminal.emulator
     pins = {
@@ -86,7 +86,7 @@ def repin_scenario(text: str, evidence: Evidence) -> str:
     for key, value in pins.items():
         places = [number for number, line in enumerate(lines) if line.startswith(f"{key}:")]
         if len(places) != 1:
-            raise ValueError(f"{key} stands on {len(places)} lines of its own, not on one")
+            raise ValueError(f"{key} is on {len(places)} lines of its own, not on one")
         ending = "\n" if lines[places[0]].endswith("\n") else ""
         lines[places[0]] = f"{key}: {value}{ending}"
     new = "".join(lines)

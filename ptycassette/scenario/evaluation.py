@@ -1,4 +1,4 @@
-"""A scenario against the evidence: pins first, then every predicate, all of them always."""
+"""Checks a scenario against the evidence: pins first, then every predicate."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class ScenarioOutcome(msgspec.Struct, frozen=True, kw_only=True):
     def refusal(self) -> CheckOutcome | None:
         """The check that explains why nothing could be checked.
 
-        Its group is ``usage`` (no scenario) or ``error`` (no recording), its name the error's;
-        a scenario may have groups of these names, too.
+        Its group is ``usage`` (no scenario) or ``error`` (no recording), its name that of the
+        error. A scenario may have groups of these names, too.
         """
         first = self.checks[0] if len(self.checks) == 1 else None
         if first is None or first.passed or not first.name.endswith("Error"):
@@ -52,15 +52,15 @@ class ScenarioOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failures(self) -> tuple[CheckOutcome, ...]:
-        """Those that did not."""
+        """The checks that did not pass."""
         return tuple(check for check in self.checks if not check.passed)
 
 
 def check_scenario(scenario: Scenario, evidence: Evidence) -> ScenarioOutcome:
-    """Evaluate everything; a failure stops nothing.
+    """Evaluate all predicates, also after failures.
 
     Raises:
-        UsageError: it would take too long (``Effort``), or a pattern would.
+        UsageError: it, or one of its patterns, would take too long (``Effort``).
     """
     effort = Effort()
     checks = list(_binding(scenario, evidence))
@@ -126,7 +126,7 @@ def _binding(scenario: Scenario, evidence: Evidence) -> Iterator[CheckOutcome]:
 
 
 def outcome_lines(outcome: ScenarioOutcome) -> Iterator[str]:
-    """The outcome for people, everything from outside made visible."""
+    """The outcome as text; characters that could act on a terminal are escaped."""
     failures = outcome.failures
     total = f"{len(outcome.checks)} check{'s' if len(outcome.checks) != 1 else ''}"
     refusal = outcome.refusal

@@ -1,4 +1,4 @@
-"""What predicates look at: the events of one recording, sorted by what is asked of them.
+"""The evidence for predicates: the events of one recording, by kind.
 
 The frame at time t is the latest at or before t; before the first frame there is
 none. Times are milliseconds of the recording.
@@ -108,7 +108,7 @@ class Evidence:
 
     @cached_property
     def clipboard(self) -> list[str]:
-        """What was put into the clipboard."""
+        """The texts put into the clipboard."""
         found = []
         for match in _CLIPBOARD.finditer(self._raw):
             try:

@@ -25,7 +25,7 @@ SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
 
 
 def find_scenarios(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
-    """The scenario files that are named, and in directories all ``*.scenario.{yaml,yml,json}``.
+    """The named scenario files, and all ``*.scenario.{yaml,yml,json}`` in named directories.
 
     Raises:
         NotFoundError: nothing is there, or a directory holds no scenario.
@@ -58,7 +58,7 @@ def load_scenario(path: str | os.PathLike[str], *, bound: bool = True) -> Scenar
 
 
 def evidence_of(cassette: str | os.PathLike[str]) -> Evidence:
-    """Everything that predicates ask for, from a cassette on disk. The cassette is verified.
+    """The evidence from a cassette on disk, which is verified first.
 
     Raises:
         CassetteError: it cannot be opened.
@@ -79,7 +79,7 @@ def run_scenario(
         cassette: the cassette, instead of the one that the scenario names.
 
     Raises:
-        CassetteError: the file is no scenario, or its cassette cannot be opened.
+        CassetteError: the file is not a scenario, or its cassette cannot be opened.
     """
     scenario = load_scenario(path, bound=cassette is None)
     place = Path(path).parent / (scenario.cassette_path or "") if cassette is None else cassette

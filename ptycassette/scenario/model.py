@@ -1,7 +1,7 @@
-"""What a scenario file says: pins, normalisers, groups of predicates. Strict: nothing unknown.
+"""A scenario file: pins, normalisers, groups of predicates. Unknown fields are errors.
 
 The names of the seventeen reference predicates and of their fields are those of the
-reference implementation; what is marked "extension" is ours.
+reference implementation; those marked "extension" are ours.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class EnvironmentPolicy(_Strict, frozen=True, kw_only=True):
     """The environment that the recording is to be made in; ``check`` and replay run nothing.
 
     ``home`` and ``config_root`` (XDG_CONFIG_HOME): ``temporary`` for an empty folder, or a
-    folder beside the scenario, of which the program gets a copy. ``allowlist`` names what it
-    gets of the caller's variables; ``variables`` are its own.
+    folder beside the scenario, of which the program gets a copy. ``allowlist`` names
+    those of the caller's variables that it gets; ``variables`` are its own.
     """
 
     home: str | None = None

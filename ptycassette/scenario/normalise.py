@@ -1,7 +1,7 @@
 """Rewrites of volatile but harmless text, for comparison only; evidence stays as it is.
 
-Those of a scenario file may be a stranger's: their patterns are ``FilePattern``, and the text that
-they make is bounded, because a rewrite of a to aa, named forty times, fills any memory.
+A scenario file may be a stranger's: its patterns are ``FilePattern``, and the length of the result
+is bounded, because a rewrite of a to aa, applied forty times, fills any memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Normaliser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 MAX_CHARS = 4_000_000
 """Of normalised text. The largest screen has a million cells."""
 
-# Braille, circle and star frames anywhere; the ASCII ones only where they stand alone.
+# Braille, circle and star frames anywhere; the ASCII ones only as words of their own.
 _SPINNER = (
     r"[\u2800-\u28ff\u25d0-\u25d3\u25f4-\u25f7\u2722\u2733\u2736\u273b\u273d]"
     r"|(?<=\s)[|/\\-](?=\s)"
@@ -56,11 +56,11 @@ def normaliser_of(
 ) -> Callable[[str], str]:
     """A function that applies the named normalisers, in order.
 
-    It raises ``UsageError`` where one of them makes the text too long.
+    It raises ``UsageError`` if one of them makes the text too long.
 
     Raises:
         KeyError: a name that is neither built in nor defined.
-        ValueError: one that is defined is wrong (``normaliser_problem``).
+        ValueError: a definition is wrong (``normaliser_problem``).
     """
     steps = [_step(name, (defined or {}).get(name)) for name in names]
 
@@ -92,7 +92,7 @@ def _step(name: str, own: Normaliser | None) -> Callable[[str], str]:
 
 
 def _rewritten(name: str, pattern: FilePattern, parts: list[str | int], text: str) -> str:
-    """Every match replaced; the length is looked at before the next is put together."""
+    """Replace every match; the length is checked before each step."""
     pieces: list[str] = []
     length = end = 0
     for match in pattern.matches(text):
@@ -123,7 +123,7 @@ def _parts(template: str, pattern: FilePattern) -> list[str | int]:
     r"""A replacement: texts, and numbers of groups (``\1``, ``\g<name>``).
 
     Raises:
-        ValueError: an escape or a group that there is not.
+        ValueError: an escape or a group that does not exist.
     """
     parts: list[str | int] = []
     for token in _TEMPLATE.finditer(template):

@@ -1,4 +1,4 @@
-"""Scenario text to ``Scenario``: strict YAML or JSON, every mistake with its place."""
+"""Parses scenarios from strict YAML or JSON; errors name the place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
             caller that brings the cassette passes False.
 
     Raises:
-        UsageError: it is not a scenario; the message says where and why.
+        UsageError: it is not a scenario; the message names the place and the reason.
     """
     plain = parse_yaml(data, where=where)
     try:

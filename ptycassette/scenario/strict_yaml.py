@@ -1,7 +1,7 @@
-"""YAML by a safe loader that also refuses what makes a file mean more than it shows.
+"""YAML through a safe loader that also refuses what can hide meaning.
 
 Refused are anchors and aliases (small files that grow huge), merge keys, tags,
-repeated keys, keys that are no text, and more than one document.
+repeated keys, keys that are not texts, and more than one document.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import yaml
 from ptycassette.errors import UsageError
 from ptycassette.model import visible
 
-MAX_YAML_BYTES = 512 << 10
-"""What takes the loader longest, words on a line, takes it 0.7 s at this length."""
-MAX_NODES = 20_000
-"""Scalars, lists and mappings; reading them takes about half a second."""
+MAX_YAML_BYTES = 256 << 10
+"""What takes the loader longest, words on a line, takes it 0.35 s at this length."""
+MAX_NODES = 10_000
+"""Scalars, lists and mappings; reading them takes about a third of a second."""
+MAX_DEPTH = 64
+"""Of lists and mappings in brackets; with each level the loader looks longer for keys."""
 MAX_DIGITS = 64
 
 
@@ -28,7 +30,7 @@ def parse_yaml(data: bytes, *, where: str) -> Any:
         where: its name, for messages.
 
     Raises:
-        UsageError: it is not what is read here; the message says where and why.
+        UsageError: it is not such YAML; the message names the place and the reason.
     """
     if len(data) > MAX_YAML_BYTES:
         raise UsageError(f"longer than {MAX_YAML_BYTES} bytes", where=where)
@@ -39,12 +41,12 @@ def parse_yaml(data: bytes, *, where: str) -> Any:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Safe, and without what hides meaning."""
+    """The safe loader, without constructs that hide meaning."""
 
     _nodes = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse aliases and anchors before anything is expanded, and more than can be meant."""
+        """Refuse aliases and anchors before anything is expanded, and too many nodes."""
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if getattr(event, "tag", None) is not None:
             raise yaml.composer.ComposerError(None, None, "tags are not allowed", event.start_mark)
@@ -62,8 +64,16 @@ class _StrictLoader(yaml.SafeLoader):
             node.value = _joined(node)
         return node
 
+    def fetch_flow_collection_start(self, token: Any) -> None:
+        """Refuse brackets in brackets without end."""
+        if self.flow_level >= MAX_DEPTH:
+            raise yaml.scanner.ScannerError(
+                None, None, f"nested deeper than {MAX_DEPTH} levels", self.get_mark()
+            )
+        super().fetch_flow_collection_start(token)
+
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        """Let ``12:30`` be text (YAML 1.1 has numbers in base 60), and digits without end too."""
+        """Read ``12:30`` as text (YAML 1.1 has numbers in base 60), and very long digits, too."""
         tag = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
         is_number = tag in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
         if is_number and (":" in value or len(value) > MAX_DIGITS):
@@ -71,7 +81,7 @@ class _StrictLoader(yaml.SafeLoader):
         return tag
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        """Refuse merge keys, repeated keys and keys that are no text."""
+        """Refuse merge keys, repeated keys and keys that are not texts."""
         seen: set[str] = set()
         for key, _ in node.value:
             problem = None
@@ -80,7 +90,7 @@ class _StrictLoader(yaml.SafeLoader):
             elif key.tag != "tag:yaml.org,2002:str":
                 problem = f"the key {key.value!r} is not text"
             elif key.value in seen:
-                problem = f"the key {key.value!r} stands twice"
+                problem = f"the key {key.value!r} is there twice"
             if problem:
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
@@ -88,7 +98,7 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def _joined(node: yaml.ScalarNode) -> str:
-    """The text, with the pairs of surrogates that JSON escapes are; one alone is no text."""
+    """The text with JSON's surrogate pairs joined; a lone surrogate is refused."""
     text: str = node.value
     if text.isascii():
         return text

@@ -10,20 +10,19 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._masked_places import masked_places as masked_places
-    from ._whole_json import whole_json as whole_json
-    from .default import default_scrubber as default_scrubber
-    from .discover import secret_name as secret_name
+    from ._traffic import whole_json as whole_json
+    from .rules import secret_name as secret_name
     from .session import SessionScrubber as SessionScrubber
+    from .session import default_scrubber as default_scrubber
     from .tally import Replacement as Replacement
 else:
     __getattr__, __all__ = face(
         __name__,
         {
             "_masked_places": "masked_places",
-            "_whole_json": "whole_json",
-            "default": "default_scrubber",
-            "discover": "secret_name",
-            "session": "SessionScrubber",
+            "_traffic": "whole_json",
+            "rules": "secret_name",
+            "session": "SessionScrubber default_scrubber",
             "tally": "Replacement",
         },
     )

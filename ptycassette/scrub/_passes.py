@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import tee, zip_longest
 
 import msgspec
 
@@ -170,10 +171,6 @@ def _with_following(
     events: Iterator[JournalEvent],
 ) -> Iterator[tuple[JournalEvent, JournalEvent | None]]:
     """Each event with the one after it, None after the last."""
-    held: JournalEvent | None = None
-    for event in events:
-        if held is not None:
-            yield held, event
-        held = event
-    if held is not None:
-        yield held, None
+    one, following = tee(events)
+    next(following, None)
+    return zip_longest(one, following)

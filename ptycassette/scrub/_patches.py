@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 _PAGE = 1 << 12
-_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
-
-
-class _Page:
-    """Replacements for a page of consecutive bytes. Only bytes marked in ``set`` are replaced."""
-
-    __slots__ = ("data", "set")
-
-    def __init__(self) -> None:
-        self.data = bytearray(_PAGE)
-        self.set = bytearray(_PAGE)
+_CONTROLS = frozenset([*range(0x20), 0x7F])
 
 
 class Patches:
@@ -28,40 +17,27 @@ class Patches:
     """
 
     def __init__(self) -> None:
-        self._pages: dict[int, _Page] = {}
+        self._pages: dict[int, bytearray] = {}  # 0 where nothing is to be written
         self.lowest: int | None = None
         self.names: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._pages)
 
-    def add(self, offset: int, data: bytes) -> bool:
-        """Add ``data`` at ``offset``; earlier patches stay. False when nothing was new."""
+    def cover(self, patches: Iterable[tuple[int, bytes]]) -> bool:
+        """Add bytes at offsets; earlier patches stay. False when nothing was new."""
         new = False
-        for page, at, part in _parts(offset, data):
-            there = self._pages.get(page)
-            if there is None:
-                there = self._pages[page] = _Page()
-            end = at + len(part)
-            left = there.set.count(0, at, end)
-            if not left:
-                continue
-            new = True
-            if left == len(part):
-                there.data[at:end] = part
-            else:
-                for number, byte in enumerate(part, at):
-                    if not there.set[number]:
-                        there.data[number] = byte
-            there.set[at:end] = b"\1" * len(part)
-        if new and (self.lowest is None or offset < self.lowest):
-            self.lowest = offset
+        for offset, data in patches:
+            for number, at, part in _parts(offset, data):
+                page = self._pages.get(number) or self._pages.setdefault(number, bytearray(_PAGE))
+                for place, byte in enumerate(part, at):
+                    if not page[place] and byte not in _CONTROLS:
+                        page[place] = byte
+                        new = True
+                        first = number * _PAGE + place
+                        if self.lowest is None or first < self.lowest:
+                            self.lowest = first
         return new
-
-    def cover(self, parts: Iterable[tuple[int, bytes]]) -> bool:
-        """Add several patches. False when nothing was new."""
-        added = [self.add(offset, data) for offset, data in parts]
-        return any(added)
 
     def touch(self, start: int, end: int) -> bool:
         """Whether anything is to be written between two offsets."""
@@ -69,17 +45,19 @@ class Patches:
         return bool(self._pages) and any(page in self._pages for page in range(first, last + 1))
 
     def apply(self, data: bytes, offset: int) -> bytes:
-        """``data``, which starts at ``offset`` of the channel, with all patches applied."""
-        if not self._pages:
+        """``data``, which starts at ``offset`` of the channel, with all patches applied.
+
+        A control stays, and no byte becomes one.
+        """
+        if not self.touch(offset, offset + len(data)):
             return data
-        out: list[bytes] = []
-        for page, at, part in _parts(offset, data):
-            there = self._pages.get(page)
-            end = at + len(part)
-            if there is None or not there.set.count(1, at, end):
-                out.append(part)
-            else:
-                out.append(_over(part, there.data[at:end], there.set[at:end]))
+        out = []
+        for number, at, part in _parts(offset, data):
+            patch = self._pages.get(number, b"")[at : at + len(part)]
+            if any(patch):
+                pairs = zip(part, patch, strict=True)
+                part = bytes([old if old in _CONTROLS else new or old for old, new in pairs])  # noqa: PLW2901
+            out.append(part)
         return b"".join(out)
 
 
@@ -91,20 +69,3 @@ def _parts(offset: int, data: bytes) -> Iterator[tuple[int, int, bytes]]:
         part = data[done : done + _PAGE - at]
         yield page, at, part
         done += len(part)
-
-
-def _over(before: bytes, patch: bytearray, where: bytearray) -> bytes:
-    """``patch`` over ``before``. A control stays, and no byte becomes one."""
-    out = bytearray(before)
-    at = where.find(1)
-    while at >= 0:
-        end = where.find(0, at)
-        end = len(where) if end < 0 else end
-        if _CONTROL.search(patch, at, end) or _CONTROL.search(before, at, end):
-            for number in range(at, end):
-                if not (_CONTROL.match(patch, number) or _CONTROL.match(before, number)):
-                    out[number] = patch[number]
-        else:
-            out[at:end] = patch[at:end]
-        at = where.find(1, end)
-    return bytes(out)

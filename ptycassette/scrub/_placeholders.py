@@ -1,20 +1,19 @@
-"""Structured records, rewritten string by string: placeholders replace their secrets."""
+"""Single texts: records, in which placeholders replace secrets, and rows, which are masked."""
 
 from __future__ import annotations
 
-from itertools import chain
-from operator import itemgetter
+from itertools import accumulate
 from typing import Any
 
 import msgspec
 
-from ptycassette.model import DiscoveryRecord, Finished, Noted, Probed, QuotaRecord, TapeMoment
+from ptycassette.model import Finished, Noted, Probed, TapeMoment
 from ptycassette.scrub._mask import TEXT, mask
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.views import rewrite
+from ptycassette.scrub.views import Line, View, joined_lines, panes, rewrite, view_of
 
 _OF_FINISHED = (
     *("metadata", "usage", "routing_actual", "session_log_path", "final_text", "failure"),
@@ -76,14 +75,14 @@ class Placeholders:
 
     def probed(self, event: Probed) -> Probed:
         """The result of a probe with placeholders."""
-        quota = discovery = None
-        if event.quota is not None:
-            record = self.value(msgspec.to_builtins(event.quota), channel="quota")
-            quota = msgspec.convert(record, QuotaRecord)
-        if event.discovery is not None:
-            record = self.value(msgspec.to_builtins(event.discovery), channel="discovery")
-            discovery = msgspec.convert(record, DiscoveryRecord)
-        return Probed(event.t_us, quota, discovery)
+        records: dict[str, Any] = {
+            name: msgspec.convert(
+                self.value(msgspec.to_builtins(record), channel=name), type(record)
+            )
+            for name, record in (("quota", event.quota), ("discovery", event.discovery))
+            if record is not None
+        }
+        return Probed(event.t_us, **records)
 
     def finished(self, event: Finished) -> Finished:
         """The final record with placeholders."""
@@ -94,29 +93,48 @@ class Placeholders:
         }
         return msgspec.structs.replace(event, **changes)
 
+    def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
+        """The rows of a frame that another emulator made, masked cell for cell."""
+        lines = []
+        offset = 0
+        for row in rows:
+            ends = [*accumulate((len(canonical(char)) for char in row), initial=offset)]
+            lines.append(Line(row, ends[:-1], wrapped=False))
+            offset = ends[-1] + 1
+        view: View = view_of([pieces] for pieces in panes(lines))
+        found = [(view, match) for match in self._searcher.search(view.text)]
+        joined = joined_lines(view, max(map(len, rows), default=0))
+        if joined is not None:
+            found += [(joined, match) for match in self._searcher.search_joined(joined)]
+        patches = Patches()
+        for where, match in found:
+            patches.cover(where.masks(match.stretches, match.form))
+            self._tally.count("frames", match.rule)
+        masked = patches.apply(canonical("\n".join(rows)).encode("latin-1"), 0).decode("latin-1")
+        return tuple(plain(masked).split("\n")) if found else rows
+
 
 def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
     """``text`` with placeholders for plain secrets and masks for encoded ones.
 
     Also returns the rule of each replacement. Overlapping ones get the placeholder of the longest.
     """
-    spans = chain.from_iterable(
-        ((*stretch, number, match) for number, stretch in enumerate(match.stretches))
-        for match in matches
+    spans = sorted(
+        (*stretch, number, at)
+        for at, match in enumerate(matches)
+        for number, stretch in enumerate(match.stretches)
     )
-    groups: list[list[tuple[int, int, int, Match]]] = []
-    reached = 0
-    for span in sorted(spans, key=itemgetter(0, 1, 2)):
-        if not groups or span[0] >= reached:
-            groups.append([])
-        groups[-1].append(span)
-        reached = max(reached, span[1])
     parts: list[str] = []
     rules: list[str] = []
     at = 0
-    for group in groups:
-        start, end = group[0][0], max(stop for _, stop, _, _ in group)
-        _, _, number, longest = max(group, key=lambda span: span[1] - span[0])
+    while spans:
+        start, end = spans[0][:2]
+        group: list[tuple[int, int, int, int]] = []
+        while spans and (not group or spans[0][0] < end):
+            group.append(spans.pop(0))
+            end = max(end, group[-1][1])
+        *_, number, which = max(group, key=lambda span: span[1] - span[0])
+        longest = matches[which]
         named = longest.placeholder if longest.form == TEXT and not number else ""
         parts += [text[at:start], named or mask(text[start:end], longest.form)]
         rules.append(longest.rule)

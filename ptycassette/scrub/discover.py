@@ -13,32 +13,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from ptycassette.model import SessionMeta
 from ptycassette.scrub.rules import (
     WORDS,
     Rule,
     RuleSet,
-    declares_a_secret,
     is_ordinary,
     is_plain_data,
+    is_public_name,
     is_random,
     looks_torn_off,
+    secret_name,
 )
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
-# Compiled when they are first needed (``re`` keeps them).
-_NAMES_OF_SECRETS = (
-    r"(?i)(?:^|[_.-]|(?<=[a-z]))(?:key|apikey|token|tokens|secret|secrets|pass|passwd|password|passphrase|pwd|"
-    r"auth|authorization|credential|credentials|cookie|session|pat|psk|dsn|bearer|jwt|salt|signature|"
-    r"private|refresh|access)(?=$|[_.\d-]|[A-Z])"
-)
-_PUBLIC_NAMES = (
-    r"(?i)(?:PATH|_PID|_SOCK|_FILE|_DIR|_HOME|_BUS_ADDRESS|SESSION_(?:TYPE|CLASS|DESKTOP|MANAGER)|_ID_FILE|"
-    r"KEYMAP|KEYBOARD.*|MONKEY|TERM_SESSION_ID|XDG_SESSION_ID|SSH_AUTH_SOCK|SECURITYSESSIONID|"
-    r"token_type|key_id|auth_mode|.*_type|.*_at|.*_expires(?:_in)?|scopes?)$"
-)
 _MODEL_NAME = re.compile(r"(?:^|_)model(?:_?(?:id|name))?$", re.IGNORECASE)
 _USER_INFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^\s/:@]*):(?P<password>[^\s/@]+)@")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")
@@ -52,13 +40,6 @@ _LEAST = 6
 _GENERATED = 16
 _SHORTEST_BEGUN = 4
 _LONGEST_BEGUN = 32  # longer pieces are found by the value itself
-
-
-def secret_name(name: str) -> bool:
-    """Whether a variable or key of this name usually holds a secret."""
-    if re.search(_PUBLIC_NAMES, name):
-        return False
-    return declares_a_secret(name) or bool(re.search(_NAMES_OF_SECRETS, name))
 
 
 def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValue]:
@@ -108,54 +89,42 @@ def environment_values(
     """The secrets among the values of an environment. Values of allowlisted names stay."""
     allowed = set(allowlist)
     for name, value in environment.items():
-        if name in allowed or len(value) < _LEAST or re.search(_PUBLIC_NAMES, name):
-            continue
-        yield from _value(name, value, rules)
+        if not (name in allowed or len(value) < _LEAST or is_public_name(name)):
+            yield from _value(name, value, rules)
 
 
 def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
     """The secret parts of one named value."""
     value = _SCHEME.sub("", value)
-    match = _USER_INFO.match(value)
-    if match:
-        if not is_plain_data(match["password"], name="password"):
-            pieces = is_random(match["password"])
-            yield KnownValue(match["password"], "environment", "<password>", pieces=pieces)
-        return
-    if value[:1] in "{[" and len(value) > _LEAST:
-        try:
-            document = json.loads(value)
-        except (ValueError, RecursionError):
-            document = None
-        if document is not None:
-            yield from document_values(document, rules=rules)
-            return
+    user = _USER_INFO.match(value)
+    document = None if user or value[:1] not in "{[" else _parsed(value)
     rule = _shape(value, rules)
-    if rule is not None:
-        known = KnownValue(value, rule.name, rule.placeholder, rule.public)
-        yield msgspec.structs.replace(known, pieces=True) if rule.public else known
-    elif _URL.match(value):
-        yield from _in_url(value, rules)
-    elif _MODEL_NAME.search(name):
-        return  # whatever it looks like, it is on every screen of the CLI that it names
-    elif secret_name(name):
-        lines = [line for line in _lines(value) if not is_plain_data(line, name=name)]
-        yield from (KnownValue(line, "environment", "<secret>") for line in lines)
-    elif (
-        len(value) >= _GENERATED
-        and is_random(value)
-        and " " not in value
-        and not is_plain_data(value, name=name)
-    ):
-        yield KnownValue(value, "environment", "<secret>")
-
-
-def _in_url(value: str, rules: RuleSet) -> Iterator[KnownValue]:
-    """The secrets in a URL: its password and those in its query. The rest is not secret."""
-    for found in rules.find(value):
-        if found.rule.kind == "secret":
+    if user:
+        password = user["password"]
+        if not is_plain_data(password, name="password"):
+            yield KnownValue(password, "environment", "<password>", pieces=is_random(password))
+    elif document is not None:
+        yield from document_values(document, rules=rules)
+    elif rule is not None:
+        pieces = True if rule.public else None
+        yield KnownValue(value, rule.name, rule.placeholder, rule.public, pieces=pieces)
+    elif _URL.match(value):  # the secrets in its query; the rest is not secret
+        for found in (found for found in rules.find(value) if found.rule.kind == "secret"):
             text = value[found.start : found.end]
             yield KnownValue(text, found.rule.name, found.rule.placeholder, found.rule.public)
+    elif _MODEL_NAME.search(name):
+        return  # whatever it looks like, it is on every screen of the CLI that it names
+    elif secret_name(name) or (len(value) >= _GENERATED and is_random(value) and " " not in value):
+        lines = _lines(value) if secret_name(name) else [value]
+        for line in (line for line in lines if not is_plain_data(line, name=name)):
+            yield KnownValue(line, "environment", "<secret>")
+
+
+def _parsed(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _shape(value: str, rules: RuleSet) -> Rule | None:

@@ -12,6 +12,7 @@ still being recorded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -32,14 +33,13 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.scrub._finding import Finder
-from ptycassette.scrub._frames import scrubbed_rows
 from ptycassette.scrub._passes import Passes
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub._placeholders import Placeholders
 from ptycassette.scrub._traffic import scrubbed_traffic
 from ptycassette.scrub.discover import declared_values, environment_values, identity_values
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.rules import RuleSet
+from ptycassette.scrub.rules import Rule, RuleSet, default_rules
 from ptycassette.scrub.search import KnownValue, KnownValues, Learner, Searcher
 from ptycassette.scrub.tally import Replacement, Tally
 from ptycassette.scrub.views import BLOCK, Seen, strings_of
@@ -143,25 +143,11 @@ class SessionScrubber:
         self._placeholders.counts = True
 
     def _reader(
-        self,
-        meta: SessionMeta,
-        *,
-        block: int = BLOCK,
-        masks: Mapping[str, Patches] | None = None,
-        seen: Seen | None = None,
-        traced: bool = True,
-        again: bool = False,
+        self, meta: SessionMeta, *, masks: Mapping[str, Patches] | None = None, **options: Any
     ) -> Finder:
-        return Finder(
-            self._searcher.another(),
-            meta,
-            masks=self._masks if masks is None else masks,
-            tally=self._tally if masks is None else Tally(),
-            block=block,
-            seen=seen,
-            traced=traced,
-            again=again,
-        )
+        """A reader of the session; with ``masks`` of its own it only looks."""
+        where, tally = (self._masks, self._tally) if masks is None else (masks, Tally())
+        return Finder(self._searcher.another(), meta, masks=where, tally=tally, **options)
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -176,11 +162,24 @@ class SessionScrubber:
 
     def rest(self, source: EventSource) -> Iterator[JournalEvent]:
         """See ``model.StepScrubber.rest``."""
-        typed = service = passed = 0
+        return self.masked(source, output=False)
+
+    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
+        """See ``model.Scrubber.events``. Nothing is given before everything was read."""
+        for _ in self.steps(meta, source):
+            pass
+        yield from self.masked(source)
+
+    def masked(self, source: EventSource, *, output: bool = True) -> Iterator[JournalEvent]:
+        """All events, or all but the ``output``, masked, after ``steps`` has ended."""
+        shown = typed = service = passed = 0
         for event in source():
             match event:
                 case Output():
-                    continue
+                    if output:
+                        data = self._masks["output"].apply(event.data, shown)
+                        shown += len(data)
+                        yield msgspec.structs.replace(event, data=data)
                 case Typed():
                     data = self._masks["input"].apply(event.data, typed)
                     typed += len(event.data)
@@ -203,24 +202,6 @@ class SessionScrubber:
                     yield self._placeholders.finished(event)
                 case _:
                     yield event
-
-    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
-        """See ``model.Scrubber.events``. Nothing is given before everything was read."""
-        for _ in self.steps(meta, source):
-            pass
-        yield from self.masked(source)
-
-    def masked(self, source: EventSource) -> Iterator[JournalEvent]:
-        """All events, masked, after ``steps`` has ended."""
-        rest = self.rest(source)
-        offset = 0
-        for event in source():
-            if not isinstance(event, Output):
-                yield next(rest)
-                continue
-            data = self._masks["output"].apply(event.data, offset)
-            offset += len(data)
-            yield msgspec.structs.replace(event, data=data)
 
     def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
         """See ``model.Scrubber.verify``."""
@@ -247,10 +228,7 @@ class SessionScrubber:
 
     def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
         """The rows of a frame that another emulator made, masked cell for cell."""
-        masked, matches = scrubbed_rows(self._searcher, rows)
-        for match in matches:
-            self._tally.count("frames", match.rule)
-        return masked
+        return self._placeholders.rows(rows)
 
     def look(self, text: str) -> tuple[str, ...]:
         """Names of the rules that find something in ``text``."""
@@ -272,3 +250,46 @@ class SessionScrubber:
             env_allowlist=self._env_allowlist,
             preserved=self._preserved,
         )
+
+
+_rule_set = lru_cache(maxsize=8)(RuleSet)
+"""A rule set, shared by all scrubbers that use the same rules."""
+
+
+def default_scrubber(
+    *,
+    known: Iterable[str] = (),
+    volatile: bool = False,
+    values: Iterable[KnownValue] = (),
+    rules: Iterable[Rule] = (),
+    preserved: Iterable[str] = (),
+    without: Iterable[str] = (),
+) -> SessionScrubber:
+    """A scrubber for one session, with the built-in rules.
+
+    Args:
+        known: values that are secret; each is removed wherever it, or (when it looks
+            generated) a piece of it, occurs, also encoded, coloured, wrapped or typed.
+        volatile: also scrub clocks, PIDs, durations, sockets and temporary files.
+        values: further known values, with names of their own in the report.
+        rules: further rules.
+        preserved: values that are not scrubbed, on purpose; the report names them.
+        without: names of rules that are not applied.
+
+    Raises:
+        ValueError: a known value is too short to be told apart from ordinary text, or the
+            pattern of a further rule is no regular expression.
+    """
+    unwanted = frozenset(without)
+    further = tuple(rules)
+    for rule in further:
+        rule.check()
+    applied = tuple(
+        rule for rule in (*default_rules(volatile=volatile), *further) if rule.name not in unwanted
+    )
+    return SessionScrubber(
+        rules=_rule_set(applied),
+        known=known,
+        values=values,
+        preserved=preserved,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 import msgspec
@@ -28,7 +29,7 @@ class Tally:
     """The replacements in one session."""
 
     def __init__(self) -> None:
-        self.channels: dict[str, dict[str, int]] = {}
+        self.channels: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.replacements: list[Replacement] = []
 
     @property
@@ -48,8 +49,7 @@ class Tally:
         """Count one replacement."""
         if self.explains:
             self.replacements.append(Replacement(channel, rule, form, offset, length))
-        rules = self.channels.setdefault(channel, {})
-        rules[rule] = rules.get(rule, 0) + 1
+        self.channels[channel][rule] += 1
 
     def report(
         self,
@@ -59,18 +59,17 @@ class Tally:
         preserved: tuple[str, ...] = (),
     ) -> ScrubReport:
         """The report; ``clean`` when nothing was replaced."""
-        totals: dict[str, int] = {}
+        totals: Counter[str] = Counter()
         for hits in self.channels.values():
-            for rule, number in hits.items():
-                totals[rule] = totals.get(rule, 0) + number
+            totals.update(hits)
+        channels = {
+            name: dict(sorted(hits.items())) for name, hits in sorted(self.channels.items())
+        }
         return ScrubReport(
             status="redacted" if totals else "clean",
             rules=tuple(sorted(set(rules))),
             hit_counts=dict(sorted(totals.items())),
             env_allowlist=env_allowlist or msgspec.UNSET,
             intentionally_preserved=preserved or msgspec.UNSET,
-            channels={
-                name: dict(sorted(hits.items())) for name, hits in sorted(self.channels.items())
-            }
-            or msgspec.UNSET,
+            channels=channels or msgspec.UNSET,
         )

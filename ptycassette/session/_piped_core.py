@@ -153,7 +153,7 @@ class PipedCore(SessionCore):
     def __init__(self, pty: PipedPty, **wiring: Any) -> None:
         super().__init__(pty, **wiring)
         self._pipe = pty
-        self._stdin = _Stdin(pty, now_us=self.now_us, tell=self._tell)
+        self._stdin = _Stdin(pty, now_us=self.now_us, tell=self._tap.event)
         self._input = self._stdin
         self.outputs = {"stdout": bytearray(), "stderr": bytearray()}
         self._ended_streams: set[str] = set()
@@ -199,8 +199,8 @@ class PipedCore(SessionCore):
                     self._ends.note(self.now_us(), "stdin")
             self._stdin.settle()
         for end in self._ends.due(self.now_us(), ended=self.exit is not None):
-            self._tell(end)
-        self._raise_if_broken()
+            self._tap.event(end)
+        self._tap.raise_failure()
 
     def pump_output(self) -> bool:
         """Read what is there; returns whether there may be more at once."""
@@ -229,8 +229,8 @@ class PipedCore(SessionCore):
                 self._ended_streams.add(stream)
                 self._ends.note(t_us, stream)
             return False
-        self._tell(Output(t_us, data, stream=stream))
-        self._raise_if_broken()
+        self._tap.event(Output(t_us, data, stream=stream))
+        self._tap.raise_failure()
         if stream is None:
             return self._screen.take(t_us, data)
         self.outputs[stream] += data

@@ -218,23 +218,14 @@ class AsyncSession(SessionBase):
 
     @step
     async def close_stdin(self) -> None:
-        """Close the program's stdin after all that was sent. Idempotent.
-
-        Raises:
-            ValueError: it is at a terminal.
-        """
+        """Close the program's stdin after all that was sent; see ``Session.close_stdin``."""
         await self._await(self._with_pipes().close_stdin(), DEFAULT_TIMEOUT_S)
 
     @step
     async def read_line(
         self, *, stream: str = "stdout", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> bytes:
-        """The next line of ``stdout`` or ``stderr``, with its newline; empty at the end.
-
-        Raises:
-            ValueError: the program is at a terminal, or there is no such stream.
-            WaitTimeoutError: no whole line came within ``timeout_s``.
-        """
+        """The next line of ``stdout`` or ``stderr``; see ``Session.read_line``."""
         core = self._with_pipes()
         await self.wait_for(LineRead(core, stream), timeout_s=timeout_s)
         return core.take_line(stream)
@@ -243,19 +234,10 @@ class AsyncSession(SessionBase):
     async def communicate(
         self, data: bytes | str = b"", *, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> tuple[bytes, bytes]:
-        """Send ``data``, end stdin, and wait for the program's end, as ``Popen.communicate``.
-
-        Returns:
-            All of its stdout, and all of its stderr.
-
-        Raises:
-            ValueError: the program is at a terminal.
-            WaitTimeoutError: it has not ended within ``timeout_s``.
-        """
-        self._with_pipes()
-        given = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        """Send ``data``, end stdin, and wait for the program's end; see ``Session.communicate``."""
+        given = self._all_input(data)
         with suppress(SessionClosedError):  # a program need not read what it is sent
-            await self._deliver(Input(data=given), timeout_s)
+            await self._deliver(given, timeout_s)
         await self.close_stdin()
         await self.wait_exit(timeout_s=timeout_s)
         return self.stdout, self.stderr

@@ -68,14 +68,17 @@ class SessionBase:
     """A program under a PTY or over pipes, driven from here. See ``Session``, ``AsyncSession``.
 
     Args:
-        argv: the program and its arguments; no shell is involved. size: of the terminal, set before
-        exec. cwd: where the program starts; here when None. env: what to add to its environment, or
-        to replace there. clean_env: give the program only ``CLEAN_NAMES``, ``LC_*`` and ``env``.
-        term: its TERM. timeout_s: end the program after this long; ``timed_out`` is then true.
+        argv: the program and its arguments; no shell is involved.
+        size: of the terminal, set before exec.
+        cwd: where the program starts; here when None.
+        env: what to add to its environment, or to replace there.
+        base_env: the environment to start from; this process's when None.
+        clean_env: give the program only ``CLEAN_NAMES``, ``LC_*`` and ``env``.
+        term: its TERM.
+        timeout_s: end the program after this long; ``timed_out`` is then true.
         streams: ``terminal``, or ``pipes``: three pipes for stdin, stdout and stderr, as
-        ``subprocess``
-            gives them. Or the kind of each, ``pipe`` or ``null``. With pipes, ``size`` is that of
-            the screen that shows all output.
+            ``subprocess`` gives them. Or the kind of each, ``pipe`` or ``null``. With pipes,
+            ``size`` is that of the screen that shows all output.
         tap: listens to everything that happens; called from the pump's thread.
         clock: where times come from.
         sleeper: waits in ``submit``; ``async_sleeper`` does in an event loop.
@@ -85,13 +88,14 @@ class SessionBase:
         SpawnError: the program could not be started.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each thing that a user may say
         self,
         argv: Sequence[str],
         *,
         size: Size = DEFAULT_SIZE,
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
+        base_env: Mapping[str, str] | None = None,
         clean_env: bool = True,
         term: str = "xterm-256color",
         timeout_s: float | None = None,
@@ -101,7 +105,7 @@ class SessionBase:
         # First, because it takes time, and the program's output gets its time when it is read.
         emulator = wiring.get("emulator", default_emulator)(size)
         kinds = kinds_named(streams)
-        environment = child_environment(clean=clean_env, extra=env, term=term)
+        environment = child_environment(clean=clean_env, extra=env, term=term, base=base_env)
         start = functools.partial(spawn, argv, size=size, cwd=cwd, env=environment)
         child: PtyChild | PipedChild = (
             start()
@@ -271,6 +275,12 @@ class SessionBase:
                 " keys, or start it with streams='pipes'"
             )
         return self._pipes
+
+    def _all_input(self, data: bytes | str) -> Input:
+        """The input of ``communicate``. Raises ``ValueError`` at a terminal."""
+        self._with_pipes()
+        given = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        return Input(data=given)
 
     def _noted(self, payload: Any) -> Any:
         """A function that makes the service event."""

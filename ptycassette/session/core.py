@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ptycassette.errors import CassetteError, DivergenceError, SessionClosedError, SessionError
 from ptycassette.model import (
@@ -27,17 +26,13 @@ from ptycassette.model import (
     SessionTap,
     Signalled,
     Size,
-    Typed,
 )
-from ptycassette.scrub.io import remember
 from ptycassette.session._input import Input, InputQueue, Sending
 from ptycassette.session._output_scan import OutputScan
 from ptycassette.session._request import Request
 from ptycassette.session._screen import SessionScreen, SessionView
+from ptycassette.session._tap_feed import TapFeed
 from ptycassette.system.pty import Pty, signal_name
-
-if TYPE_CHECKING:
-    from ptycassette.typed import TypedSecrets
 
 __all__ = ["Input", "SessionCore", "SessionView", "describe_exit"]
 
@@ -78,16 +73,12 @@ class SessionCore:
         self.ended_us: int | None = None
         self._clock = clock
         self._start_us = clock.now_us() if start_us is None else start_us
-        self._tap = tap
-        self._tells_secrets = bool(getattr(tap, "takes_secrets", False))
-        self._secrets: TypedSecrets | None = None
+        self._tap = TapFeed(tap)
         self._replayed = bool(getattr(pty, "replayed", False))
-        self._broken: BaseException | None = None
         self._screen = SessionScreen(emulator)
-        self._input = InputQueue(pty, now_us=self.now_us, tell=self._tell)
+        self._input = InputQueue(pty, now_us=self.now_us, tell=self._tap.event)
         self._requests: deque[Request[None]] = deque()
         self._hung_up = False
-        self._untold = False
         self._watchers: list[Callable[[], None]] = []
         self._end_watchers: list[Callable[[], None]] = []
 
@@ -188,7 +179,7 @@ class SessionCore:
 
     def note(self, event: Callable[[int], JournalEvent]) -> Future[None]:
         """Report another event to the tap; it is made from the time in microseconds."""
-        return self.request(lambda: self._tell(event(self.now_us())))
+        return self.request(lambda: self._tap.event(event(self.now_us())))
 
     def request(self, action: Callable[[], None]) -> Future[None]:
         """Submit a request to the pump; after the end it is performed at once, in this thread."""
@@ -218,16 +209,14 @@ class SessionCore:
 
     def pump_output(self) -> bool:
         """Read what is there; returns whether there may be more at once."""
-        tap, read, clock, start_us = self._tap, self.pty.read, self._clock, self._start_us
+        tap, read, clock, start_us = self._tap.output, self.pty.read, self._clock, self._start_us
         for _ in range(_READS_AT_ONCE):
             data = read(_READ_BYTES)
             if not data:
                 self._hung_up = data is not None
                 return False
             t_us = clock.now_us() - start_us
-            if tap is not None:
-                tap.on_output(t_us, data)
-            self._untold = True
+            tap(t_us, data)
             if self._screen.take(t_us, data):
                 self._answer(self._screen.relieve())
                 return True
@@ -236,19 +225,16 @@ class SessionCore:
     def perform_requests(self) -> None:
         """Perform the requests of other threads. Raises what the tap raised."""
         self._perform()
-        self._raise_if_broken()
+        self._tap.raise_failure()
 
     def pump_input(self) -> None:
         """Write as much as the terminal takes."""
         while self._input.send_next():
-            self._raise_if_broken()
+            self._tap.raise_failure()
 
     def pause(self) -> None:
         """Tell the tap that the PTY has no more output for now."""
-        if self._untold:
-            self._untold = False
-            if self._tap is not None:
-                self._tap.on_idle()
+        self._tap.pause()
 
     def catch_up(self, interrupted: Callable[[], bool] = lambda: False) -> bool:
         """Feed the emulator, slice by slice; returns whether it has seen everything.
@@ -311,11 +297,6 @@ class SessionCore:
         if data and not self.finished:
             self._input.add(Sending(Input(data=data, source="terminal")))
 
-    def _raise_if_broken(self) -> None:
-        """Raise the tap's error: a session that cannot be recorded must not continue."""
-        if self._broken is not None:
-            raise self._broken
-
     def over(self) -> CassetteError:
         """The error for calls after the end."""
         if isinstance(self.failure, DivergenceError):
@@ -332,48 +313,25 @@ class SessionCore:
         if self.finished or self.exit is not None:
             raise self.over()
 
-    def _tell(self, event: JournalEvent) -> None:
-        """Tell the tap."""
-        self._untold = True
-        if isinstance(event, Typed):
-            self._remember(event)
-            event = event if self._tells_secrets else event.hidden()
-        if self._tap is not None:
-            try:
-                self._tap.on_event(event)
-            except BaseException as exc:
-                self._broken = exc
-                raise
-
-    def _remember(self, event: Typed) -> None:
-        """Keep secret input out of what this process writes about the session."""
-        if event.masked and self._secrets is None:
-            # Imported here, because it loads the scrubber, and few sessions need it.
-            from ptycassette.typed import TypedSecrets  # noqa: PLC0415
-
-            self._secrets = TypedSecrets()
-        if self._secrets is not None:
-            remember(self._secrets.feed(event))
-
     def _resize(self, size: Size) -> None:
         self._refuse_if_over()
         self.pump_output()  # what was written for the old size is rendered in it
         self.catch_up()
         self.pty.set_size(size)
-        self._tell(Resized(self.now_us(), size))
+        self._tap.event(Resized(self.now_us(), size))
         self._screen.resize(size, self.now_us())
         self.publish()
 
     def _signal(self, name: str) -> None:
         self._refuse_if_over()
-        self._tell(Signalled(self.now_us(), name))
+        self._tap.event(Signalled(self.now_us(), name))
         self.pty.send_signal(name)
 
     def _end(self, grace_s: float) -> None:
         self.look_for_end()
         if self.exit is None and not self.finished:
             name = "term" if grace_s > 0 else "kill"
-            self._tell(Signalled(self.now_us(), name))
+            self._tap.event(Signalled(self.now_us(), name))
             compare = getattr(self.pty, "ended_by", None)
             if compare is not None:  # a replay: it decides what comes of it
                 compare(name)

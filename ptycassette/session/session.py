@@ -264,10 +264,9 @@ class Session(SessionBase):
             ValueError: the program is at a terminal.
             WaitTimeoutError: it has not ended within ``timeout_s``.
         """
-        self._with_pipes()
-        given = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        given = self._all_input(data)
         with suppress(SessionClosedError):  # a program need not read what it is sent
-            self._deliver(Input(data=given), timeout_s)
+            self._deliver(given, timeout_s)
         self.close_stdin()
         self.wait_exit(timeout_s=timeout_s)
         return self.stdout, self.stderr

@@ -7,6 +7,8 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._assembling import Assembler as Assembler
+    from ._kept import kept_headers as kept_headers
+    from ._kept import kept_target as kept_target
     from ._unpacking import unpacked_body as unpacked_body
     from .draws import Draw as Draw
     from .draws import Draws as Draws
@@ -32,8 +34,9 @@ else:
         __name__,
         {
             "_assembling": "Assembler",
-            "draws": "Draw Draws DrawSource RecordedDraws ServedDraws draws_digest read_draws",
+            "_kept": "kept_headers kept_target",
             "_unpacking": "unpacked_body",
+            "draws": ("Draw DrawSource Draws RecordedDraws ServedDraws draws_digest read_draws"),
             "items": (
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
                 "RequestData SocketMessage TapeItem"

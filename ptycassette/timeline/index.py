@@ -33,7 +33,7 @@ class TimeIndex:
             if expected is None:
                 self._first_seq = event.seq
             elif event.seq != expected:
-                raise ValueError(f"seq {event.seq} stands where {expected} must stand")
+                raise ValueError(f"seq {event.seq} is in the place of {expected}")
             elif event.t_us < last_us:
                 raise ValueError(f"time goes back at seq {event.seq}")
             expected = event.seq + 1

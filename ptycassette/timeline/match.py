@@ -105,13 +105,13 @@ class Matching:
         per_entry: entry number (from 1) to strategy.
         order: ``strict``: entries come in the recorded order. ``loose``: an exchange may
             come before others that were recorded earlier; each comes once.
-        normalise: for ``normalised``; white space is folded when None. scorer, threshold: for
-        ``semantic``. same: whether the text that was sent matches the recorded one; makes the
-        strategy ``custom``,
-            except for entries that ``per_entry`` names.
+        normalise: for ``normalised``; white space is folded when None.
+        scorer, threshold: for ``semantic``.
+        same: whether the text that was sent matches the recorded one; makes the strategy
+            ``custom``, except for entries that ``per_entry`` names.
         conceal: scrubs a text as a recording would.
-        secrets: ``same``: under ``exact`` and ``prompt``, a secret must be the recorded one, if the
-            recording holds its digest. ``any``: one of the same form will do. When None,
+        secrets: ``same``: under ``exact`` and ``prompt``, a secret must be the recorded one, if
+            the recording holds its digest. ``any``: one of the same form will do. When None,
             ``$PTYCASSETTE_SECRETS`` sets it for runs that a host starts, else ``same``.
 
     Attributes:

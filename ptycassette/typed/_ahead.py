@@ -26,11 +26,12 @@ class TypedAhead:
         self._lines: list[tuple[bytes, int]] = []
         self._prompts: Counter[str] = Counter()
         self._looks_left = 0
+        self._last: tuple[bytes, int] | None = None
 
     @property
     def waiting(self) -> bool:
-        """Whether a prompt that appears now may take a line."""
-        return bool(self._lines) and self._looks_left > 0
+        """Whether a prompt that appears now may take a line, or ends the wait of another one."""
+        return bool(self._lines or self._last) and self._looks_left > 0
 
     def add(self, line: bytes, number: int, at: AtCursor | None) -> None:
         """Remember a line that was typed where no prompt stood.
@@ -49,6 +50,7 @@ class TypedAhead:
     def forget(self) -> None:
         """Somebody answers prompts: what was typed before has been read."""
         self._lines.clear()
+        self._last = None
 
     def taken(self, at: AtCursor) -> list[tuple[bytes, int]]:
         """The lines that new prompts take that ask for a secret, with their numbers."""
@@ -58,10 +60,16 @@ class TypedAhead:
         for prompt in _prompts(at):
             if before[prompt] > 0:
                 before[prompt] -= 1
-            elif self._lines:
-                line = self._lines.pop(0)
-                taken += [line] if row_asks(prompt) else []
+                continue
+            self._last = self._lines.pop(0) if self._lines else None
+            if self._last is not None and row_asks(prompt):
+                taken.append(self._last)
         return taken
+
+    def taken_unseen(self) -> list[tuple[bytes, int]]:
+        """The line that the last prompt took, or that it is to take: it does not echo."""
+        line = self._last or (self._lines[0] if self._lines else None)
+        return [] if line is None else [line]
 
 
 def _prompts(at: AtCursor) -> list[str]:

@@ -12,22 +12,24 @@ from typing import Literal, NamedTuple
 
 from ptycassette.typed._prompts import asks_for_secret
 from ptycassette.typed._readings import text_of_line
+from ptycassette.typed._signs import FEW_SIGNS, MASKS, Printed, hides
 
 _MOST_BYTES = 4 << 10
 _ROWS_ABOVE = 4
+_ROWS_BELOW = 2
 _ROWS_WITHOUT_CURSOR = 6
 _SILENT_US = 300_000
 _SHORTEST_SILENT = 4
 _SHORTEST_WITHOUT_CURSOR = 3
-_FEW_SIGNS = 3
-_MASKS = frozenset("*•●∙·.⋅◦○■▪█∗⁎＊‣⬤x")  # noqa: RUF001 - characters that hide others
-_AMBIGUOUS = frozenset(".·∙⋅x")  # these also stand where nothing is hidden
-_CERTAIN = frozenset("*•●")
 _BORDERS = "│┃|║▏▕╎┊ \t╭╮╰╯┌┐└┘─━═+-"
 _LETTER = re.compile(r"[^\W\d_]")
 _PROMPT_ENDS = tuple(":?>=]›❯»")  # noqa: RUF001
 _INPUT_BEGINS = tuple(">›❯»")  # noqa: RUF001
 _ARROW = re.compile(r"\s*(?:[-=~─═]+[>›❯»]|>{2,}|[→➜⇒▶])\s*")  # noqa: RUF001 - decorates a prompt
+_QUESTION = re.compile(r"\s*\? (.*?\w.*?)\s*[^\w\s]?\s*")
+"""Of inquirer and the like; when it was answered, a tick stands in place of the question mark."""
+_SAYS_SOMETHING = re.compile(r"(?!\s*[>›❯»]).*[^\W\d_]{2}.*[:?>=\]›❯»]\s?")  # noqa: RUF001
+_BOX = re.compile(r".*[│┃|║][ _]{8,}[│┃|║].*")
 _MOST_LABEL_WORDS = 4  # behind a sign with which input lines begin, too
 
 How = Literal["unseen", "asked", "hidden", "silent"]
@@ -78,6 +80,7 @@ class Field:
         shown: it was shown as it was typed.
         ended: Enter or the like was pressed.
         kept: for the owner: what was typed in it was learnt.
+        printed: for the owner to fill: what the program printed since.
         keys: what was typed.
         events: the numbers of the events in which it was.
     """
@@ -86,6 +89,7 @@ class Field:
         self.how: How | None = "asked" if at is not None and _asks(at, answered) else None
         self.shown = self.ended = self.kept = False
         self.keys = bytearray()
+        self.printed = Printed()
         self.events = [number]
         self._at = at
         self._t_us = t_us
@@ -140,17 +144,31 @@ class Field:
     def judge(self, at: AtCursor) -> bool:
         """See whether the keys are shown, or something in their place; whether that decides."""
         first = self._at
-        if first is None or not self.keys:
-            return False
         typed = text_of_line(bytes(self.keys), editing=True).strip()
-        if not set(typed) - _MASKS:
+        if not set(typed) - MASKS:
             return False
-        for shown, exactly in self._in_place(first, at):
-            if typed[:2] in shown:
+        if self.printed.hides(typed, () if first is None else first.rows):
+            self.how = "hidden"
+            return True
+        for shown, exactly in () if first is None else self._in_place(first, at):
+            if len(typed) > 1 and typed[:2] in shown:
                 self.shown = True
-            elif _hides(shown, typed, exactly=exactly):
+            elif hides(shown, typed, exactly=exactly):
                 self.how = "hidden"
+        if not self.decided and first is not None and self.ended:
+            self.how = "silent" if self._taken_unseen(first, at, typed) else None
         return self.decided
+
+    def _taken_unseen(self, first: AtCursor, at: AtCursor, typed: str) -> bool:
+        """Whether the program took the line, and went on without having shown any of it."""
+        if len(typed) < _SHORTEST_SILENT:
+            return False
+        if self.printed.new_line_first and _SAYS_SOMETHING.fullmatch(first.before):
+            return at.row > first.row and at.rows[first.row] == first.before.rstrip()
+        if self.printed.left and first.visible and _in_box(first):
+            return not self.printed.shows(typed[:_SHORTEST_SILENT])
+        question = _QUESTION.fullmatch(first.before)
+        return question is not None and self.printed.ticks_off(question[1], typed)
 
     def silent(self, t_us: int, at: AtCursor) -> bool:
         """Whether nothing at all appeared although there was time for it, at a prompt."""
@@ -173,11 +191,17 @@ class Field:
         if at.before.startswith(label) and (label or at.row == first.row):
             shown = at.before[len(first.before) :]
             # Behind Enter, signs may still come one by one, and so may something else.
-            yield shown, self.ended and len(shown.strip()) < _FEW_SIGNS
+            yield shown, self.ended and len(shown.strip()) < FEW_SIGNS
         if label and self.ended:
             for row in at.rows:
                 if row.startswith(label) and row != label:
                     yield row[len(first.before) :], True
+
+
+def _in_box(at: AtCursor) -> bool:
+    """Whether the cursor is in a row that has nothing but blanks between borders."""
+    row = at.rows[at.row]
+    return _BOX.fullmatch(row) is not None and not row.strip(_BORDERS + "_")
 
 
 def _asks(at: AtCursor, answered: str) -> bool:
@@ -195,7 +219,8 @@ def _asks(at: AtCursor, answered: str) -> bool:
         if _LETTER.search(row):
             old = answered != "" and row.strip(_BORDERS).startswith(answered)
             return not old and row_asks(row)
-    return False
+    below = [row for row in at.rows[at.row + 1 : at.row + 1 + _ROWS_BELOW] if _LETTER.search(row)]
+    return bool(below) and row_asks(below[0])
 
 
 def _asks_somewhere(rows: tuple[str, ...]) -> bool:
@@ -234,29 +259,3 @@ def _changes(before: tuple[str, ...], now: tuple[str, ...]) -> Iterator[str]:
         while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
             end += 1
         yield new[start : len(new) - end]
-
-
-def _hides(shown: str, typed: str, *, exactly: bool) -> bool:
-    """Whether ``shown`` stands for ``typed`` and does not show it.
-
-    Args:
-        shown: what appeared.
-        typed: what was typed.
-        exactly: take only a sign for each character, or a row of three or more of one kind.
-    """
-    signs = shown.strip(" │┃|║")
-    if _is_one_sign(signs) and len(signs) == len(typed) >= _FEW_SIGNS:
-        return True
-    if not signs or set(signs) - _MASKS:
-        return False
-    # The program may be behind the keys, or have lost some that came at once (ink).
-    behind = signs[0] in _CERTAIN and signs == signs[0] * len(signs)
-    # One more, where it took Enter for text (ink, of a line that came in one piece).
-    if exactly and behind and _FEW_SIGNS <= len(signs) <= len(typed) + 1:
-        return True
-    return len(signs) == len(typed) or not (exactly or set(signs) & _AMBIGUOUS)
-
-
-def _is_one_sign(signs: str) -> bool:
-    """Whether it is the same sign again and again, and none of text."""
-    return len(set(signs)) == 1 and (not signs[0].isalnum() or signs[0] in "xX")

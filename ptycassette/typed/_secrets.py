@@ -4,13 +4,17 @@ One place for every way of recording, and for ``recover``: whatever was sent to 
 ``Typed`` event in the journal, with its real bytes. What counts as secret:
 
 ``unseen``  the event is ``masked``: the terminal did not echo (ECHO off, ICANON on, as password
-            prompts do it), or whoever sent it said so.
+            prompts do it), or whoever sent it said so. Also the line that was typed ahead for
+            such a prompt, where only the end of the input came while it waited.
 ``asked``   it was typed where the screen asks for a secret by name (``secret_prompts``): left of
             the cursor, as a placeholder right of it, or in the nearest row above with text.
             Also a line that was typed ahead, before such a prompt appeared (``_ahead``).
-``hidden``  what appeared in its place was only ``*``, bullets or dots.
+``hidden``  what appeared in its place was only ``*``, bullets or dots; or the program printed as
+            many of them as characters were sent, before it printed the text itself, if ever.
 ``silent``  nothing appeared, although the program had shown what was typed before: at a prompt,
-            one word, for a third of a second or longer, until Enter came by itself.
+            one word, for a third of a second or longer, until Enter came by itself. Also where
+            the program took the line, and ticked off its question (``? X`` is now ``✔ X``) or
+            left the screen with the box in which it was typed.
 
 A line is read in several ways, because nobody knows which keys the program obeys: as typed,
 with rubout and kill keys applied, with cursor keys applied, and as it stood each time before
@@ -42,6 +46,7 @@ __all__ = ["AtCursor", "How", "LookAtScreen", "TypedSecret", "TypedSecrets"]
 
 _LONGEST_WHOLE = 5
 _MOST_LINE_BYTES = 4 << 10
+_MOST_FIELDS = 3  # of one piece, besides the last one
 _OUTPUTS_LOOKED_AT = 64  # a sign may come by itself
 
 # Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: what ends a line of the line discipline.
@@ -85,6 +90,7 @@ class TypedSecrets:
         self._unseen = bytearray()
         self._unseen_since = 0
         self._field: Field | None = None
+        self._sent_along: list[Field] = []  # before it, in one piece with it
         self._answered = ""
         self._looks_left = 0
         self._shows_input = False
@@ -108,8 +114,10 @@ class TypedSecrets:
             case Typed():
                 ended = [*self._end_unseen(event)]
                 return ended if look is None else [*ended, *self._take_shown(event, look)]
-            case Output() if look is not None and (self._looks_left > 0 or self._ahead.waiting):
-                return [*self._look(look())]
+            case Output(stream=None) if look is not None:
+                self._print(event.data)
+                watching = self._looks_left > 0 or self._ahead.waiting
+                return [*self._look(look())] if watching else []
             case _:
                 return []
 
@@ -119,26 +127,49 @@ class TypedSecrets:
             self._looks_left -= 1
             yield from self._judge(at)
         for line, number in self._ahead.taken(at) if self._ahead.waiting else ():
-            yield from self._learn(line, "asked", number)
+            yield from self.learn(line, "asked", number)
+
+    def _print(self, data: bytes) -> None:
+        """Show output to the fields that are not decided yet."""
+        for field in self._undecided() if self._looks_left > 0 else ():
+            field.printed.add(data)
+
+    def _undecided(self) -> list[Field]:
+        """The fields of which nothing tells yet whether they are secret, in their order."""
+        last = [] if self._field is None else [self._field]
+        return [field for field in (*self._sent_along, *last) if not field.decided]
 
     def finish(self) -> list[TypedSecret]:
         """There are no more events: what is new through that."""
         kept = () if self._field is None else self._keep(self._field)
-        return [*self._learn(bytes(self._unseen), "unseen", self._unseen_since), *kept]
+        return [*self.learn(bytes(self._unseen), "unseen", self._unseen_since), *kept]
 
     def values(self) -> tuple[TypedSecret, ...]:
         """All that was learnt so far."""
         return tuple(self._known.values())
 
+    def learn(self, line: bytes, how: How, since: int) -> Iterator[TypedSecret]:
+        """Learn the readings of a line; those that are new."""
+        for text in readings(line):
+            if text not in self._known:
+                whole = len(text) <= _LONGEST_WHOLE
+                secret = TypedSecret(text=text, how=how, whole=whole, since=since)
+                self._known[text] = secret
+                yield secret
+
     def _take_unseen(self, event: Typed, look: LookAtScreen | None) -> Iterator[TypedSecret]:
         if not self._unseen:
             self._unseen_since = self._number
+            if not text_of_line(event.data, editing=False):  # Enter, or the end of piped input
+                for line, number in self._ahead.taken_unseen():
+                    yield from self.learn(line, "unseen", number)
+            self._ahead.forget()
             self._answered = "" if look is None else look().prompt
         *ended, rest = _LINE_ENDS.split(bytes(self._unseen) + event.data)
         for line in ended:
-            yield from self._learn(line, "unseen", self._unseen_since)
+            yield from self.learn(line, "unseen", self._unseen_since)
         if len(rest) > _MOST_LINE_BYTES:
-            yield from self._learn(rest, "unseen", self._unseen_since)
+            yield from self.learn(rest, "unseen", self._unseen_since)
             rest = b""
         self._unseen = bytearray(rest)
         if ended:
@@ -149,7 +180,7 @@ class TypedSecrets:
         if not self._unseen:
             return
         line, self._unseen = bytes(self._unseen), bytearray()
-        yield from self._learn(line, "unseen", self._unseen_since)
+        yield from self.learn(line, "unseen", self._unseen_since)
         if event.data in _ENTER:
             self.hidden.add(self._number)
 
@@ -169,7 +200,10 @@ class TypedSecrets:
         if not data:
             return
         field = self._field
-        if field is not None and (field.ended or field.left(at)):
+        if field is not None and at is None and len(self._sent_along) < _MOST_FIELDS:
+            self._sent_along.append(field)
+            self._field = None
+        elif field is not None and (field.ended or field.left(at)):
             yield from self._leave(None if at is None else lambda: at)
         if self._field is None:
             if not text_of_line(data, editing=False):
@@ -184,7 +218,7 @@ class TypedSecrets:
         field.add(data, self._number)
         if field.how is not None:
             self.hidden.update(field.events)
-        self._looks_left = 0 if field.decided else _OUTPUTS_LOOKED_AT
+        self._looks_left = _OUTPUTS_LOOKED_AT if self._undecided() else 0
 
     def _end_field(self, key: bytes, t_us: int, at: AtCursor | None) -> Iterator[TypedSecret]:
         field = self._field
@@ -203,35 +237,26 @@ class TypedSecrets:
 
     def _leave(self, look: LookAtScreen | None) -> Iterator[TypedSecret]:
         """Something else begins: look a last time at the field that was typed into."""
-        field = self._field
-        if field is not None:
-            if look is not None:
-                yield from self._judge(look())
-            yield from self._keep(field)
+        if self._undecided() and look is not None:
+            yield from self._judge(look())
+        if self._field is not None:
+            yield from self._keep(self._field)
         self._field = None
+        self._sent_along.clear()
 
     def _judge(self, at: AtCursor) -> Iterator[TypedSecret]:
-        """See what became of the keys of the field so far."""
-        field = self._field
-        if field is None or field.decided:
-            return
-        if field.judge(at):
+        """See what became of the keys of the fields so far."""
+        for field in self._undecided():
+            if field.judge(at):
+                self._shows_input = self._shows_input or field.shown
+            if field.ended:
+                yield from self._keep(field)
+        if not self._undecided():
             self._looks_left = 0
-            self._shows_input = self._shows_input or field.shown
-        if field.ended:
-            yield from self._keep(field)
 
     def _keep(self, field: Field) -> Iterator[TypedSecret]:
         """Learn what was typed in the field, if it is secret."""
         if field.how is not None and not field.kept:
             field.kept = True
             self.hidden.update(field.events)
-            yield from self._learn(bytes(field.keys), field.how, field.events[0])
-
-    def _learn(self, line: bytes, how: How, since: int) -> Iterator[TypedSecret]:
-        for text in readings(line):
-            if text not in self._known:
-                whole = len(text) <= _LONGEST_WHOLE
-                secret = TypedSecret(text=text, how=how, whole=whole, since=since)
-                self._known[text] = secret
-                yield secret
+            yield from self.learn(bytes(field.keys), field.how, field.events[0])

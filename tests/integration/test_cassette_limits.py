@@ -20,34 +20,39 @@ from ptycassette.testing import manifest_of
 
 pytestmark = pytest.mark.integration
 
-UNPINNED = Path(__file__).resolve().parents[2] / "fixtures" / "v1" / "unpinned"
+ROOT = Path(__file__).resolve().parents[2]
+UNPINNED = ROOT / "fixtures" / "v1" / "unpinned"
 
 _OPEN = """
-import json, resource, sys, time
+import json, resource, sys
+from benchmarks.processor_time import Stopwatch
 from ptycassette import open_cassette
 from ptycassette.errors import CassetteError
-start = time.process_time()
-try:
-    with open_cassette(sys.argv[1]) as cassette:
-        events = sum(1 for _ in cassette.events())
-    error = None
-except CassetteError as exc:
-    events, error = 0, type(exc).__name__
-cpu_s = time.process_time() - start
+with Stopwatch() as watch:
+    try:
+        with open_cassette(sys.argv[1]) as cassette:
+            events = sum(1 for _ in cassette.events())
+        error = None
+    except CassetteError as exc:
+        events, error = 0, type(exc).__name__
 try:
     # ru_maxrss counts what the parent had before exec; VmHWM does not.
     lines = open("/proc/self/status").read().splitlines()
     peak = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 except OSError:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps([error, events, cpu_s, peak]))
+print(json.dumps([error, events, watch.seconds, peak]))
 """
 
 
 def _open_elsewhere(path: Path) -> tuple[str | None, int, float, int]:
     """Open ``path`` in a fresh process: error, events, CPU seconds, peak memory in bytes."""
     done = subprocess.run(
-        [sys.executable, "-c", _OPEN, str(path)], capture_output=True, check=True, timeout=120
+        [sys.executable, "-c", _OPEN, str(path)],
+        capture_output=True,
+        check=True,
+        timeout=120,
+        cwd=ROOT,
     )
     error, events, cpu_s, peak = json.loads(done.stdout)
     return error, events, cpu_s, peak

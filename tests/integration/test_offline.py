@@ -88,7 +88,7 @@ class Place:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=90,
             check=False,
         )
 
@@ -201,11 +201,11 @@ def test_what_a_killed_run_leaves_is_removed_by_a_later_one(place: Place) -> Non
     (folder,) = place.left.iterdir()
     (child,) = children_of(live.pid)
     live.send_signal(signal.SIGKILL)
-    live.wait(timeout=20)
+    live.wait(timeout=90)
     place.offline("-p", "hello")
     in_use = folder.exists()
     os.kill(child, signal.SIGKILL)
-    live.communicate(timeout=20)  # until the program has closed its end
+    live.communicate(timeout=90)  # until the program has closed its end
     place.offline("-p", "hello")
 
     assert in_use
@@ -224,7 +224,7 @@ def test_signals_reach_the_program(place: Place, number: signal.Signals) -> None
     text = f"trap 'exit 9' {number.name.removeprefix('SIG')}; echo up; while :; do sleep 0.1; done"
     live = place.started("--", "sh", "-c", text)
     live.send_signal(number)
-    live.communicate(timeout=30)
+    live.communicate(timeout=90)
 
     assert live.returncode == 9
     assert list(place.left.iterdir()) == []
@@ -236,11 +236,11 @@ def test_ctrl_c_is_for_the_program(place: Place) -> None:
     argv = [COMMAND, "offline", "-q", "mycli", "--", "bash", "-c", text]
     options: dict[str, Any] = {"env": place.env, "cwd": place.work}
     with Session(argv, **options) as session:
-        session.wait_for_text("up", timeout_s=30)
+        session.wait_for_text("up")
         session.send_key("ctrl-c")
-        session.wait_for_text("caught", timeout_s=30)
+        session.wait_for_text("caught")
         session.submit("on")
-        session.wait_for_text("got on", timeout_s=30)
-        status = session.wait_exit(timeout_s=30)
+        session.wait_for_text("got on")
+        status = session.wait_exit()
 
     assert status.code == 0

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import struct
+import subprocess
 import sys
+import termios
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ptycassette import open_cassette, use
+from ptycassette import Size, open_cassette, record, use
 from ptycassette.cli import main
 from ptycassette.errors import DivergenceError, UsageError
 from ptycassette.replaying.io.shims import read_shim_config
@@ -100,6 +107,71 @@ def test_shim_takes_library_mode_and_comparison(project: Path) -> None:
     config = read_shim_config(project / "bin")
     assert (config.library, config.mode) == (str(project / "other"), "live")
     assert config.options == ("--match=exact",)
+
+
+def test_record_takes_size_and_idle_limit(project: Path) -> None:
+    """So does ``use``; an argument is stronger."""
+    with record(SAY, "plain") as session:
+        session.submit("x")
+        session.wait_exit(timeout_s=60)
+    with record(SAY, "sized", size=Size(20, 90), idle_limit_ms=7) as session:
+        session.submit("x")
+        session.wait_exit(timeout_s=60)
+    with use("used", SAY) as session:
+        _talk(session, "hello")
+
+    found = [_manifest(name) for name in ("plain", "sized", "used")]
+    assert [one.terminal.initial_cols for one in found] == [101, 90, 101]
+    assert [one.optional["idle_limit_ms"] for one in found] == [2000, 7, 2000]
+
+
+@pytest.mark.parametrize(("size", "cols"), [((24, 80), 80), ((0, 0), 101)])
+def test_a_shim_records_as_the_project_says_wherever_it_starts(
+    size: tuple[int, int], cols: int, project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Rules and idle limit are those of the project; a terminal that has a size keeps it."""
+    (project / "real").mkdir()
+    (project / "real" / "agent").write_text("#!/bin/sh\nstty size; echo corp_" + "abcdefgh\n")
+    (project / "real" / "agent").chmod(0o755)
+    assert main(["shim", "--dir", "bin", "agent"]) == 0
+    terminal, driver = os.openpty()
+    fcntl.ioctl(driver, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+    env = {**os.environ, "PATH": f"{project}/bin:{project}/real:{os.environ['PATH']}"}
+    with subprocess.Popen(
+        [f"{project}/bin/agent"], stdin=driver, stdout=driver, stderr=driver, env=env,
+        start_new_session=True, cwd=tmp_path_factory.mktemp("elsewhere"),
+    ) as agent:  # fmt: skip
+        os.close(driver)
+        reading = threading.Thread(target=_read_all, args=(terminal,))
+        reading.start()
+        agent.wait(timeout=120)
+        reading.join(timeout=60)
+
+    (made,) = (project / "shelf").iterdir()
+    assert _manifest(str(made)).terminal.initial_cols == cols
+    assert _manifest(str(made)).optional["idle_limit_ms"] == 2000
+    assert b"corp_" not in (made / "output.raw").read_bytes()
+
+
+def _read_all(fd: int) -> None:
+    with suppress(OSError):
+        while os.read(fd, 4096):
+            pass
+    os.close(fd)
+
+
+def test_a_file_may_be_named_by_the_environment(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It counts in every directory; one that is not there is an error."""
+    (project / "other.toml").write_text('size = "77x17"')
+    monkeypatch.setenv("PTYCASSETTE_PROJECT", str(project / "other.toml"))
+    assert main(["rec", "-q", "--headless", "c", "--", "true"]) == 0
+    assert _manifest("c").terminal.initial_cols == 77
+
+    monkeypatch.setenv("PTYCASSETTE_PROJECT", str(project / "gone.toml"))
+    assert main(["rec", "-q", "--headless", "d", "--", "true"]) == 3
+    assert "gone.toml" in capsys.readouterr().err
 
 
 def test_ls_lists_the_library(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from ptycassette import open_cassette
+from ptycassette.cli import main
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.files.state_dirs import journal_dir
@@ -317,22 +318,8 @@ def test_a_script_that_waits_in_vain_leaves_a_diagnostic(tmp_path: Path) -> None
         (("rec", "c", "--", "/etc/passwd"), 126, b"not executable"),
         (("rec", "no/c", "--", "true"), 6, b"mkdir -p"),
         (("rec", "--require", "false", "c", "--", "true"), 6, b"requirement false failed"),
-        (("rec", "--size", "big", "c"), 2, b"no size"),
-        (("rec", "--id", "x", "c"), 2, b"no UUID"),
-        (("rec", "--env", "x", "c"), 2, b"NAME=VALUE"),
-        (("rec", "--service-event", "{", "c"), 2, b"takes JSON"),
-        (("rec", "-c", "x", "c", "y"), 2, b"not both"),
-        (("rec", "-c", "'", "c"), 2, b"No closing"),
-        (("rec", "-c", "", "c"), 2, b"empty"),
-        (("rec", "-c", "a | b", "c"), 2, b"| needs a shell"),
-        (("rec", "-c", "a 2>&1", "c"), 2, b"sh -c 'a 2>&1'"),
         (("rec", "c", "--", "echo a"), 127, b"words of their own: -- echo a"),
-        (("rec", "--input", "none", "c"), 3, b"there is no such file"),
         (("rec", "--timeout", "0.3", "c", "--", "sleep", "9"), 125, b"timeout"),
-        (("recover", "none"), 3, b"no such journal"),
-        (("recover", "--all", "x"), 2, b"not both"),
-        (("recover", "--list", "x"), 2, b"neither JOURNAL nor --all"),
-        (("recover", "--all", "-o", "x"), 2, b"one JOURNAL"),
     ],
 )
 def test_what_goes_wrong_is_told(
@@ -345,6 +332,41 @@ def test_what_goes_wrong_is_told(
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        (("rec", "--size", "big", "c"), 2, "is not a size"),
+        (("rec", "--id", "x", "c"), 2, "no UUID"),
+        (("rec", "--env", "x", "c"), 2, "NAME=VALUE"),
+        (("rec", "--service-event", "{", "c"), 2, "takes JSON"),
+        (("rec", "-c", "x", "c", "y"), 2, "not both"),
+        (("rec", "-c", "'", "c"), 2, "No closing"),
+        (("rec", "-c", "", "c"), 2, "empty"),
+        (("rec", "-c", "a | b", "c"), 2, "| needs a shell"),
+        (("rec", "-c", "a 2>&1", "c"), 2, "sh -c 'a 2>&1'"),
+        (("rec", "--input", "none", "c"), 3, "there is no such file"),
+        (("recover", "none"), 3, "no such journal"),
+        (("recover", "--all", "x"), 2, "not both"),
+        (("recover", "--list", "x"), 2, "neither JOURNAL nor --all"),
+        (("recover", "--all", "-o", "x"), 2, "one JOURNAL"),
+    ],
+)
+def test_misuse_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    case: tuple[tuple[str, ...], int, str],
+) -> None:
+    """Before a program is started."""
+    words, status, said = case
+    monkeypatch.chdir(tmp_path)
+
+    assert main(words) == status
+    assert said in capfd.readouterr().err
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("script", [None, "wait-text never\n"])
 def test_a_job_that_is_cancelled_saves_what_it_recorded(
@@ -489,3 +511,24 @@ def test_a_journal_can_be_decoded_by_its_description(tmp_path: Path) -> None:
     head = msgspec.msgpack.decode(content[37 : 37 + length])
 
     assert head["argv"] == ["sh"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("--harness", "codx", "c", "--", "true"), 3),
+        (("--harness", "codx", "c", "-c", "true x"), 3),
+        (("--harness", "mycli", "c"), 3),  # nothing says what to start, and a shell is not meant
+        (("--harness", "./codx.toml", "c", "--", "true"), 3),
+        (("--harness", "mycli", "c", "--", "echo", "x"), 0),
+        (("--harness", "codx", "c", "--", "./codx", "x"), 0),
+    ],
+)
+def test_a_harness_without_a_profile(words: tuple[str, ...], status: int, tmp_path: Path) -> None:
+    """Is a name for the manifest; a mistyped name, or one without a program, is an error."""
+    (tmp_path / "codx").symlink_to("/bin/echo")
+    ran = run(tmp_path, "rec", "-q", "--headless", *words)
+
+    assert ran.returncode == status, ran.stderr
+    assert (tmp_path / "c").exists() == (status == 0)
+    assert (b"did you mean codex?" in ran.stderr) == (status == 3 and words[1] == "codx")

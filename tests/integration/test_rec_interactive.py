@@ -19,7 +19,8 @@ from ptycassette import JournalFollower, open_cassette
 from ptycassette.recording.io.compiled_relay import PURE_PYTHON
 from ptycassette.system.files.state_dirs import journal_dir
 
-pytestmark = pytest.mark.integration
+# Half of the tests run with either loop in `make test`, all with both in `make test-all`.
+pytestmark = [pytest.mark.integration, pytest.mark.sampled(2)]
 
 PROMPT = r"bash-[0-9.]+[$#] "
 RAW_ECHO = """

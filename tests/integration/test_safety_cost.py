@@ -9,10 +9,11 @@ twice; what is quadratic stays above.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.untrusted_cost import MAX_MB, MAX_S, READERS, cases, measure
+from benchmarks.untrusted_cost import MAX_MB, MAX_S, READERS, Measuring, cases
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]
 
@@ -44,7 +45,14 @@ WORST = [
 """Each went beyond a limit once, or ended in a traceback."""
 
 
-def _is_bounded(reader: str, attack: str) -> None:
+@pytest.fixture(scope="module")
+def measure() -> Iterator[Measuring]:
+    """One process forks all of them."""
+    with Measuring() as measuring:
+        yield measuring
+
+
+def _is_bounded(measure: Measuring, reader: str, attack: str) -> None:
     costs = [measure(reader, attack)]
     while not costs[-1].bounded and len(costs) < TRIES:
         costs.append(measure(reader, attack))
@@ -55,18 +63,18 @@ def _is_bounded(reader: str, attack: str) -> None:
     assert cost.mb < MAX_MB, cost
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("reader", "attack"), WORST)
-def test_what_once_cost_much_is_bounded(reader: str, attack: str) -> None:
+def test_what_once_cost_much_is_bounded(measure: Measuring, reader: str, attack: str) -> None:
     """It ends, or is refused by an error of ours, within processor time and memory."""
-    _is_bounded(reader, attack)
+    _is_bounded(measure, reader, attack)
 
 
-@pytest.mark.sampled(80)
+@pytest.mark.sampled(150)
 @pytest.mark.parametrize(("reader", "attack"), ALL)
-def test_a_strangers_file_is_bounded(reader: str, attack: str) -> None:
+def test_a_strangers_file_is_bounded(measure: Measuring, reader: str, attack: str) -> None:
     """Whatever it says, in five megabytes or as much as its reader accepts."""
-    _is_bounded(reader, attack)
+    _is_bounded(measure, reader, attack)
 
 
 def test_every_reader_has_attacks() -> None:

@@ -15,13 +15,13 @@ import resource
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.processor_time import Stopwatch
 from ptycassette import open_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.cli import main
@@ -76,9 +76,9 @@ def _node(name: str, kind: str) -> Break:
     return make
 
 
-def _data(name: str, data: bytes) -> Break:
+def _data(name: str, data: bytes | Callable[[], bytes]) -> Break:
     def make(place: Path, outside: Path) -> None:
-        (place / name).write_bytes(data)
+        (place / name).write_bytes(data() if callable(data) else data)
 
     return make
 
@@ -155,15 +155,15 @@ DOCUMENTS = {
         ("list", b"[]"),
         ("nul-bytes", bytes(100_000)),
         ("deep", b'{"x":' + _lists(200_000) + b"}"),
-        ("wide", b'{"x":[' + b"[]," * 1_000_000 + b"0]}"),
-        ("digits", b'{"seq":' + b"9" * 3_000_000 + b"}"),
+        ("wide", lambda: b'{"x":[' + b"[]," * 1_000_000 + b"0]}"),
+        ("digits", lambda: b'{"seq":' + b"9" * 3_000_000 + b"}"),
         ("nan", b'{"seq":NaN}'),
         ("twice", b'{"seq":1,"seq":1}'),
         ("surrogate", b'{"x":"\\ud800"}'),
         ("bom", b"\xef\xbb\xbf{}"),
         ("utf16", '{"version":1}'.encode("utf-16")),
-        ("unclosed", b'{"x":"' + b"\\" * 2_000_000),
-        ("keys", b"{" + b",".join(b'"%x":0' % n for n in range(300_000)) + b"}"),
+        ("unclosed", lambda: b'{"x":"' + b"\\" * 2_000_000),
+        ("keys", lambda: b"{" + b",".join(b'"%x":0' % n for n in range(300_000)) + b"}"),
     )
 }
 STREAMS = {
@@ -187,8 +187,8 @@ STREAMS = {
     "input-base64": _data(
         "input.jsonl", b'{"seq":2,"t_ms":0,"kind":"input","bytes":"\xf0\x9f\x92\xa9"}\n'
     ),
-    "line-endless": _data("input.jsonl", b"a" * (40 << 20)),
-    "lines-empty": _data("input.jsonl", b"\n" * (20 << 20)),
+    "line-endless": _data("input.jsonl", lambda: b"a" * (40 << 20)),
+    "lines-empty": _data("input.jsonl", lambda: b"\n" * (20 << 20)),
 }
 MANIFESTS = {
     **{
@@ -249,17 +249,26 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, outside: Path) -> Iterator[dict[str, Path]]:
-    """All of the directories."""
-    top = tmp_path_factory.mktemp("hostile")
-    made = {}
-    for name, damage in HOSTILE.items():
-        place = made[name] = top / str(len(made))
+class Built(dict[str, Path]):
+    """The directories, each made when it is asked for."""
+
+    def __init__(self, top: Path, outside: Path) -> None:
+        super().__init__()
+        self._top, self._outside = top, outside
+
+    def __missing__(self, name: str) -> Path:
+        place = self[name] = self._top / str(len(self))
         place.mkdir()
         for file in NAMES:
             (place / file).write_bytes((UNPINNED / file).read_bytes())
-        damage(place, outside)
+        HOSTILE[name](place, self._outside)
+        return place
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, outside: Path) -> Iterator[Built]:
+    """Those of all tests of a worker."""
+    made = Built(tmp_path_factory.mktemp("hostile"), outside)
     yield made
     for place in made.values():
         for path in place.iterdir():
@@ -294,13 +303,13 @@ def elsewhere(action: Callable[[], object], place: Path) -> dict[str, Any]:
                     opened.append((os.fsdecode(arguments[0]), arguments[2]))
 
             sys.addaudithook(hook)
-            began = time.process_time()
-            try:
-                action()
-                raised, text = None, ""
-            except BaseException as exc:  # noqa: BLE001 - it is looked at by the test
-                raised, text = type(exc), str(exc)
-            told = {"raised": raised, "text": text, "cpu_s": time.process_time() - began}
+            with Stopwatch() as watch:
+                try:
+                    action()
+                    raised, text = None, ""
+                except BaseException as exc:  # noqa: BLE001 - it is looked at by the test
+                    raised, text = type(exc), str(exc)
+            told = {"raised": raised, "text": text, "cpu_s": watch.seconds}
             watching = False
             told |= {"grown": _peak() - base, "opened": opened}
             with os.fdopen(write, "wb") as file:
@@ -336,7 +345,7 @@ def test_there_are_a_hundred_of_them() -> None:
 
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_directory_is_refused(name: str, built: dict[str, Path], outside: Path) -> None:
+def test_a_hostile_directory_is_refused(name: str, built: Built, outside: Path) -> None:
     """By a typed error, in a second and 256 MB, without opening anything that is not its own."""
     place = built[name]
     before = _canary(outside)
@@ -355,7 +364,7 @@ def test_a_hostile_directory_is_refused(name: str, built: dict[str, Path], outsi
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [*NODES, *MANIFESTS])
 def test_a_hostile_directory_is_not_overwritten_by_accident(
-    name: str, built: dict[str, Path], outside: Path
+    name: str, built: Built, outside: Path
 ) -> None:
     """A writer looks before it replaces, and waits for no pipe."""
     place = built[name]
@@ -375,7 +384,7 @@ def test_a_hostile_directory_is_not_overwritten_by_accident(
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", ["info", "events", "frames", "verify", "scrub", "verify-scrub"])
 def test_commands_refuse_them_with_a_documented_status(
-    command: str, built: dict[str, Path], outside: Path, capfd: pytest.CaptureFixture[str]
+    command: str, built: Built, outside: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A sample of each kind, by every command: no traceback, no escape, no bug status."""
     for name in [*list(NODES)[::3], *list(MANIFESTS)[::2], *list(STREAMS)[::3]]:

@@ -187,6 +187,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "given", "kinds"), CASES, ids=lambda one: str(one)[:30])
 def test_law(caller: Caller, name: str, given: bytes | None, kinds: tuple[str, str, str]) -> None:
     """What a caller sees is the same of the program, of its recording and of its replay."""

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -178,16 +179,24 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+OURS = re.compile(
+    r'"(?:seq|t_ms|t_us|duration_ms|offset|length|bytes|raw_start|raw_end|parser_offset)":\s*\d+'
+    r"|\b[0-9a-f]{64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+)
+"""Numbers, digests and ids of the recorder. Any of them may contain the digits of a PIN."""
+
+
 def texts_in(folder: Path) -> Iterator[tuple[str, str]]:
-    """Everything that lies in a folder, as text; what is in base64 decoded as well."""
+    """What programs and people wrote into a folder, as text; what is in base64 decoded as well."""
     for path in sorted(folder.rglob("*")):
         if not path.is_file():
             continue
-        text = path.read_bytes().decode("utf-8", "replace")
+        whole = path.read_bytes().decode("utf-8", "replace")
+        text = OURS.sub("", whole)
         yield path.name, text
         yield path.name, text.encode().decode("unicode_escape", "replace")
         if path.name == "input.jsonl":
-            records = [json.loads(line) for line in text.splitlines()]
+            records = [json.loads(line) for line in whole.splitlines()]
             typed = b"".join(base64.b64decode(one.get("bytes", "")) for one in records)
             yield f"{path.name}, decoded", typed.decode("utf-8", "replace")
 
@@ -210,6 +219,14 @@ def test_a_leak_would_be_seen(folder: Path) -> None:
     (folder / "frames.jsonl").write_text(json.dumps(["p\u00e4ss"]))
 
     assert leaks(folder, SECRET, "p\u00e4ss") == ["frames.jsonl", "input.jsonl, decoded"]
+
+
+def test_a_moment_that_contains_the_digits_of_a_pin_is_no_leak(folder: Path) -> None:
+    """The recorder chose it; what somebody typed is still found."""
+    (folder / "input.jsonl").write_text('{"seq":3,"t_ms":154,"bytes":"Kg==","t_us":154937}\n')
+    (folder / "frames.jsonl").write_text('{"seq":4,"t_us":1,"text":["PIN 4937"]}\n')
+
+    assert leaks(folder, "4937") == ["frames.jsonl"]
 
 
 @pytest.mark.sampled(3)
@@ -308,6 +325,28 @@ def test_dialog_hides_what_is_typed(folder: Path, program: Callable[[str], str])
     by_record(folder, ["bash", "-c", code], "passphrase", SECRET + "\n")
 
     assert leaks(folder, SECRET) == []
+
+
+@pytest.mark.parametrize("way", ["record", "keys", "--input"])
+@pytest.mark.parametrize("name", ["dialog", "dialog --insecure", "whiptail"])
+def test_a_box_without_a_telling_name_hides_what_is_typed(
+    folder: Path, program: Callable[[str], str], name: str, way: str
+) -> None:
+    """Also where signs and screen are gone by the time the program has written its answer."""
+    command = name.split()
+    box = " ".join([program(command[0]), *command[1:], "--passwordbox 'Enter it' 9 40"])
+    code = f"exec 3>&1; p=$({box} 2>&1 1>&3); clear; echo you typed $p"
+    WAYS[way](folder, ["bash", "-c", code], "Enter it", SECRET + "\r")
+
+    assert leaks(folder, SECRET) == []
+
+
+def test_a_box_for_text_hides_nothing(folder: Path, program: Callable[[str], str]) -> None:
+    """Its text is shown."""
+    code = f"exec 3>&1; p=$({program('dialog')} --inputbox 'Enter it' 9 40 2>&1 1>&3)"
+    by_record(folder, ["bash", "-c", code], "Enter it", "blue-green\r")
+
+    assert "input.jsonl, decoded" in leaks(folder, "blue-green")
 
 
 @pytest.mark.parametrize("message", ["Password: ", "unlock> ", "Enter your API key\n> "])

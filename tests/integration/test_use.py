@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
@@ -159,6 +160,25 @@ def test_what_is_shown_for_a_moment_can_be_waited_for(tmp_path: Path) -> None:
         session.wait_for_text("done")
 
         assert 1.9 < session.elapsed_us / 1e6 < 2.1
+
+
+@pytest.mark.parametrize("mode", ["live", "record"])
+def test_the_program_starts_alike_whether_it_is_recorded_or_not(mode: str, tmp_path: Path) -> None:
+    """In its directory, with its environment and its TERM; options of the recording do no harm."""
+    options = {
+        "cwd": tmp_path, "env": {"WORD": "said"}, "base_env": {"PATH": os.environ["PATH"]},
+        "term": "vt100", "timeout_s": 60, "title": "t", "meta": {"a": 1},
+    }  # fmt: skip
+    argv = ["sh", "-c", "echo $WORD $TERM $HOME. $(pwd)"]
+    with use(tmp_path / "c", argv, mode=mode, size=Size(10, 200), **options) as session:
+        session.wait_for_text(f"said vt100 . {tmp_path}", timeout_s=60)
+
+
+@pytest.mark.parametrize("mode", ["replay", "live", "record"])
+def test_an_option_that_is_not_there_is_an_error_in_every_mode(mode: str, tmp_path: Path) -> None:
+    """At once, not when the test is recorded again a year later."""
+    with pytest.raises(TypeError, match="take no option titel"):
+        use(tmp_path / "c", ["true"], mode=mode, titel="x")
 
 
 def test_a_missing_cassette_says_how_to_record_it(tmp_path: Path) -> None:

@@ -751,6 +751,28 @@ def test_drift_of_a_use_without_fixtures_is_printed(pytester: pytest.Pytester) -
 
 
 @pytest.mark.integration
+def test_recordings_without_drift_are_counted(pytester: pytest.Pytester) -> None:
+    """They are no lines of drift; a run of xdist's workers counts all."""
+    source = """
+        from ptycassette import use
+
+        def test_one():
+            with use("one.cassette", ["sh", "-c", "echo same"]) as session:
+                session.wait_exit(timeout_s=60)
+
+        def test_two():
+            with use("two.cassette", ["sh", "-c", "echo {said}"]) as session:
+                session.wait_exit(timeout_s=60)
+    """
+    run(pytester, source.replace("{said}", "before"), "--ptycassette-mode=record")
+    result = run(pytester, source.replace("{said}", "after"), "--ptycassette-mode=rerecord")
+
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["drift: *two.cassette: *output*", "no drift: 1 recording"])
+    result.stdout.no_fnmatch_line("drift: *one.cassette*")
+
+
+@pytest.mark.integration
 def test_the_marker_asks_for_pipes(pytester: pytest.Pytester) -> None:
     """The session of the fixture has the program's two streams, recorded and replayed."""
     source = """

@@ -129,6 +129,17 @@ def test_rerecord_says_what_drifted(pytester: pytest.Pytester) -> None:
     assert kept(pytester) == ["agent-one.cassette", "agent-two.cassette"]
 
 
+@pytest.mark.parametrize("mode", ["rerecord", "rewrite"])
+def test_shims_without_drift_are_counted(mode: str, pytester: pytest.Pytester) -> None:
+    """And print no line of drift."""
+    run(pytester, TALK, "--ptycassette-mode=record").assert_outcomes(passed=1)
+    result = run(pytester, TALK, f"--ptycassette-mode={mode}")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["no drift: 2 recordings"])
+    result.stdout.no_fnmatch_line("drift: *")
+
+
 def test_the_order_of_exchanges_may_be_loose(pytester: pytest.Pytester) -> None:
     """By option, by marker, and in a session as well as behind a shim."""
     events = [

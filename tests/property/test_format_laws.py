@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import open_cassette
@@ -44,6 +44,7 @@ from ptycassette.model import (
 from ptycassette.model.limits import DEFAULT_LIMITS
 from ptycassette.model.records import SCRUB_STATUSES
 from ptycassette.testing import manifest_of, write_cassette
+from tests.examples import examples
 
 INT64 = st.integers(0, 2**63 - 1)
 UINT16 = st.integers(0, 2**16 - 1)
@@ -158,7 +159,7 @@ DOCUMENTS: dict[str, st.SearchStrategy[Any]] = {
 
 @pytest.mark.parametrize("codec", STREAM_CODECS, ids=lambda codec: codec.name)
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_records_come_back_as_written(codec: RecordCodec[Any], data: st.DataObject) -> None:
     """decode(encode(x)) = x, however the bytes are cut into blocks."""
     records = data.draw(st.lists(BY_NAME[codec.name], max_size=5))
@@ -176,7 +177,7 @@ def test_records_come_back_as_written(codec: RecordCodec[Any], data: st.DataObje
 
 @pytest.mark.parametrize("codec", STREAM_CODECS, ids=lambda codec: codec.name)
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_fast_way_and_the_strict_way_agree(
     codec: RecordCodec[Any], data: st.DataObject
 ) -> None:
@@ -190,7 +191,7 @@ def test_the_fast_way_and_the_strict_way_agree(
 
 @pytest.mark.parametrize("codec", STREAM_CODECS, ids=lambda codec: codec.name)
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_another_spelling_means_the_same(codec: RecordCodec[Any], data: st.DataObject) -> None:
     """Escapes, white space, the order of keys and unknown keys change nothing."""
     record = data.draw(BY_NAME[codec.name])
@@ -203,7 +204,7 @@ def test_another_spelling_means_the_same(codec: RecordCodec[Any], data: st.DataO
 
 @pytest.mark.parametrize("name", DOCUMENT_TYPES)
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_documents_come_back_as_written(name: str, data: st.DataObject) -> None:
     """decode(encode(x)) = x."""
     record = data.draw(DOCUMENTS[name])
@@ -213,7 +214,7 @@ def test_documents_come_back_as_written(name: str, data: st.DataObject) -> None:
 
 
 @given(optional=st.none() | OBJECT.filter(lambda value: "artifacts" not in value), argv=NAMES)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_manifests_come_back_as_written(
     optional: dict[str, Any] | None, argv: tuple[str, ...] | None
 ) -> None:
@@ -285,7 +286,7 @@ def _refusals(data: bytes, cut: int) -> Iterator[InvalidCassetteError]:
 
 
 @given(data=ANYTHING, cut=st.integers(0, 60))
-@settings(max_examples=1500, deadline=None)
+@examples(1500)
 def test_arbitrary_bytes_raise_only_declared_errors(data: bytes, cut: int) -> None:
     """Whatever the bytes: records, or an ``InvalidCassetteError`` that says where."""
     assert all(refusal.where for refusal in _refusals(data, cut))
@@ -395,7 +396,7 @@ def test_every_extra_file_is_noticed(pinned: Path, tmp_path: Path, name: str) ->
 
 
 @given(first=st.binary(max_size=8), at=st.integers(0, 400), name=st.integers(0, 8))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_inserted_bytes_raise_only_declared_errors(
     first: bytes, at: int, name: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

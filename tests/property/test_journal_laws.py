@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.errors import JournalError
@@ -18,6 +18,7 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
+from tests.examples import examples
 
 META = SessionMeta(id="i", argv=("a",), size=Size(1, 1), recorded_at="r", harness=Harness(name="h"))
 times = st.integers(0, 1 << 50)
@@ -70,7 +71,7 @@ def test_any_cut_leaves_a_prefix(content: list[JournalEvent], data: st.DataObjec
     assert found == content[: len(found)]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(events, max_size=5), st.binary(max_size=200), st.data())
 def test_arbitrary_bytes_raise_only_the_declared_error(
     content: list[JournalEvent], noise: bytes, data: st.DataObject

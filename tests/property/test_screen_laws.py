@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.model import Size
@@ -16,6 +16,7 @@ from ptycassette.terminal import (
     save_emulator,
 )
 from ptycassette.terminal.cells import row_cells
+from tests.examples import examples
 
 FRAGMENTS = st.sampled_from(
     [
@@ -81,7 +82,7 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 
 
 @given(STREAMS, SIZES, CUTS, SIZES)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_cutting_the_output_changes_nothing(
     data: bytes, size: Size, cuts: list[int], later: Size
 ) -> None:
@@ -101,7 +102,7 @@ def test_cutting_the_output_changes_nothing(
 
 
 @given(STREAMS, SIZES)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_screen_is_whole_whatever_made_it(data: bytes, size: Size) -> None:
     """As many rows and cells as the size says, the cursor inside, runs inside, no blank shown."""
     emulator = PyteEmulator(size)
@@ -119,7 +120,7 @@ def test_a_screen_is_whole_whatever_made_it(data: bytes, size: Size) -> None:
 
 
 @given(STREAMS, SIZES)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_the_pending_bytes_are_the_open_sequence(data: bytes, size: Size) -> None:
     """Fed alone to a fresh emulator they are pending again, and change nothing but C0 effects."""
     emulator = PyteEmulator(size)
@@ -133,7 +134,7 @@ def test_the_pending_bytes_are_the_open_sequence(data: bytes, size: Size) -> Non
 
 
 @given(STREAMS, STREAMS, SIZES)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_checkpoint_loses_nothing(before: bytes, after: bytes, size: Size) -> None:
     """Saved anywhere, loaded, and fed on: the same as never stopped."""
     straight = PyteEmulator(size)
@@ -147,7 +148,7 @@ def test_a_checkpoint_loses_nothing(before: bytes, after: bytes, size: Size) -> 
 
 
 @given(STREAMS, SIZES, CUTS, SIZES)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_tracing_changes_no_screen(data: bytes, size: Size, cuts: list[int], later: Size) -> None:
     """The traced emulator shows the same, and origins lie within the output."""
     plain = PyteEmulator(size)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ptycassette.model import Size
-from ptycassette.scrub.views import OutputText, ScreenReader
+from ptycassette.scrub.views import Blocks, ScreenReader, printed_views
 from ptycassette.terminal import default_emulator
 from ptycassette.terminal._terminal import Terminal
+from tests.examples import examples
 
 WORDS = st.text(alphabet="abcdefgh", min_size=1, max_size=30)
 MOVES = st.builds("\x1b[{};{}H".format, st.integers(1, 6), st.integers(1, 22))
@@ -51,14 +52,14 @@ def words_shown(parts: list[str], size: Size) -> set[str]:
 
 def texts(data: bytes, size: Size) -> str:
     """All views of output."""
-    printed, reader = OutputText(), ScreenReader(size)
+    printed, reader = Blocks(printed_views), ScreenReader(size)
     views = list(printed.feed(data))
     reader.feed(data)
     reader.rest()
     return "\n".join(view.text for view in (*views, *printed.rest(), *reader.take()))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(PARTS, SIZES)
 @example(["alpha\r\n", "beta\r\n", "gamma", "\x1b[1;1H", "X", "\x1b[2J"], Size(5, 20))
 @example(["token", "\r", "\x1b(0", "qqqqq"], Size(3, 12))
@@ -70,26 +71,21 @@ def test_every_word_that_was_shown_is_in_a_view(parts: list[str], size: Size) ->
     assert {word for word in words_shown(parts, size) if word not in seen} == set()
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(200, marks=pytest.mark.slow)])
-def test_painting_late_changes_no_screen(examples: int) -> None:
+@examples(200)
+@given(st.lists(st.one_of(WORDS, MOVES, EDITS, OTHERS, LINES), max_size=12), SIZES, STEPS)
+def test_painting_late_changes_no_screen(parts: list[str], size: Size, step: int) -> None:
     """Lines that scroll by are painted when somebody looks, and only the last of them."""
+    lazy, plain = ScreenReader(size), default_emulator(size)
+    data = "".join(parts).encode()
+    for at in range(0, len(data), step):
+        lazy.feed(data[at : at + step])
+        plain.feed(data[at : at + step])
 
-    @settings(max_examples=examples, deadline=None)
-    @given(st.lists(st.one_of(WORDS, MOVES, EDITS, OTHERS, LINES), max_size=12), SIZES, STEPS)
-    def law(parts: list[str], size: Size, step: int) -> None:
-        lazy, plain = ScreenReader(size), default_emulator(size)
-        data = "".join(parts).encode()
-        for at in range(0, len(data), step):
-            lazy.feed(data[at : at + step])
-            plain.feed(data[at : at + step])
-
-        assert lazy.emulator.snapshot() == plain.snapshot()
-        assert lazy.emulator.scrollback() == plain.scrollback()
-
-    law()
+    assert lazy.emulator.snapshot() == plain.snapshot()
+    assert lazy.emulator.scrollback() == plain.scrollback()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(PARTS.map("".join), st.integers(1, 40))
 def test_cells_know_their_bytes(stream: str, step: int) -> None:
     """However it came: what comes byte by byte is looked at byte by byte."""

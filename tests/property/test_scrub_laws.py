@@ -12,15 +12,15 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ptycassette.scrub._mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
 from ptycassette.scrub.decode import decoded_views
-from ptycassette.scrub.match import canonical, squeeze
-from ptycassette.scrub.search._spread import _stretches
+from ptycassette.scrub.match import _stretches, canonical, squeeze
 from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.testing import scrub_chunks
+from tests.examples import examples
 
 
 def load() -> ModuleType:
@@ -63,7 +63,7 @@ def cut(data: bytes, rng: random.Random) -> list[bytes]:
     return chunks
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(CASES.KINDS), st.sampled_from(STREAM_FORMS), st.integers(0, 1 << 20))
 def test_chunks_change_nothing(kind: str, form: str, seed: int) -> None:
     """However the bytes are cut, the scrubbed bytes are the same, and as many."""
@@ -82,7 +82,7 @@ def test_chunks_change_nothing(kind: str, form: str, seed: int) -> None:
     assert [len(piece) for piece in pieces] == [len(chunk) for chunk in chunks]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(CASES.KINDS), st.sampled_from(STREAM_FORMS), st.integers(0, 1 << 20))
 @example("curl-user", "base64-in-percent", 0)
 @example("letters", "overwritten", 130469)
@@ -101,7 +101,7 @@ def test_a_known_value_is_gone(kind: str, form: str, seed: int) -> None:
     assert scrub_chunks(after, **options) == after
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(STREAMS)
 def test_arbitrary_bytes_keep_their_length_and_controls(data: bytes) -> None:
     """Nothing raises; no control byte changes, and none appears."""
@@ -137,7 +137,7 @@ def test_stretches_hold_the_squeezed_characters(text: str, cuts: list[int]) -> N
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(STREAMS)
 def test_the_print_stream_leads_back_to_its_bytes(data: bytes) -> None:
     """Every character of it is the byte that it says; what has none is a line end."""

@@ -11,6 +11,7 @@ import pytest
 import textual.app
 import textual.pilot
 from textual._context import active_app
+from textual.pilot import Pilot
 
 from ptycassette import Size, open_cassette
 from ptycassette.model import JournalEvent
@@ -28,26 +29,39 @@ def waits_for_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pilot goes on when all messages were handled.
 
     Textual's own goes on when the process uses little of the processor for 20 ms: after each key
-    for nothing, and on a busy machine too early.
+    for nothing, and on a busy machine too early. And it sends each widget a message, again and
+    again, to know when those before it were handled.
     """
     monkeypatch.setattr(textual.app, "wait_for_idle", all_handled)
     monkeypatch.setattr(textual.pilot, "wait_for_idle", all_handled)
+    monkeypatch.setattr(textual.pilot.Pilot, "_wait_for_screen", _screen_is_ready)
+
+
+async def _screen_is_ready(_pilot: Pilot[Any], timeout: float = 0) -> bool:  # noqa: ASYNC109
+    await all_handled()
+    return True
 
 
 async def all_handled(_min_sleep: float = 0, _max_sleep: float = 0) -> None:
-    """Come back when no widget had a message or a callback for some rounds of the event loop."""
+    """Come back when no widget had anything to do for some rounds of the event loop."""
     app = active_app.get()
-    rounds = 0
-    while rounds < 10:
-        await asyncio.sleep(0)
+    quiet = 0
+    while quiet < 3:
+        for _ in range(3):
+            await asyncio.sleep(0)
         pumps = [app, *(pump for screen in app.screen_stack for pump in screen.walk_children())]
-        rounds = 0 if any(map(_busy, [*pumps, *app.screen_stack])) else rounds + 1
+        quiet = 0 if any(map(_busy, [*pumps, *app.screen_stack])) else quiet + 1
 
 
 def _busy(pump: Any) -> bool:
-    """Whether a widget has something to handle; Textual does not say so in public."""
+    """Whether a widget handles a message, or has one to handle; Textual tells neither in public."""
+    waiting = pump._message_queue.ready_event._waiters
+    handles = pump._running and not waiting
     return bool(
-        pump.message_queue_size or pump._next_callbacks or getattr(pump, "_callbacks", None)
+        handles
+        or pump.message_queue_size
+        or pump._next_callbacks
+        or getattr(pump, "_callbacks", None)
     )
 
 

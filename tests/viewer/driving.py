@@ -11,7 +11,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.recording.playhead import PlayheadScreen
+from ptycassette_viewer.recording.finding import Finding
 from ptycassette_viewer.recording_screen import RecordingScreen
 
 __all__ = ["Clock", "drive", "press", "recording", "settled", "until"]
@@ -46,7 +46,7 @@ async def until(pilot: Pilot[Any], reached: Callable[[], object]) -> None:
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until the background work is done and the screen asked for is shown."""
+    """Wait until the background work is done, the search too, and the screen asked for is shown."""
 
     def rests() -> bool:
         return all(
@@ -55,8 +55,9 @@ async def settled(pilot: Pilot[Any]) -> None:
             and s.session.emulated.is_set()
             and s.shown is not None
             and s.shown.exact
+            and (s.session.source.live or not s._searching)
             for s in pilot.app.screen_stack
-            if isinstance(s, PlayheadScreen)
+            if isinstance(s, Finding)
         )
 
     await until(pilot, rests)

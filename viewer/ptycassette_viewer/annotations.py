@@ -1,7 +1,7 @@
-"""Markers and notes, kept beside the evidence: in ``NAME.notes.json``, never inside the cassette.
+"""Markers and notes, stored beside the cassette in ``NAME.notes.json``, never inside it.
 
-The file names the cassette by id and digest, so that notes of one recording are
-not shown on another that took its name.
+The file has the id and digest of the cassette, so that its notes are not shown on another
+recording of the same name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sidecar(path: Path) -> Path:
-    """Where the notes of a cassette are."""
+    """The path of a cassette's notes."""
     whole = path.absolute()
     return whole.with_name(f"{whole.name}.notes.json")
 
@@ -45,8 +45,8 @@ class Annotations:
         cassette: whose notes.
 
     Raises:
-        CassetteError: there is a file of notes, and it cannot be read as one, or
-            it belongs to another recording.
+        CassetteError: the file of notes is invalid, or belongs to another
+            recording.
     """
 
     def __init__(self, cassette: Cassette) -> None:
@@ -120,7 +120,7 @@ class Annotations:
 
 
 class LiveNotes:
-    """Notes on a recording in progress: in memory alone, because watching writes nothing."""
+    """Notes on a recording in progress, in memory only, because watching writes nothing."""
 
     kept_where = "kept until you leave: watching writes nothing"
 

@@ -40,11 +40,11 @@ class ViewerApp(App[int]):
         live: ``path`` is the journal of a recording in progress.
         memory: bytes that the process may take.
         allow_unscrubbed: also open what was recorded without scrubbing.
-        start_us: where to start; None is the first thing to see.
-        report: of stand-ins, a file or a directory: what it tells of a recording is shown there.
-        clock: seconds that never go back, for playing.
+        start_us: where to start; None for the first readable screen.
+        report: of stand-ins, a file or a directory: its divergences are shown in recordings.
+        clock: monotonic seconds, for playing.
         now: the wall clock, for the ages of recordings.
-        cache: where what was found out about recordings is kept; None to keep nothing.
+        cache: stores the index and checkpoints of recordings; None for no cache.
         traces: of tests, to be shown instead of ``path``; the newest first.
     """
 
@@ -81,7 +81,7 @@ class ViewerApp(App[int]):
         self._traces = traces
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """All that the screen has keys for, beside what every Textual app has."""
+        """Commands for all keys of the screen, besides those of every Textual app."""
         known = set()
         for command in super().get_system_commands(screen):
             known.add(command.title)
@@ -95,7 +95,7 @@ class ViewerApp(App[int]):
                 yield SystemCommand(binding.description, f"key: {binding.key}", act)
 
     def on_mount(self) -> None:
-        """Open what was asked for."""
+        """Open the first screen."""
         if self._live:
             self.watch_live(self._path)
         elif len(self._traces) == 1:
@@ -125,7 +125,7 @@ class ViewerApp(App[int]):
     def _divergences(
         self, session: ViewerSession
     ) -> tuple[CassetteError | None, tuple[ReportedDivergence, ...]]:
-        """What the report tells of this recording, or why it tells nothing."""
+        """The divergences of this recording in the report, or why there are none."""
         source = session.source
         if self._report is None or not isinstance(source, CassetteSource):
             return None, ()
@@ -176,7 +176,7 @@ class ViewerApp(App[int]):
             first.close()
 
     def _session(self, path: Path, *, quit_after: bool, share: int = 1) -> ViewerSession | None:
-        """A session on a cassette; None, and a dialog, when it cannot be opened.
+        """A session on a cassette; None, with a dialog, when it cannot be opened.
 
         ``share`` is how many sessions share the memory.
         """

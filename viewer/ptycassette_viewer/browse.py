@@ -109,7 +109,7 @@ def age_text(recorded_at: str, now: datetime) -> str:
 
 
 def size_text(count: int) -> str:
-    """A number of bytes for people."""
+    """A number of bytes as text."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if count >= size:
             return f"{count / size:.1f} {unit}"
@@ -151,7 +151,7 @@ class BrowseScreen(TextualScreen[None]):
         self.found: list[Entry] = []
 
     def compose(self) -> ComposeResult:
-        """Where we are, the table, the keys."""
+        """The directory, the table, the keys."""
         yield Static(id="where", markup=False)
         yield DataTable(cursor_type="row", id="cassettes")
         yield Footer()
@@ -199,7 +199,7 @@ class BrowseScreen(TextualScreen[None]):
         self._choose(self.found[message.cursor_row].path)
 
     def action_ask_to_leave(self) -> None:
-        """Nothing is above the list: ask."""
+        """Ask whether to quit, because no screen is above the list."""
         self.app.push_screen(LeaveDialog())
 
     def action_help(self) -> None:

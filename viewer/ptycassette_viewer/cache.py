@@ -1,6 +1,6 @@
 """A cache of session states, in a private directory of the user; bounded.
 
-Nothing depends on it: files that are missing, foreign, damaged or too large are ignored.
+It is optional: files that are missing, foreign, damaged or too large are ignored.
 A file has a checksum over its name and its content. The directory must belong to the user
 and be closed to others, or it is not used at all.
 """
@@ -37,10 +37,10 @@ class Cache:
     """Bytes by key. Never raises for errors of the disk.
 
     Args:
-        folder: made, for the user alone, when something is kept.
-        max_bytes: how much all files together may take; the oldest go first.
+        folder: created, for the user only, when something is stored.
+        max_bytes: how much all files together may take; the oldest are deleted first.
         max_files: how many there may be.
-        worth_bytes: recordings with less output are not worth it.
+        worth_bytes: recordings with less output are not cached.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Cache:
 
 
 def _is_private(status: os.stat_result, kind: object) -> bool:
-    """Whether it is of the right kind, belongs to the user, and is closed to others."""
+    """Whether it has the right type and owner, and is closed to others."""
     right = callable(kind) and kind(status.st_mode)
     return bool(right) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
 

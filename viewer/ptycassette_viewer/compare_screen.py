@@ -12,7 +12,7 @@ from ptycassette_viewer.keys import COMPARING_HELP, COMPARING_KEYS, COMPARING_LE
 
 
 class CompareScreen(Differing):
-    """Two recordings. What it is made with, ``PairScreen`` says."""
+    """Two recordings. See ``PairScreen`` for the arguments."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*COMPARING_KEYS]
 

@@ -1,4 +1,4 @@
-"""Dialogs: errors that say what to do, questions of one line, and the page of keys."""
+"""Dialogs: errors, questions of one line, and the help page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CSS = """
 def error_text(error: CassetteError) -> Text:
     """What happened, where, and what to do.
 
-    Messages are made of text that was made visible; to do that again would double backslashes.
+    Messages are escaped already; doing it again would double backslashes.
     """
     text = Text()
     text.append(_lines(error.message), style="bold")
@@ -44,7 +44,7 @@ def _lines(text: str) -> str:
 
 
 class ErrorDialog(ModalScreen[None]):
-    """An error in words. Any of enter, escape and the button closes it."""
+    """An error message. Enter, escape or the button closes it."""
 
     DEFAULT_CSS = _CSS.format(name="ErrorDialog")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", "Close")]
@@ -100,7 +100,7 @@ class AskDialog(ModalScreen[str | None]):
 
 
 class LeaveDialog(ModalScreen[bool]):
-    """Asks whether to leave the viewer: escape leads up, and nothing is above the first screen."""
+    """Asks whether to leave the viewer, after escape on the first screen."""
 
     DEFAULT_CSS = _CSS.format(name="LeaveDialog")
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -17,7 +17,7 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 class ReportedDivergence(msgspec.Struct, frozen=True):
-    """A divergence as a report holds it; ``seq`` is where the recording stood."""
+    """A divergence in a report; ``seq`` is the place in the recording."""
 
     kind: str
     message: str
@@ -29,7 +29,7 @@ class ReportedDivergence(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """In one line, safe to show."""
+        """One line, safe to show."""
         parts = [self.kind]
         if self.expected is not None:
             parts.append(f"expected {self.expected.text}")
@@ -38,7 +38,7 @@ class ReportedDivergence(msgspec.Struct, frozen=True):
         return visible("  ".join(parts), limit=200)
 
     def lines(self) -> Iterator[str]:
-        """In words, safe to show."""
+        """A description, safe to show."""
         yield f"{visible(self.kind)} at seq {self.seq}, {self.t_ms} ms: {printable(self.message)}"
         for name, said in (("expected", self.expected), ("got", self.got)):
             if said is not None:

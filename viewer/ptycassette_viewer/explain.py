@@ -1,4 +1,4 @@
-"""Output bytes in words: hex, escaped, and each control sequence with what it asks for.
+"""Explains output bytes: hex, escaped, and each control sequence with its meaning.
 
 Sources: ECMA-48 for the C1 functions and their parameters, xterm's "Control
 Sequences" for the private modes and OSC, the synchronised-output and kitty
@@ -150,7 +150,7 @@ _OSC = {
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A stretch of output: where it starts, its bytes made visible, and what it means."""
+    """A piece of output: its offset, its bytes escaped, and its meaning."""
 
     offset: int
     shown: str
@@ -193,7 +193,7 @@ def _meaning(match: re.Match[bytes]) -> str:  # noqa: PLR0911 - one per kind of 
 
 
 def csi_meaning(parameters: str, final: str) -> str:  # noqa: PLR0911 - one per family
-    """What ``CSI parameters final`` asks for."""
+    """The meaning of ``CSI parameters final``."""
     if final == "m" and not parameters.startswith((">", "?", "<")):
         return "SGR: " + _sgr(parameters)
     if final in {"h", "l"}:
@@ -274,7 +274,7 @@ def _color(base: str, code: str, codes: Iterator[str]) -> str:
 
 
 def hex_lines(data: bytes, *, start: int = 0, per_line: int = 16) -> Iterator[str]:
-    """``data`` as lines of so many bytes: offset, hex, printable ASCII."""
+    """``data`` as hex lines: offset, hex, printable ASCII."""
     for at in range(0, len(data), per_line):
         part = data[at : at + per_line]
         numbers = " ".join(f"{byte:02x}" for byte in part)

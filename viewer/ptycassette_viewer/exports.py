@@ -10,10 +10,10 @@ SCREEN_ENDINGS = tuple(ending for one in exports_of("screen") for ending in one.
 
 
 def write_export(screen: Screen, name: str) -> Path:
-    """Write the screen to a file; its ending says how.
+    """Write the screen to a file in the format of its ending.
 
     Raises:
-        CassetteError: an unknown ending, a file that is there already, or a disk that refuses.
+        CassetteError: an unknown ending, an existing file, or a disk error.
     """
     path = Path(name).expanduser()
     data = export_of_file(path.name, of="screen").screen(screen)

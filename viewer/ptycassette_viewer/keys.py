@@ -1,4 +1,4 @@
-"""What the keys do, in one table for bindings and help, and what users may write as a moment."""
+"""The keys, for bindings and help, and the syntax of moments."""
 
 from __future__ import annotations
 
@@ -150,10 +150,10 @@ _MOMENT = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,12}(?:\.\d{0,6})?|\.\
 
 
 def moment(text: str) -> tuple[Literal["seq", "us"], int]:
-    """What the user means: an event (``#12``), or a time in microseconds.
+    """The moment that a text names: an event (``#12``), or a time in microseconds.
 
     Raises:
-        ValueError: neither.
+        ValueError: it is neither.
     """
     text = text.strip()
     if re.fullmatch(r"#\d{1,15}", text):

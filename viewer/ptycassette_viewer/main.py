@@ -1,4 +1,4 @@
-"""What ``ptycassette view`` and ``watch`` start, found through the entry point group."""
+"""The entry points of ``ptycassette view`` and ``watch``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def view(
         allow_unscrubbed: also open what was recorded without scrubbing.
         start: seconds into the recording to start at.
         report: of stand-ins, a file or a directory, whose divergences are shown.
-        cache: keep what is found out about long recordings, so that the next time is quick.
+        cache: store the index of long recordings, so that they open quickly the next time.
         traces: the JSON of traces that were found at ``path``, the newest first; one is opened,
             more are listed.
 
@@ -88,7 +88,7 @@ def watch(path: str, *, memory_mb: int = 300) -> int:
 
 
 def _check(paths: Iterable[str], report: str | None, *, allow_unscrubbed: bool) -> None:
-    """Open what was asked for once, so that an error is a line and not a dialog."""
+    """Open everything once before, so that an error is a line and not a dialog."""
     for path in map(Path, paths):
         if not is_library(path):
             open_cassette(path, check="manifest", allow_unscrubbed=allow_unscrubbed).close()
@@ -101,7 +101,7 @@ def _check(paths: Iterable[str], report: str | None, *, allow_unscrubbed: bool) 
 
 
 def _need_terminal(hint: str) -> None:
-    """Textual reads keys from stdin and draws on stderr, unless another driver is asked for."""
+    """Check for a terminal: Textual reads keys from stdin and draws on stderr by default."""
     if os.environ.get("TEXTUAL_DRIVER"):
         return
     for name, stream in (("stdin", sys.__stdin__), ("stderr", sys.__stderr__)):
@@ -119,12 +119,12 @@ def serve(
     Args:
         arguments: of ``ptycassette view``.
         host: the address to listen on.
-        port: the port; 0 is any that is free.
+        port: the port; 0 for any free one.
         traces: they name traces of tests, which the caller has found.
 
     Raises:
-        CassetteError: what is to be shown cannot be opened, the extra ``[serve]`` is not
-            installed, or the port cannot be had.
+        CassetteError: it cannot be opened, the extra ``[serve]`` is not installed, or the port
+            is not available.
     """
     try:
         from ptycassette_viewer.serve import (  # noqa: PLC0415 - an extra

@@ -19,11 +19,11 @@ _CHARACTERS_PER_S = 2_000_000
 
 
 class TooSlowError(Exception):
-    """The expression was given up: it takes too long on this text."""
+    """The search was stopped: the expression takes too long on this text."""
 
 
 class Query(msgspec.Struct, frozen=True):
-    """What is looked for. ``regex`` False takes the text as it is."""
+    """A search. With ``regex`` False the text is literal."""
 
     text: str
     regex: bool = False
@@ -43,7 +43,7 @@ class Pattern:
         self._timeout_s = timeout_s
 
     def hurried(self, timeout_s: float) -> Pattern:
-        """The same, with less time."""
+        """The same pattern with a shorter time limit."""
         return Pattern(self._expression, timeout_s=timeout_s)
 
     def found(self, text: str) -> bool:
@@ -55,10 +55,10 @@ class Pattern:
         return next(self.spans(text), None) is not None
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it is in ``text``: start and end of each, from left to right.
+        """The matches in ``text``: start and end of each, from left to right.
 
         Raises:
-            TooSlowError: the rest is not known.
+            TooSlowError: the remaining matches are unknown.
         """
         timeout_s = self._timeout_s + len(text) / _CHARACTERS_PER_S
         try:
@@ -69,7 +69,7 @@ class Pattern:
 
 
 def parsed(answer: str) -> Query:
-    r"""The query the user wrote: ``text``, ``/expression/``, ``\C`` in front for the case."""
+    r"""Parse a query: ``text``, ``/expression/``, with ``\C`` in front for case-sensitive."""
     case = answer.startswith("\\C")
     text = answer[2:] if case else answer
     is_regex = len(text) > 2 and text.startswith("/") and text.endswith("/")

@@ -1,7 +1,7 @@
-"""Where the playhead should be, given how much time went by. No clock, no Textual.
+"""The position of the playhead during playback. No clock, no Textual.
 
 Realtime keeps the recorded gaps, times the speed; an idle limit shortens pauses.
-Collapsed waits for nothing: each tick shows the next events.
+Collapsed does not wait: each tick shows the next events.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Playback:
         self.speed = next((s for s in reversed(SPEEDS) if s < self.speed), SPEEDS[0])
 
     def next_idle_limit(self) -> None:
-        """The next idle limit of the list, round and round."""
+        """Switch to the next idle limit of the list, cyclically."""
         try:
             place = IDLE_LIMITS_US.index(self.idle_limit_us)
         except ValueError:
@@ -56,7 +56,7 @@ class Playback:
         self.idle_limit_us = IDLE_LIMITS_US[(place + 1) % len(IDLE_LIMITS_US)]
 
     def tick(self, elapsed_s: float, *, end_us: int) -> None:
-        """Let time go by; stops at the end, which lies at ``end_us``."""
+        """Let time pass, up to ``end_us``."""
         if not self.playing:
             return
         if self.collapsed:
@@ -95,7 +95,7 @@ class Playback:
 
 
 def clock_text(t_us: int) -> str:
-    """A moment for people: ``1:02.345``, with hours when there are any."""
+    """A time as text: ``1:02.345``, with hours if there are any."""
     total_ms = t_us // 1000
     minutes, ms = divmod(total_ms, 60_000)
     hours, minutes = divmod(minutes, 60)

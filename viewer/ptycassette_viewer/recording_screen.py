@@ -15,7 +15,7 @@ from ptycassette_viewer.recording.paneling import Paneling
 
 
 class RecordingScreen(Moving, Finding, Paneling, Noting):
-    """One recording. What it is made with, ``PlayheadScreen`` says."""
+    """One recording. See ``PlayheadScreen`` for the arguments."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
 

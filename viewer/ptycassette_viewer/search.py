@@ -1,7 +1,7 @@
 """Searches for text in screens, output, inputs, service events and signals.
 
-Every state of the screen is searched, after each event: the emulator is played from
-the start. A hit counts where it appears, not in each state in which it is still shown.
+The screen is searched after each event; for this the recording is played from the start. A
+hit counts where it appears, not in each state in which it is still shown.
 Output is searched without its control sequences, across the borders of chunks.
 """
 
@@ -51,7 +51,7 @@ Where = Literal["screen", "output", "input", "service-event", "terminal-signal"]
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """Found at event ``seq``; ``shown`` is a line about it, safe to show."""
+    """A hit at event ``seq``; ``shown`` is a line about it, safe to show."""
 
     seq: int
     t_us: int
@@ -65,7 +65,7 @@ class Search:
     Args:
         pattern: what is looked for.
         size: of the terminal at the start.
-        stop: called now and then; the search ends when it returns true.
+        stop: called regularly; the search ends when it returns true.
 
     Attributes:
         t_us: how far it is.
@@ -84,7 +84,7 @@ class Search:
 
     @property
     def slow(self) -> int:
-        """How many texts the expression was given up on."""
+        """The number of texts on which the expression took too long."""
         return self._slow + self._screens.slow
 
     @property
@@ -93,14 +93,14 @@ class Search:
         return self.slow >= _MAX_SLOW
 
     def hits(self, events: Iterable[Event]) -> Iterator[Hit]:
-        """All hits in order of time, at most ``MAX_HITS`` altogether."""
+        """All hits in order of time, at most ``MAX_HITS``."""
         return (hit for hit in self.steps(events) if hit is not None)
 
     def steps(self, events: Iterable[Event]) -> Iterator[Hit | None]:
         """The hits, and None after each event, so that the caller can report progress."""
         for event in events:
             self.t_us = event.t_us
-            # The screen first: its rows read as people saw them.
+            # The screen first, because its rows are as people saw them.
             looks = (self._in_record, self._in_screen, self._in_output, self._in_signals)
             for look in looks:
                 try:
@@ -154,7 +154,7 @@ class Search:
 
 
 class _Screens:
-    """The rows with a hit that the state before did not have, and the signals."""
+    """Finds rows with a new hit, and signals."""
 
     def __init__(self, pattern: Pattern, size: Size) -> None:
         self._pattern = pattern
@@ -216,7 +216,7 @@ class _Output:
         return [_around(text, *span) for span in islice(spans, _HITS_PER_CHUNK)]
 
     def _fresh(self, data: bytes) -> str:
-        """The text in ``data``, as far as its characters and sequences are whole."""
+        """The text in ``data``, up to an incomplete character or sequence."""
         data = self._bytes + data
         end = len(data)
         while end and end > len(data) - 4 and data[end - 1] & 0xC0 == 0x80:
@@ -239,7 +239,7 @@ def _blanks(right: re.Match[str]) -> str:
 
 
 def _around(text: str, start: int, end: int) -> str:
-    """The line of a match, cut to what is near."""
+    """The line of a match, shortened around it."""
     first = max(text.rfind("\n", 0, start) + 1, start - 20)
     last = text.find("\n", end)
     return text[first : last if 0 <= last < end + 60 else end + 60]

@@ -1,7 +1,7 @@
-"""Moves a playhead in a thread of its own, always to where the user wants to be last.
+"""Moves a playhead in a thread of its own, to the position requested last.
 
-A request replaces the one before it, even while that is being served. If the exact
-screen takes long, a stored frame is shown first, and marked as one.
+A request replaces the previous one, even while that is being served. If the exact screen
+takes long, a stored frame is shown first, and marked as such.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Seeker:
     """One playhead and its thread.
 
     Args:
-        session: what is looked at.
+        session: the recording.
         deliver: called from the thread with each screen to show.
     """
 
@@ -53,7 +53,7 @@ class Seeker:
 
     @property
     def idle(self) -> bool:
-        """Whether everything that was asked for was delivered."""
+        """Whether the last request was served."""
         with self._condition:
             return self._wanted is None and not self._busy
 
@@ -70,7 +70,7 @@ class Seeker:
             self._thread.join(timeout=5)
 
     def request(self, t_us: int, seq: int | None = None) -> None:
-        """Ask for the screen at a moment, or behind event ``seq``."""
+        """Ask for the screen at a time, or after event ``seq``."""
         with self._condition:
             self._wanted = _Wanted(t_us, seq)
             self._condition.notify()
@@ -140,7 +140,7 @@ class Seeker:
         return True
 
     def _waits(self) -> bool:
-        """Wait a little for the background; True when something else is wanted by now."""
+        """Wait a little for the background; True when there is a newer request."""
         with self._condition:
             self._condition.wait(_WAIT_S)
             return self._stop()

@@ -1,10 +1,10 @@
-"""The viewer in a browser, for the user of this machine alone.
+"""The viewer in a browser, for the user of this machine only.
 
-textual-serve runs the app and speaks with its page; around it stand the checks:
+textual-serve runs the app and serves its page. This module adds the checks:
 
-- everything lives below a random token; without it there is nothing (404);
-- ``Host`` must be the address that is served, so that a name of somebody else
-  that resolves to this machine gets nowhere (DNS rebinding);
+- all addresses are below a random token; others do not exist (404);
+- ``Host`` must be the served address, so that a foreign name that resolves to this
+  machine is refused (DNS rebinding);
 - ``Origin``, where a browser sends one, must be that address too, so that no
   other page can open the websocket;
 - the page loads nothing from elsewhere, and may not be framed.
@@ -78,7 +78,7 @@ class ViewerServer(Server):
     Args:
         command: see ``app_command``.
         host: the address to listen on.
-        port: the port; 0 is any that is free (then call ``bound`` when it is known).
+        port: the port; 0 for any free one (then call ``bound`` when it is known).
         title: of the page.
         token: part of every address; random when None.
     """
@@ -99,7 +99,7 @@ class ViewerServer(Server):
         self.bound(port)
 
     def bound(self, port: int) -> None:
-        """The port is known now."""
+        """Take the port, once it is known."""
         self.port = port
         names = {self.host}
         if _is_loopback(self.host):
@@ -111,7 +111,7 @@ class ViewerServer(Server):
 
     @property
     def url(self) -> str:
-        """What the user opens."""
+        """The address that the user opens."""
         return f"{self.public_url}/{self.token}/"
 
     async def _make_app(self) -> web.Application:
@@ -130,7 +130,7 @@ class ViewerServer(Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let through what comes from the user's own page."""
+        """Let requests of the user's own page through."""
         host = request.headers.get("Host", "").lower()
         if host not in self._allowed:
             raise web.HTTPForbidden(text="this address is not served here")

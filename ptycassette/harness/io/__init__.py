@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .files import known_profiles as known_profiles
     from .files import load_probe as load_probe
     from .files import load_profile as load_profile
+    from .files import similar_profiles as similar_profiles
     from .foreground import run_in_foreground as run_in_foreground
     from .offline import OfflineRun as OfflineRun
     from .offline import PlacedRun as PlacedRun
@@ -37,7 +38,7 @@ else:
             "doctor": "doctor_findings",
             "environment_of_scenario": "scenario_environment",
             "fake_provider": "FakeProviderServer read_script",
-            "files": "known_probes known_profiles load_probe load_profile",
+            "files": "known_probes known_profiles load_probe load_profile similar_profiles",
             "foreground": "run_in_foreground",
             "offline": "OfflineRun PlacedRun offline_run placed_run",
             "probe": "ProbeFailedError probe_cassette probe_live with_freshness",

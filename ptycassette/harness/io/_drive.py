@@ -1,4 +1,4 @@
-"""Drives a live session along the steps of a probe or a drive."""
+"""Performs the steps of a probe or a drive in a live session."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _ECHO_TIMEOUT_S = 2.0
 
 
 class Settled:
-    """A wait: one of several predicates holds, and the screen has been still for long enough."""
+    """A wait condition: one of several predicates holds, and the screen is stable."""
 
     def __init__(self, predicates: Sequence[ScreenPredicate]) -> None:
         self._predicates = tuple(predicates)
         self.what = " or ".join(_description(one) for one in self._predicates)
 
     def met(self, view: SessionView, now_us: int) -> bool:
-        """Whether it is so, ``now_us`` after the start."""
+        """Whether it is met, ``now_us`` after the start."""
         due_us = self.due_us(view)
         return due_us is not None and (view.finished or now_us >= due_us)
 
     def due_us(self, view: SessionView) -> int | None:
-        """When it will be so if nothing happens; None when no predicate holds."""
+        """When it will be met if nothing happens; None when no predicate holds."""
         still = [one.stable_ms for one in self._predicates if one.holds(view.screen)]
         return view.changed_us + 1000 * min(still) if still else None
 
@@ -51,11 +51,11 @@ def walk(
     *,
     sleeper: Sleeper | None = None,
 ) -> dict[str, Screen]:
-    """Do all steps; the captured screens by name.
+    """Perform all steps; returns the captured screens by name.
 
     Raises:
-        WaitTimeoutError: a screen did not come; shows the one that was there.
-        SessionClosedError: the program ended before.
+        WaitTimeoutError: a screen did not come; shows the last one.
+        SessionClosedError: the program ended early.
     """
     captures: dict[str, Screen] = {}
     for step in steps:
@@ -73,8 +73,8 @@ def walk(
 def _wait_for_echo(session: Session, text: str) -> None:
     """Wait until the program shows what was typed, if it does.
 
-    Enter that comes while a busy program still reads the text counts as a part of
-    it for some (Gemini CLI, Codex). For a CLI that does not echo, the wait is short.
+    Some CLIs (Gemini CLI, Codex) treat Enter as part of the text if it comes while they
+    still read it. For a CLI that does not echo, the wait is short.
     """
     head = text.strip().split("\n")[0][:_ECHO_CHARS]
     if head:
@@ -85,10 +85,10 @@ def _wait_for_echo(session: Session, text: str) -> None:
 def perform(
     session: Session, step: DriveStep, profile: Profile, *, sleeper: Sleeper | None = None
 ) -> None:
-    """Do a step that does not wait for a screen.
+    """Perform a step that does not wait for a screen.
 
     Raises:
-        SessionClosedError: the program ended before.
+        SessionClosedError: the program ended early.
         WaitTimeoutError: it does not read, or did not end in time.
     """
     rest = sleeper or SystemSleeper()

@@ -1,16 +1,15 @@
 """The request log of the fake provider: entries in memory, and lines of JSON in a file.
 
-The file may come to lie where it is committed, so a line is scrubbed before it is
-written, by the rules, with what the machine knows (environment, credential files,
-``ptycassette.toml``) and with the keys that clients bring. What only a later request
-gives away is removed from the earlier lines when the log is closed: every byte that is
-changed there is changed in its place, which takes no room on the disk.
+The file may be committed one day, so each line is scrubbed before it is written: by the
+rules, the machine's known values (environment, credential files, ``ptycassette.toml``)
+and the clients' keys. Secrets that only a later request reveals are masked in earlier
+lines when the log is closed; this happens in place, which needs no disk space.
 
 Scrubbing a large request takes a tenth of a second. It is done in a thread of its own,
 in the order of the requests, so that other answers continue meanwhile.
 
-A disk that refuses ends the file, not the provider: a half line is taken back, nothing
-more is written, and ``close`` raises.
+If the disk refuses, the provider continues: a half line is removed, nothing more is
+written, and ``close`` raises.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ _SHORTEST = 8
 
 
 class RequestLog:
-    """Collects what became of each request. Used by one thread, the provider's.
+    """Records the outcome of each request. Used by the provider's thread only.
 
     Args:
         clock: ``t_ms`` counts from the moment the log was opened.
-        path: a file to append to, made for its owner's eyes alone; None keeps entries
-            in memory alone.
-        known: values that are secret, the accepted keys among them.
+        path: a file to append to, readable by its owner only; None keeps entries in memory
+            only.
+        known: secret values, including the accepted keys.
         tell: called once, from another thread, when the file cannot be written any more.
 
     Raises:
@@ -71,23 +70,23 @@ class RequestLog:
         return self._clock.now_us() - self._start_us
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Take note of the keys that a client brought, so that no body tells them."""
+        """Learn the keys of a client, so that they are masked in bodies, too."""
         if self._file is not None:
             self._file.learn(secrets)
 
     def add(
         self, exchange: PlannedAnswer, *, began_us: int, sent: int, outcome: str
     ) -> Future[None] | None:
-        """Note a request that is over.
+        """Record a request that is over.
 
         Args:
             exchange: what was planned.
             began_us: when the request had arrived.
-            sent: bytes of the body that were handed to the connection.
+            sent: bytes of the body that were written to the connection.
             outcome: ``complete``, ``disconnect`` (as planned) or ``client-gone``.
 
         Returns:
-            What is done when the line is in the file; None without a file.
+            A future that is done when the line is in the file; None without a file.
         """
         entry = {
             **exchange.entry,
@@ -100,10 +99,10 @@ class RequestLog:
         return None if self._file is None else self._file.add(entry)
 
     def close(self) -> None:
-        """Write what is left, look through all lines again, and close the file.
+        """Write remaining lines, search all lines again, and close the file.
 
         Raises:
-            StorageError: not all of the log could be written, or not looked through again.
+            StorageError: the log could not be written, or searched again, completely.
                 A second call does nothing.
         """
         file, self._file = self._file, None
@@ -160,7 +159,7 @@ class _ScrubbedLines:
             raise self._failure
 
     def _write(self, entry: dict[str, Any]) -> None:
-        """One line, whole or not at all."""
+        """Write one line, whole or not at all."""
         if self._failure is not None:
             return
         line = self._clean(entry) + b"\n"
@@ -198,7 +197,7 @@ class _ScrubbedLines:
         return line if _is_json(line) else msgspec.json.encode(_emptied(entry))
 
     def _look_again(self) -> None:
-        """Remove from the lines what was learnt after they were written."""
+        """Mask secrets that were learnt after lines were written."""
         if not self._lines:
             return
         fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)  # a write of an appending one moves
@@ -214,7 +213,7 @@ class _ScrubbedLines:
             os.close(fd)
 
     def _clean_in_place(self, line: bytes) -> bytes:
-        """A line once more, exactly as long."""
+        """Scrub a line again, keeping its length."""
         [again] = self._scrubber.traffic([line])
         if again == line or _is_json(again):
             return again
@@ -222,7 +221,7 @@ class _ScrubbedLines:
         return (entry if len(entry) < len(line) else b"{}").ljust(len(line) - 1) + b"\n"
 
     def _refused(self, refused: OSError) -> None:
-        """The disk does not take any more."""
+        """Handle an error of the disk."""
         number = len(self._lines)
         counted = f"{number} whole request" + ("s" if number != 1 else "")
         whole = f"it holds {counted}; " if self._seekable else ""
@@ -232,7 +231,7 @@ class _ScrubbedLines:
         )
 
     def _fail(self, message: str, *, hint: str) -> None:
-        """Stop writing, and tell so once."""
+        """Stop writing, and report it once."""
         if self._failure is None:
             self._failure = StorageError(message, where=str(self._path), hint=hint)
             if self._tell is not None:
@@ -240,8 +239,8 @@ class _ScrubbedLines:
 
 
 def _opened(path: Path) -> tuple[int, bool]:
-    """A descriptor that appends, and whether it is a regular file, in which we can go back."""
-    # Waiting for somebody to read a pipe would be waiting for ever.
+    """A descriptor for appending, and whether it is a regular file, in which we can seek."""
+    # Otherwise opening a pipe without a reader would wait for ever.
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
     try:
         fd = os.open(path, flags, 0o600)
@@ -262,12 +261,12 @@ def _is_json(line: bytes) -> bool:
 
 
 def _emptied(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry without anything that a client could have put a secret into."""
+    """An entry without the fields in which a client could have put a secret."""
     return {name: _WITHHELD if name in _FREE_TEXT else value for name, value in entry.items()}
 
 
 def _write_at(fd: int, data: bytes, offset: int) -> None:
-    """All of ``data``, over what is there."""
+    """Overwrite the file with all of ``data`` at an offset."""
     written = 0
     while written < len(data):
         written += os.pwrite(fd, data[written:], offset + written)

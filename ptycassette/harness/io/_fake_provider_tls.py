@@ -1,4 +1,4 @@
-"""TLS for the fake provider: an authority and a certificate that live as long as the server."""
+"""TLS for the fake provider: an authority and a certificate for the lifetime of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the session logs of a CLI, as its profile tells where they lie and what they are."""
+"""Reads the session logs of a CLI, whose paths and formats are in its profile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ptycassette.profiles import LogFacts, LogSource, Profile, read_rows
 from ptycassette.system.files import open_plain, read_plain
 
 _MAX_BYTES = 256 * 1024 * 1024
-# Each row is held against all rules, which takes 8 us; a row of a CLI has hundreds of bytes.
+# Each row is checked against all rules, which takes 8 us; rows of CLIs have hundreds of bytes.
 _MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50
 _MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
 _MAX_VALUES, _VALUE_BYTES = 500_000, 8
@@ -27,7 +27,7 @@ _MAX_VALUES, _VALUE_BYTES = 500_000, 8
 def read_logs(
     profile: Profile, *, home: Path, cwd: Path, since_s: float = 0.0
 ) -> tuple[LogFacts, str | None]:
-    """What the newest logs tell, and the path of the first one.
+    """The facts in the newest logs, and the path of the first one.
 
     Args:
         profile: of the CLI.
@@ -39,7 +39,7 @@ def read_logs(
         Facts (empty when there is no log) and the log's path relative to its base.
 
     Raises:
-        UnreadableError: a log is there, but cannot be read as what it should be.
+        UnreadableError: a log exists, but cannot be read in its format.
     """
     facts = LogFacts()
     relative_path: str | None = None
@@ -55,7 +55,7 @@ def read_logs(
 
 
 def _newest(base: Path, source: LogSource, since_s: float) -> list[Path]:
-    """The file that changed last, or all of its folder; in the order of their changes."""
+    """The file that changed last, or all files of its folder in the order of their changes."""
     found = sorted(
         (path.stat().st_mtime_ns, path)
         for path in base.glob(source.glob)
@@ -69,7 +69,7 @@ def _newest(base: Path, source: LogSource, since_s: float) -> list[Path]:
 
 
 def _merged(one: LogFacts, two: LogFacts) -> LogFacts:
-    """Both, the second having the last word where it has one."""
+    """Both merged; fields of the second override those of the first."""
     return LogFacts(
         events=one.events + two.events,
         usage=two.usage or one.usage,
@@ -99,7 +99,7 @@ def _rows(source: LogSource, path: Path) -> Iterator[Any]:
 
 
 def _matches(regex: str, text: str, path: Path) -> Iterator[dict[str, Any]]:
-    """The groups of every match. A profile is trusted: it names the program to start."""
+    """The groups of every match. The pattern is trusted: the profile also names the program."""
     most = max(_MAX_SHORT_MATCHES, len(text) // _MATCH_CHARS)
     for number, match in enumerate(file_pattern(regex).matches(text, max_steps=None)):
         if number > most:

@@ -38,7 +38,7 @@ PTY_TIMEOUT_S = 5.0
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing looked at: how it is, and, when it is not well, what to do."""
+    """The result of one check, and what to do if it is not ok."""
 
     name: str
     status: Status
@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def doctor_findings(*, versions: bool = False) -> Iterator[Finding]:
-    """All findings, in the order in which one would look.
+    """All findings, in a useful order.
 
     Args:
         versions: start each agent CLI to ask for its version, which takes seconds.
@@ -158,7 +158,7 @@ def _locale() -> Finding:
 
 
 def _state() -> Finding:
-    """Whether journals can be written: in the directory, or where it would be made."""
+    """Whether journals can be written: in the state directory, or in its future parent."""
     path = state_dir()
     place = path
     while not place.exists() and place != place.parent:
@@ -212,7 +212,7 @@ def _emulators() -> Finding:
 
 
 def _relay() -> Finding:
-    """Which of the two loops records what is typed in a terminal."""
+    """Which of the two relay loops interactive recordings use."""
     if CompiledRelay.load() is not None:
         return Finding(name="relay", status="ok", detail="compiled")
     return Finding(
@@ -242,7 +242,7 @@ def _programs() -> Finding:
 
 
 def _agents(*, versions: bool) -> Finding:
-    """Which agent CLIs are here of those that a profile knows, the user's own profiles too."""
+    """The installed agent CLIs that have a profile, built in or the user's own."""
     known = list(installed(versions=versions))
     here = [_description(one) for one in known if one.binary is not None]
     missing = [one.name for one in known if one.binary is None and one.problem is None]
@@ -261,7 +261,7 @@ def _agents(*, versions: bool) -> Finding:
 
 
 def _description(one: Installed) -> str:
-    """A CLI with its path and, where it was asked for, its version."""
+    """A CLI with its path and, if it was asked, its version."""
     if one.version is None:
         return f"{one.name} ({one.binary})"
     untried = "" if one.known else f", tried with {' '.join(one.tested)}"

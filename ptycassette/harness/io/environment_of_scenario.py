@@ -1,8 +1,8 @@
-"""The environment that a scenario asks for, made for one run of the program.
+"""Creates the environment of a scenario for one run of the program.
 
-A scenario judges a recording; its block ``environment`` says where the recording is to be
-made: with a home and a configuration of its own, and of the caller's variables only those that
-it names. Replays and ``check`` run nothing and need none of it.
+The block ``environment`` of a scenario describes where its recording is made: with a home and a
+configuration of its own, and only those of the caller's variables that it names. Replays and
+``check`` run no program and do not need it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def scenario_environment(
     env: Mapping[str, str] | None = None,
     root: Path | None = None,
 ) -> Iterator[ScenarioEnvironment]:
-    """What to give to ``record`` so that the program runs as the scenario asks.
+    """Options for ``record``, so that the program runs in the scenario's environment.
 
     The folders that are made are removed when the block is left.
 
@@ -48,7 +48,7 @@ def scenario_environment(
             because some CLIs refuse homes under the system's temporary folder.
 
     Raises:
-        CassetteError: the file cannot be read, or is no scenario.
+        CassetteError: the file cannot be read, or is not a scenario.
         UsageError: it has no environment, or names a folder that cannot be copied.
         StorageError: a folder cannot be made.
     """
@@ -62,7 +62,7 @@ def scenario_environment(
     source = os.environ if env is None else env
     with run_folder(root) as made_for_it:
         made: dict[str, str] = {}
-        # A name that no screen shows otherwise: the scrubber knows it as a user's name.
+        # A name that occurs on no screen, because the scrubber treats it as a user's name.
         for name, asked, folder in (
             ("HOME", policy.home, "run-home"),
             ("XDG_CONFIG_HOME", policy.config_root, "run-config"),
@@ -84,7 +84,7 @@ def _variables(
             name: value
             for name, value in source.items()
             if (name in CLEAN_NAMES or name.startswith("LC_"))
-            # These lead back to the home that the program is not to see.
+            # These would lead to the user's home, which the program must not see.
             and not (policy.home is not None and name.startswith("XDG_"))
         }
     return {**kept, **policy.variables, **made}
@@ -106,7 +106,7 @@ def _folder(asked: str, target: Path, beside: Path) -> Path:
 
 
 def _refuse_links(template: Path) -> None:
-    """Raise unless it is a folder of plain files: a link could lead anywhere."""
+    """Raise unless the folder has plain files only: a link could lead anywhere."""
     problem = None if template.is_dir() and not template.is_symlink() else "it is not a folder"
     for folder, folders, files in os.walk(template):
         for name in (*folders, *files):

@@ -4,9 +4,9 @@ Needs the extra ``provider`` (aiohttp). ``FakeProviderServer`` runs the server
 in a thread of its own, so that synchronous tests and recorders can use it;
 ``ProviderApp`` is the same inside a running event loop.
 
-What a client sees is what the state machine planned. Added here: waiting,
-breaking connections off, and the log, one JSON object per request when it is
-over. A log that cannot be written changes nothing for the clients.
+The state machine plans what a client gets. This module adds waiting, breaking
+connections off, and the log: one JSON object per finished request. If the log
+cannot be written, clients are served nevertheless.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def read_script(path: Path, variables: Mapping[str, str] | None = None) -> Scrip
     """The script in a file.
 
     Raises:
-        UsageError: no such file, or no valid script.
-        UnsafeFileError, LimitError: no regular file, or one far too large.
+        UsageError: no such file, or not a valid script.
+        UnsafeFileError, LimitError: not a regular file, or far too large.
     """
     try:
         text = read_plain(path, max_bytes=MAX_TOML_BYTES).decode("utf-8")
@@ -70,7 +70,7 @@ class ProviderApp:
         self.app.router.add_route("*", "/{path:.*}", self._handle)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        """Any request."""
+        """Handle any request."""
         asked = HttpRequest(
             method=request.method,
             path=request.path,
@@ -88,11 +88,11 @@ class ProviderApp:
         return await self._carry_out(request, self._provider.http(asked))
 
     async def _carry_out(self, request: web.Request, exchange: PlannedAnswer) -> web.StreamResponse:
-        """Do over HTTP what was planned."""
+        """Carry out the plan over HTTP."""
         response = web.StreamResponse(status=exchange.status or 200, headers=exchange.headers)
         began_us = self._log.now_us()
         sent, outcome = await self._send(request, response, exchange)
-        # Before the last byte, so that who has the answer finds it in the log.
+        # Before the last byte, so that a client with the answer finds it in the log.
         await self._note(exchange, began_us=began_us, sent=sent, outcome=outcome)
         if outcome == "complete":
             with contextlib.suppress(ConnectionError):
@@ -102,7 +102,7 @@ class ProviderApp:
     async def _send(
         self, request: web.Request, response: web.StreamResponse, exchange: PlannedAnswer
     ) -> tuple[int, str]:
-        """Send the steps; how many bytes went out, and what became of it."""
+        """Send the steps; returns the number of bytes sent, and the outcome."""
         sent = 0
         try:
             for step in exchange.steps:
@@ -123,10 +123,10 @@ class ProviderApp:
     async def _note(
         self, exchange: PlannedAnswer, *, began_us: int, sent: int, outcome: str
     ) -> None:
-        """Put a request that is over into the log; it is there when this returns."""
+        """Log a finished request; returns when it is in the log."""
         line = self._log.add(exchange, began_us=began_us, sent=sent, outcome=outcome)
         if line is not None:
-            # A client that leaves ends the waiting, not the writing.
+            # If the client leaves, only the waiting ends; the line is still written.
             await asyncio.shield(asyncio.wrap_future(line))
 
     async def _converse(self, request: web.Request, asked: HttpRequest) -> web.StreamResponse:
@@ -147,7 +147,7 @@ class ProviderApp:
     async def _speak(
         self, request: web.Request, socket: web.WebSocketResponse, exchange: PlannedAnswer
     ) -> bool:
-        """Send the messages that were planned; False when the connection is over."""
+        """Send the planned messages; False when the connection is over."""
         sent = 0
         outcome = "client-gone"
         began_us = self._log.now_us()
@@ -168,10 +168,10 @@ class ProviderApp:
 
 
 async def _body(request: web.Request) -> bytes:
-    """The body, unpacked: aiohttp would unpack as much as there is before it looks at the limit.
+    """The decompressed body. aiohttp would decompress all of it before it checks the limit.
 
     Raises:
-        WireError: too large, or packed in another way than is accepted.
+        WireError: too large, or in an encoding that is not accepted.
     """
     try:
         packed = await request.read()
@@ -200,9 +200,9 @@ class FakeProviderServer:
         log: a file to which each request is appended as one line of JSON, scrubbed; see
             ``close`` for what happens when it cannot be written.
         variables: values of ``${name}`` in a script given by its path.
-        accepted_keys: if given, only these API keys are let in.
+        accepted_keys: if given, only these API keys are accepted.
         clock: time, for tests.
-        ca_file: if given, speak TLS, and write the certificate of the authority that
+        ca_file: if given, use TLS, and write the certificate of the authority that
             clients must trust (``SSL_CERT_FILE``, ``NODE_EXTRA_CA_CERTS``) to this file.
         tell: called once, from another thread, as soon as the log cannot be written.
 
@@ -245,10 +245,10 @@ class FakeProviderServer:
         return self
 
     def close(self) -> None:
-        """Stop listening and end every answer that is under way. Does nothing the second time.
+        """Stop listening and abort answers in progress. Does nothing the second time.
 
         Raises:
-            StorageError: the log is not whole, because the disk refused. All requests were
+            StorageError: the log is incomplete, because the disk refused. All requests were
                 answered nevertheless, and ``requests`` has them all.
         """
         self._server.stop()
@@ -287,7 +287,7 @@ class FakeProviderServer:
 
     @property
     def requests(self) -> tuple[dict[str, Any], ...]:
-        """The requests so far, in the order in which they were over: unlike the log not scrubbed.
+        """The finished requests in order; unlike the log, not scrubbed.
 
         Keys and cookies are withheld here, too.
         """
@@ -295,7 +295,7 @@ class FakeProviderServer:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What clients asked that neither the script nor the APIs expect; one line each."""
+        """Requests that neither the script nor the APIs expect, one line each."""
         return tuple(self._provider.problems)
 
     @property

@@ -1,14 +1,14 @@
-"""Where profiles and probes lie: built in, or the user's own.
+"""Finds profiles and probes: built in, or the user's own.
 
 A name is looked up in ``$XDG_CONFIG_HOME/ptycassette/harnesses`` (or ``probes``)
-first, then among the built-in ones; what has a slash or ends in ``.toml`` is a path.
+first, then among the built-in ones; a name with a slash or the ending ``.toml`` is a path.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -24,13 +24,16 @@ from ptycassette.recording.io import ask_version
 from ptycassette.system.files import read_plain
 
 _PATIENCE_S = 20.0
+_SIMILAR = 0.75
+"""``SequenceMatcher.ratio`` from which a name counts as mistyped: ``codx``, ``claud`` and
+``gemnii`` do, ``mycli`` and ``mini`` do not."""
 _PACKAGES = {"profiles": "ptycassette.profiles", "probes": "ptycassette.harness.probes"}
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """A CLI that a profile knows, as it is on this machine. ``binary`` is None where it is not.
+    """A CLI with a profile, on this machine. ``binary`` is None if it is not installed.
 
-    ``problem`` says why a profile of the user's own cannot be read.
+    ``problem`` is why a profile of the user's own cannot be read.
     """
 
     name: str
@@ -42,7 +45,7 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def known(self) -> bool:
-        """Whether the version is one that the profile was tried with, as far as that is known."""
+        """Whether the profile was tested with this version, if that is known."""
         if self.version is None or not self.tested:
             return True
         return any(one in self.version for one in self.tested)
@@ -54,18 +57,18 @@ def builtin_profiles() -> tuple[str, ...]:
 
 
 def known_profiles(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The names of all profiles: built in, and the user's own."""
+    """The names of all profiles, built in and the user's own."""
     own = own_folder("harnesses", os.environ if env is None else env)
     return tuple(sorted({*builtin_profiles(), *(path.stem for path in own.glob("*.toml"))}))
 
 
-def builtin_probes() -> tuple[str, ...]:
-    """The names of the built-in probes: ``HARNESS-WHAT``."""
-    return _names("probes")
+def similar_profiles(name: str, *, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The profile for whose name ``name`` may be mistyped, if there is one."""
+    return _similar(name, known_profiles(env))
 
 
 def known_probes(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The names of all probes: the user's own, then the built-in ones."""
+    """The names of all probes (``HARNESS-WHAT``): the user's own, then the built-in ones."""
     own = own_folder("probes", os.environ if env is None else env)
     return tuple(
         dict.fromkeys([*sorted(path.stem for path in own.glob("*.toml")), *_names("probes")])
@@ -76,8 +79,8 @@ def load_profile(name: str, *, env: Mapping[str, str] | None = None) -> Profile:
     """A profile by its name or path.
 
     Raises:
-        NotFoundError: nothing of that name.
-        UsageError: it is there, but wrong.
+        NotFoundError: there is none of that name.
+        UsageError: it is invalid.
     """
     where, text = _read("profiles", "harnesses", name, os.environ if env is None else env)
     return Profile.parse(text, where=where)
@@ -87,8 +90,8 @@ def load_probe(name: str, *, env: Mapping[str, str] | None = None) -> Probe:
     """A probe by its name (``codex-status``) or path.
 
     Raises:
-        NotFoundError: nothing of that name.
-        UsageError: it is there, but wrong.
+        NotFoundError: there is none of that name.
+        UsageError: it is invalid.
     """
     where, text = _read("probes", "probes", name, os.environ if env is None else env)
     return Probe.parse(text, where=where)
@@ -109,7 +112,7 @@ def find_binary(profile: Profile, *, path: str | None = None) -> str | None:
 def installed(
     *, path: str | None = None, versions: bool = True, env: Mapping[str, str] | None = None
 ) -> Iterator[Installed]:
-    """What is installed of the CLIs that profiles know, the built-in ones and the user's own."""
+    """The CLIs with profiles, built in or the user's own, and what is installed of them."""
     for name in known_profiles(env):
         try:
             profile = load_profile(name, env=env)
@@ -148,10 +151,19 @@ def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> t
     if name in _names(folder):
         text = resources.files(_PACKAGES[folder]).joinpath(f"{name}.toml").read_text("utf-8")
         return f"{folder}/{name}.toml", text
+    known = {*_names(folder), *(path.stem for path in own.parent.glob("*.toml"))}
+    similar = _similar(name, known)
+    meant = f"did you mean {' or '.join(similar)}? " if similar else ""
     raise NotFoundError(
         f"no {folder[:-1]} of the name {name!r}",
-        hint=f"built in: {', '.join(_names(folder))}; your own go to {own.parent}",
+        hint=f"{meant}built in: {', '.join(_names(folder))}; your own go to {own.parent}",
     )
+
+
+def _similar(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
+
+    return tuple(get_close_matches(name.lower(), sorted(known), n=1, cutoff=_SIMILAR))
 
 
 def _text(path: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ptycassette.errors import SpawnError
 
-# A terminal sends these to the program as well; whoever sends the others means us alone.
+# A terminal sends these to the program as well; the others are sent to us only.
 _OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -18,7 +18,7 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 def run_in_foreground(
     argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, held: int | None = None
 ) -> int:
-    """The program's status as a shell has it: its own, or 128 and the number of the signal.
+    """Run it; returns its status as a shell does: its own, or 128 and the number of the signal.
 
     Args:
         argv: what to start.
@@ -52,7 +52,7 @@ def run_in_foreground(
 
 @contextmanager
 def _signals(started: Sequence[subprocess.Popen[bytes]], early: list[int]) -> Iterator[None]:
-    """Meanwhile, signals are for the program. Those that come before it is known are kept."""
+    """While entered, pass signals to the program. Those that come before its start are kept."""
 
     def pass_on(number: int, _frame: object) -> None:
         if not started:
@@ -61,7 +61,7 @@ def _signals(started: Sequence[subprocess.Popen[bytes]], early: list[int]) -> It
             program.send_signal(number)
 
     def leave_to_it(_number: int, _frame: object) -> None:
-        """Do nothing. To ignore the signal would let the program ignore it, too."""
+        """Do nothing. If we ignored the signal, the program would inherit that."""
 
     before = {number: signal.signal(number, leave_to_it) for number in _OF_THE_TERMINAL}
     before |= {number: signal.signal(number, pass_on) for number in _PASSED_ON}

@@ -1,6 +1,6 @@
-"""Runs of real CLIs offline: a temporary home, a fake provider, a prepared program.
+"""Offline runs of real CLIs: a temporary home, a fake provider, a prepared program.
 
-Nothing of the user's own home or keys is used; the CLI talks to 127.0.0.1.
+The user's own home and keys are not used; the CLI connects to 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _KEY_LENGTH = 40
 
 
 def fake_key(profile: Profile) -> str:
-    """A key that looks like one and opens nothing; the same each time."""
+    """A key that looks real but is not; the same each time."""
     return profile.credentials.key_prefix + "0" * _KEY_LENGTH
 
 
 class PlacedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is ready to be started, in a temporary home.
+    """A run that is ready to start, in a temporary home.
 
-    ``argv``, ``options`` go to ``record`` or ``Session``: size, term, cwd, env.
+    ``argv`` and ``options`` (size, term, cwd, env) are for ``record`` or ``Session``.
     """
 
     profile: Profile
@@ -64,7 +64,7 @@ class PlacedRun(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def facts(self) -> tuple[LogFacts, str | None]:
-        """What the CLI's own session log tells about the run; see ``read_logs``."""
+        """The facts in the CLI's own session log; see ``read_logs``."""
         return read_logs(self.profile, home=self.home, cwd=self.cwd)
 
 
@@ -85,7 +85,7 @@ class OfflineOptions(TypedDict, total=False):
         arguments: more arguments, at the end.
         cwd: the work folder; an empty one in the temporary home when None.
         files: files of the work folder, by name.
-        variables: more names for the script.
+        variables: more variables of the script.
         binary: the program; looked up on PATH when None.
         port: of the provider; any free one by default.
         keep: leave the temporary folder when the run is over.
@@ -112,7 +112,7 @@ class OfflineOptions(TypedDict, total=False):
 
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """``OfflineOptions`` with everything decided."""
+    """``OfflineOptions`` with all defaults filled in."""
 
     mode: str = "key"
     model: str = ""
@@ -134,12 +134,12 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 def offline_run(
     profile: Profile, script: Script | Path | str | None = None, **options: Unpack[OfflineOptions]
 ) -> Iterator[OfflineRun]:
-    """A CLI with a temporary home and a fake provider, ready to be started.
+    """A CLI with a temporary home and a fake provider, ready to start.
 
     Args:
         profile: of the CLI.
-        script: what the provider answers, or the path of the script; ``${cwd}``, ``${home}``
-            and the option ``variables`` are filled in. ``example_script`` when None.
+        script: the provider's script, or its path; ``${cwd}``, ``${home}`` and the option
+            ``variables`` are filled in. ``example_script`` when None.
         **options: see ``OfflineOptions``.
 
     Raises:
@@ -189,7 +189,7 @@ def _place(profile: Profile, plan: _Plan) -> Iterator[tuple[RunFolder, Path, Pat
     if plan.binary is None:
         _program(profile)  # complain before anything is made
     with run_folder(plan.root, keep=plan.keep) as folder:
-        # A name that no screen shows otherwise: the scrubber knows it as a user's name.
+        # A name that occurs on no screen, because the scrubber treats it as a user's name.
         home = folder.path / "run-home"
         # Inside the home, as a user would have it: CLIs then show it as ~/work.
         cwd = plan.cwd or home / "work"
@@ -244,7 +244,7 @@ def _program(profile: Profile) -> str:
 def _script(
     profile: Profile, script: Script | Path | str | None, plan: _Plan, places: dict[str, str]
 ) -> Script:
-    """The script, with the names that only this run knows."""
+    """The script, with the variables of this run."""
     if isinstance(script, Script):
         return script
     names = {**places, **plan.variables}
@@ -264,11 +264,11 @@ def write_home(prepared: PreparedRun, *, home: Path, cwd: Path | None) -> None:
     Args:
         prepared: the run.
         home: its temporary home.
-        cwd: its temporary work folder; None if that is a folder of the user's, which is left as
-            it is.
+        cwd: its temporary work folder; None if it is a folder of the user's, which is not
+            changed.
 
     Raises:
-        UsageError: a file belongs into the work folder, and that is the user's.
+        UsageError: a file would go into the work folder, which is the user's.
         StorageError: the disk refuses.
     """
     for file in prepared.files:
@@ -288,7 +288,7 @@ def write_home(prepared: PreparedRun, *, home: Path, cwd: Path | None) -> None:
 
 
 def _bring_profiles(home: Path) -> None:
-    """Copy the user's own profiles: a recorder that runs in this home has to know them."""
+    """Copy the user's own profiles, for a recorder that runs in this home."""
     own = own_folder("harnesses", os.environ)
     if own.is_dir():
         with suppress(OSError, shutil.Error):

@@ -1,4 +1,4 @@
-"""Probes, carried out: live, or over a recording. Both walk through the same state machine."""
+"""Runs probes, live or over a recording, with the same state machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ptycassette.system import MonotonicClock
 
 
 class ProbeFailedError(CassetteError):
-    """A probe that is being recorded has no result: its recording is a diagnostic.
+    """A recorded probe has no result, so that its recording becomes a diagnostic.
 
     Args:
         result: with the status and the diagnostic.
@@ -91,7 +91,7 @@ def probe_live(
         result = walk_probe(session, probe, profile, captured_at=captured_at)
         if isinstance(session, Recording):
             if result.status != "ok":
-                # Raised inside, so that no cassette comes of it.
+                # Raised inside the block, so that it does not become a cassette.
                 raise ProbeFailedError(result)
             if result.quota is not None:
                 session.set_quota(result.quota)
@@ -102,7 +102,7 @@ def probe_live(
 
 @contextmanager
 def _folder(probe: Probe, cwd: Path | None) -> Iterator[Path | None]:
-    """Where to start the CLI."""
+    """The folder in which the CLI starts."""
     if cwd is not None or probe.folder == "here":
         yield cwd
         return
@@ -145,7 +145,7 @@ def _session(
 def _start(
     probe: Probe, profile: Profile, prepared: PreparedRun | None
 ) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """What to start, and with which environment."""
+    """The command line and the environment."""
     if prepared is not None:
         return (*prepared.argv, *probe.arguments), {**prepared.environment, **probe.variables}
     binary = find_binary(profile)
@@ -162,9 +162,9 @@ def _start(
 def walk_probe(
     session: Session, probe: Probe, profile: Profile, *, captured_at: str
 ) -> ProbeResult:
-    """Walk a live session through a probe; the session is left as it is at the end.
+    """Run a probe in a live session, which stays open.
 
-    Never raises for what the CLI does: what goes wrong is in the result.
+    Does not raise for anything that the CLI does: problems are in the result.
     """
     run = ProbeRun(probe)
     began_us = session.elapsed_us
@@ -192,7 +192,7 @@ def probe_cassette(
     max_age_s: int | None = None,
     clock: Clock | None = None,
 ) -> ProbeResult:
-    """Ask a recording the same, without credentials and without starting anything.
+    """Run a probe over a recording, without credentials and without starting a program.
 
     Args:
         probe: what to ask.
@@ -201,7 +201,7 @@ def probe_cassette(
         clock: time, for tests.
 
     Raises:
-        InvalidCassetteError: it is not a cassette; a diagnostic is not one, either.
+        InvalidCassetteError: it is not a cassette, but a diagnostic for example.
     """
     run = ProbeRun(probe)
     screen = Screen(size=Size(probe.rows, probe.cols), rows=(), cursor=Cursor(0, 0))
@@ -223,7 +223,7 @@ def probe_cassette(
 
 
 def with_freshness(result: ProbeResult, now: datetime, *, max_age_s: int | None) -> ProbeResult:
-    """``result`` with its age; ``stale`` when that is over ``max_age_s``.
+    """``result`` with its age; ``stale`` if that is over ``max_age_s``.
 
     Without ``max_age_s`` the probe's own freshness window is reported, and enforced
     only where the probe says ``staleness_behavior = "refuse"``.

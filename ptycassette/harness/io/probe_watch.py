@@ -23,7 +23,7 @@ _MODE = 0o600
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The file: the last result, and the last one that was ``ok``; when it was written."""
+    """The content of the file: the last result, the last one that was ``ok``, and its time."""
 
     written_at: str
     harness: str
@@ -35,12 +35,12 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def refresh_snapshot(
     path: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, clock: Clock
 ) -> ProbeResult | None:
-    """Ask once and write the snapshot, whole or not at all, scrubbed, for this user's eyes only.
+    """Ask once and write the snapshot: atomically, scrubbed, readable by this user only.
 
     Args:
         path: of the snapshot file; the last good result in it is kept.
         ask: the probe.
-        account: nobody else asks for the same account meanwhile.
+        account: locked meanwhile, so that no other process asks for it.
         harness: of the account.
         clock: for the time in the file.
 
@@ -74,7 +74,7 @@ def refresh_snapshot(
 
 
 def _scrubbed(result: ProbeResult, scrubber: SessionScrubber) -> ProbeResult:
-    """What a CLI said, and the screen on which it said something else, scrubbed."""
+    """The result with scrubbed texts, the diagnostic screen included."""
     said = {
         name: scrubber.value(msgspec.to_builtins(getattr(result, name)), channel=name)
         for name in ("quota", "discovery", "diagnostic")
@@ -86,7 +86,7 @@ def _scrubbed(result: ProbeResult, scrubber: SessionScrubber) -> ProbeResult:
 
 
 def call_every(once: Callable[[], object], *, interval_s: float, stop: threading.Event) -> None:
-    """Call ``once`` every ``interval_s`` seconds until ``stop`` is set; at once the first time."""
+    """Call ``once`` immediately, then every ``interval_s`` seconds until ``stop`` is set."""
     while not stop.is_set():
         once()
         stop.wait(interval_s)

@@ -28,14 +28,14 @@ class _Recorder(Protocol):
 
 
 def plain_environment(profile: Profile) -> dict[str, str]:
-    """The variables of a profile that hold for every run, also the user's own."""
+    """The variables of a profile for all runs, also the user's own."""
     return {name: value for name, value in profile.environment.items() if "${" not in value}
 
 
 def log_reader(
     profile: Profile, *, home: Path, cwd: Path, since_s: float
 ) -> Callable[[_Recorder, int], None]:
-    """What ``RecordOptions.at_end`` takes: reads the log when the program is over.
+    """A function for ``RecordOptions.at_end`` that reads the log after the program's end.
 
     Args:
         profile: of the CLI.

@@ -1,7 +1,7 @@
 """Private folders for runs of a program: of an offline run, of a scenario, of a probe.
 
 A folder is held by a lock as long as the run, or a program that inherited the lock, is alive.
-What a run leaves that was killed is removed by the next one.
+Folders of killed runs are removed by the next one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def run_folder(root: Path | None, *, keep: bool = False) -> Iterator[RunFolder]:
         yield RunFolder(path=path, lock=lock)
     finally:
         if not keep:
-            # What the CLI started may still write while it dies.
+            # Processes that the CLI started may still write while they end.
             shutil.rmtree(path, ignore_errors=True)
         os.close(lock)
 

@@ -1,4 +1,4 @@
-"""A trace as Markdown, for a pull request or a log: nothing in it is markup but our own."""
+"""A trace as Markdown, for a pull request or a log; only our own markup is active."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _screen_lines(rows: list[str]) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """A stretch of code, also in a table: longer backticks than it holds around it."""
+    """Inline code, also in a table, between more backticks than it contains."""
     shown = printable(text).replace("|", "\\|")
     ticks = "`" * (_longest_ticks(shown) + 1)
     space = " " if not shown.strip() or "`" in (shown[0], shown[-1]) else ""
@@ -76,7 +76,7 @@ def _code(text: str) -> str:
 
 
 def _fenced(lines: Iterable[str]) -> Iterator[str]:
-    """Literal lines in a fence that none of them can close."""
+    """Literal lines in a fence that no line can close."""
     kept = list(lines)
     fence = "`" * max(3, 1 + max((_longest_ticks(line) for line in kept), default=0))
     yield from ("", fence, *kept, fence)

@@ -1,8 +1,8 @@
-"""A trace as one HTML page: it loads nothing, and is whole without scripts.
+"""A trace as one HTML page, which loads nothing and is complete without scripts.
 
-All of it is rendered here; the script only moves what is shown. What a recording, a test or a
-driver says goes through ``_text`` or the renderer of screens, which escape it; the policy of the
-page lets no other script run, by its hash.
+All of it is rendered here; the script only switches between screens. Text from recordings, tests
+and drivers goes through ``_text`` or the renderer of screens, which escape it. The page's policy
+allows only our script, by its hash.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _outcome(outcome: str) -> str:
 
 
 def _text(text: object) -> str:
-    """Text in one line: escaped, and free of what hides or acts."""
+    """Text in one line: escaped, without characters that hide or act."""
     return escape(visible(str(text)))
 
 
@@ -73,7 +73,7 @@ def _message(message: str, *, opened: bool) -> str:
 
 
 def _other_steps(steps: list[dict[str, Any]]) -> str:
-    """The steps of sessions that no recording belongs to."""
+    """The steps of sessions without a recording."""
     if not steps:
         return ""
     rows = "".join(f"<tr>{_step_cell(step, 1)}</tr>" for step in steps)
@@ -115,7 +115,7 @@ def _divergence(found: dict[str, Any]) -> str:
 
 
 def _diff(first: str, expected: str, second: str, got: str) -> str:
-    """Two rows of a table: both texts, with the characters marked that differ."""
+    """Two rows of a table: both texts, with the differing characters marked."""
     changes = changes_of(expected, got)
     rows = ""
     for name, side, tag in ((first, "expected", "del"), (second, "got", "ins")):
@@ -129,7 +129,7 @@ def _diff(first: str, expected: str, second: str, got: str) -> str:
 
 
 def _drift(found: dict[str, Any]) -> str:
-    """An exchange that changed from the cassette to the recording made anew."""
+    """An exchange that differs between the cassette and the new recording."""
     number = found["old"] or found["new"]
     where = f"Input {number}" if number else "Before any input"
     changes = "".join(
@@ -143,7 +143,7 @@ def _drift(found: dict[str, Any]) -> str:
 
 
 def _shown(text: str) -> str:
-    """Text in lines, each made visible."""
+    """Text in lines, with invisible characters escaped."""
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
@@ -174,7 +174,7 @@ def _pictures(run: dict[str, Any], recording: dict[str, Any]) -> str:
 
 
 def _figures(pictures: Iterable[tuple[str, dict[str, Any] | None]]) -> str:
-    """Screens beside each other, those that are there."""
+    """Screens side by side; missing ones are left out."""
     figures = "".join(
         f"<figure><figcaption>{_text(caption)}</figcaption>{_screen(screen)}</figure>"
         for caption, screen in pictures
@@ -209,7 +209,7 @@ def _timeline(run: dict[str, Any], recording: dict[str, Any]) -> str:
 
 
 def _frames(recording: dict[str, Any]) -> list[dict[str, Any]]:
-    """The stored frames, and the moment of the divergence among them."""
+    """The stored frames, including that of the divergence."""
     frames = list(recording["frames"])
     diverged = recording.get("diverged")
     if diverged and diverged["t_ms"] is not None:
@@ -229,7 +229,7 @@ def _stopped_at(run: dict[str, Any], recording: dict[str, Any]) -> int:
 
 
 def _frame_at(frames: list[dict[str, Any]], seq: int) -> int:
-    """The number of the last frame at or before ``seq``; of equal ones the last."""
+    """The index of the last frame at or before ``seq``."""
     return max((number for number, frame in enumerate(frames) if frame["seq"] <= seq), default=0)
 
 
@@ -283,7 +283,7 @@ def _event(event: dict[str, Any]) -> Iterator[str]:
 
 
 def _step_cell(step: dict[str, Any], span: int) -> str:
-    """A step: what was called, and the lines of the test that did."""
+    """A step: the call, and the test's lines that made it."""
     places = [f"{place['file'].rpartition('/')[2]}:{place['line']}" for place in step["places"]]
     whole = "\n".join(f"{place['file']}:{place['line']}" for place in step["places"])
     call = f"{step['name']}({step['detail']})" if step["name"] != "line" else step["detail"]

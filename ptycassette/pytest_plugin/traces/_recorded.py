@@ -1,4 +1,4 @@
-"""What a trace shows of a recording: inputs, events, frames, the moment where a test diverged."""
+"""A recording in a trace: inputs, events, frames, the screens at the divergence."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _READ_BYTES = 4096
 def recording_object(path: str, divergences: list[dict[str, Any]]) -> dict[str, Any]:
     """The recording at ``path`` as JSON.
 
-    ``diverged`` has the screens at the first divergence (``now``), which the driver saw, and
-    where the recording goes on behind the input that it has there (``recorded``).
+    ``diverged`` has two screens of the first divergence: what the driver saw (``now``), and how the
+    recording continues after its input there (``recorded``).
 
     Raises:
         CassetteError: it cannot be read.
@@ -110,7 +110,7 @@ def _events(events: Iterable[Event], entries: tuple[Entry, ...]) -> Iterator[dic
 
 
 def _finished(output: dict[str, Any]) -> dict[str, Any]:
-    """A stretch of output, shown by its first line."""
+    """Consecutive output as one event, shown by its first line."""
     stream = TextStream()
     text = stream.feed(output.pop("data")) + stream.finish()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -119,7 +119,7 @@ def _finished(output: dict[str, Any]) -> dict[str, Any]:
 
 
 def _event_text(event: Event, entry_at: dict[int, Entry]) -> str | None:
-    """An event in words; None for one that is part of another, and for answers of the terminal."""
+    """An event in words; None for parts of another event, and for answers of the terminal."""
     record = event.record
     if isinstance(record, InputRecord):
         if record.size is not None:

@@ -1,4 +1,4 @@
-"""The steps of a test beside the events of the recording that were played meanwhile. Pure."""
+"""Aligns the steps of a test with the events that were played meanwhile. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import msgspec
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the table.
 
-    ``step`` begins here and takes ``span`` rows; with no step, ``span`` rows are left free, and 0
-    are taken by the step above. ``played``: this run came so far.
+    ``step`` begins here and spans ``span`` rows. Without a step, ``span`` rows are empty; 0 means
+    that the step above spans this row. ``played``: this run reached it.
     """
 
     step: dict[str, Any] | None = None
@@ -24,7 +24,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 def aligned_rows(run: dict[str, Any], recording: dict[str, Any]) -> list[Row]:
     """The rows, in the order of the recording.
 
-    Steps without a place in it (the session was live) go by time.
+    Steps without a position in it (the session was live) are placed by time.
     """
     events = list(recording["events"])
     number = (recording.get("diverged") or {}).get("exchange", 0)
@@ -62,7 +62,7 @@ def _bounds(step: dict[str, Any], events: list[dict[str, Any]], last: int) -> tu
 
 
 def _taken(events: list[dict[str, Any]], seq: int) -> list[dict[str, Any]]:
-    """The events up to ``seq``, removed from those that are left."""
+    """Remove and return the remaining events up to ``seq``."""
     taken = []
     while events and events[0]["seq"] <= seq:
         taken.append(events.pop(0))
@@ -70,7 +70,7 @@ def _taken(events: list[dict[str, Any]], seq: int) -> list[dict[str, Any]]:
 
 
 def _free(events: list[dict[str, Any]], *, played: bool, number: int) -> list[Row]:
-    """Events beside which the test did nothing."""
+    """Rows for events without a step."""
     return [
         Row(event=event, span=len(events) if at == 0 else 0, played=played,
             diverged=_is([event], number))

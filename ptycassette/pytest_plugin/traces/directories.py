@@ -1,8 +1,8 @@
-"""Where traces are: a directory for each run of pytest, one inside it for each test.
+"""The directories of traces: one for each run of pytest, and one in it for each test.
 
-Only the newest runs are kept. Nothing is deleted but what this package wrote: the files of traces,
-by their names, in the directories of tests, in directories of runs that carry our mark; no link is
-followed, and a directory with anything else in it stays.
+Only the newest runs are kept. Only files that this package wrote are deleted: traces, by their
+names, in directories of runs that have our mark. Links are not followed, and a directory with other
+files stays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RUN = re.compile(r"\d{8}T\d{6}Z-\d+\Z")
 
 
 def run_name() -> str:
-    """The name of a run that starts now; later runs sort behind it."""
+    """A name for a run that starts now; names of later runs sort after it."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.getpid():07d}"
 
 
@@ -69,7 +69,7 @@ def _tests_of(run: Path) -> list[Path]:
 
 
 def prune_runs(place: Path, keep: int) -> None:
-    """Delete the traces of all runs but the newest ``keep``. What cannot be deleted stays."""
+    """Delete the traces of all but the newest ``keep`` runs, as far as possible."""
     for run in runs_of(place)[max(0, keep) :]:
         with suppress(OSError):
             _delete(run)

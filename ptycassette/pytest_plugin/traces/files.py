@@ -1,8 +1,8 @@
 """Writes a trace as three files: HTML, JSON, Markdown.
 
-The page is one file without any reference to another: it can be sent as it is. The JSON has what
-a recording says as it is (escaped as JSON is); the page and the Markdown show it, so that nothing
-of it hides, acts, or is read as markup.
+The page is one file without references, so that it can be sent alone. The JSON has the texts of a
+recording unchanged; in the page and the Markdown, characters that hide, act, or would be markup
+are escaped.
 """
 
 from __future__ import annotations

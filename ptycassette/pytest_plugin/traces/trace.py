@@ -1,6 +1,7 @@
 """A trace as one JSON object, the source of the page and of the Markdown.
 
-It is scrubbed, because traces are shared: recordings are already, all else is of this run.
+It is scrubbed, because traces are shared. Recordings are scrubbed already; the rest is scrubbed
+here.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def steps_object(
 
     Args:
         steps: of one run, in their order.
-        clean: the screens show nothing but a recording, which is scrubbed.
+        clean: the screens show only a recording, which is scrubbed.
     """
     screens: list[dict[str, Any]] = []
     last: Screen | None = None
@@ -117,7 +118,7 @@ def steps_object(
 
 
 def drift_object(found: Drift | None, sides: tuple[Side, Side] | None) -> list[dict[str, Any]]:
-    """What changed from a cassette to the recording made anew, with the screens before and now."""
+    """The drift from a cassette to a new recording, with the screens before and now."""
     if found is None or sides is None:
         return []
     pictures = drift_pictures(found, *sides)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .journal_name import delete_journal as delete_journal
     from .lifeline import LIFELINE_END as LIFELINE_END
     from .lifeline import Lifeline as Lifeline
+    from .options import RecordOptions as RecordOptions
     from .options import RecordPlan as RecordPlan
     from .rec_session import RecordingEnded as RecordingEnded
     from .rec_session import record_headless as record_headless
@@ -62,7 +63,7 @@ else:
             "journal_follower": "JournalFollower live_journals",
             "journal_name": "JOURNAL_SUFFIX delete_journal",
             "lifeline": "LIFELINE_END Lifeline",
-            "options": "RecordPlan",
+            "options": "RecordOptions RecordPlan",
             "rec_session": "RecordingEnded record_headless record_interactive shell_status",
             "recorder": "Recorder",
             "recording": "Recording record",

@@ -1,4 +1,4 @@
-"""Notices a flood: a journal that grows so fast that following it does not pay.
+"""Detects a flood: a journal that grows so fast that following it does not pay.
 
 A saver that follows a flood takes processor time and caches from the program, the recorder and
 the terminal, and still has most of the work left to do at the end: the program writes ten times
@@ -18,8 +18,8 @@ _FACTOR = 3
 class Flood:
     """Compares how fast a journal grows with how fast it is read.
 
-    ``rises`` is asked after each piece that was read. Once it says yes, the reader waits ``WAIT_S``
-    and asks ``goes_on``, until that says no.
+    ``rises`` is called after each piece that was read. Once it is true, the reader waits ``WAIT_S``
+    and calls ``goes_on``, until that is false.
     """
 
     WAIT_S = 0.05

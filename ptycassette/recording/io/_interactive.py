@@ -51,12 +51,12 @@ class PassThrough:
         clock: time.
         start_us: the time that counts as 0.
         size: the size that the program was started with.
-        streams: the user's side, and the side channel.
+        streams: the user's streams, and the side channel.
         timeout_s: end the program after this long.
 
     Attributes:
         ended_us: when it was over.
-        failure: why the run must not become a cassette, if so.
+        failure: why the run must not become a cassette; None if it may.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class PassThrough:
         self._input = TypedInput(
             child.fd, journal, secret_key=streams.secret_key, on_secret=self._screen.mark_secret
         )
-        # The compiled loop looks at the system's clock itself, and knows no secret key.
+        # The compiled loop reads the system's clock itself, and does not support the secret key.
         compilable = isinstance(clock, MonotonicClock) and not streams.secret_key
         self._library = CompiledRelay.load() if compilable else None
         self._over = False
@@ -110,7 +110,7 @@ class PassThrough:
             poll.register(self._in_fd, select.POLLIN)
         if self._channel is not None:
             poll.register(self._channel.fd, select.POLLIN)
-        # Signals first: from the moment that the terminal is raw, none may end us unseen.
+        # Signals first: once the terminal is raw, no signal may end us without restoring it.
         with (
             SignalPipe(self._signals.caught) as signals,
             self._terminal or nullcontext(),

@@ -1,4 +1,4 @@
-"""Checks what a caller notes: a journal with anything else could never become a cassette."""
+"""Payloads of service events: checked before they are recorded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def checked_payload(payload: Any) -> Any:
     try:
         size = len(msgspec.msgpack.encode(payload))
     except (TypeError, ValueError, OverflowError, RecursionError) as exc:
-        raise RecordError(f"a service event that is no JSON value: {exc}") from exc
+        raise RecordError(f"a service event that is not a JSON value: {exc}") from exc
     if size > _PAYLOAD_BYTES:
         raise LimitError(f"a service event of {size} bytes, and {_PAYLOAD_BYTES} is the limit")
     check_value(payload, where="service event", error=RecordError, limits=_PAYLOAD_LIMITS)

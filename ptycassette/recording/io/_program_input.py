@@ -1,13 +1,13 @@
-"""What the caller sends to a stdin that is not a terminal, on its way to the program.
+"""Relays a stdin that is not a terminal from the caller to the program.
 
-Only what the program has read is recorded, and before anything that it wrote afterwards. What is
-left in the pipe when it ends was not read by anybody. So a recording says the same whether the
-caller was fast or slow, and a program that reads nothing has no input.
+Only bytes that the program has read are recorded, before any output that followed. So a
+recording does not depend on whether the caller was fast or slow, and a program that reads
+nothing has no input.
 
-- A pipe: the kernel knows how much is left in it. Its end is passed on when nothing is left; else
-  we could not see any more how much the program still reads.
-- A socket does not say what is left in it; what it took counts as read.
-- A file the program has itself, and where it has come to in it we see at our own descriptor.
+- Of a pipe, the kernel reports how much is unread. Its end is passed on when it is empty;
+  afterwards we could not see how much the program reads.
+- A socket does not report what is unread; bytes that it took count as read.
+- A file is given to the program itself. Our own descriptor shares its position.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ class NoInput:
 
     @property
     def unsettled(self) -> bool:
-        """Whether something is to be done that no descriptor announces."""
+        """Whether there is work that no descriptor announces."""
         return False
 
     def settle(self, t_us: int) -> None:
-        """Record what was read since the last time."""
+        """Record what the program has read since the last call."""
 
     def end(self, t_us: int) -> int | None:
-        """The program has ended; returns where it left the file that was its stdin."""
+        """Finish after the program's end; returns the position in a file that was its stdin."""
         del t_us
         return None
 
 
 class FileInput(NoInput):
-    """A file, which the program reads itself."""
+    """A file that the program reads itself."""
 
     def __init__(self, streams: GivenStreams, journal: JournalFile) -> None:
         self._fd, self._journal = streams.given[0], journal
@@ -92,7 +92,7 @@ class FileInput(NoInput):
 
 
 class PipedInput(NoInput):
-    """A pipe or a socket, which we feed."""
+    """A pipe or a socket that we write to."""
 
     def __init__(
         self, streams: GivenStreams, journal: JournalFile, *, now_us: Callable[[], int]
@@ -135,7 +135,7 @@ class PipedInput(NoInput):
             self._streams.close_given(0)
 
     def send(self) -> None:
-        """Send what waits."""
+        """Write waiting input."""
         try:
             done = os.write(self._streams.ours[0], self._waiting)
         except BlockingIOError:
@@ -149,7 +149,7 @@ class PipedInput(NoInput):
         self._waiting = self._waiting[done:]
 
     def lose_reader(self) -> None:
-        """The program has closed its stdin: the caller shall see that, too."""
+        """Close the caller's stream too, after the program has closed its stdin."""
         if self._streams.ours[0] < 0:
             return
         self.closed_early = True

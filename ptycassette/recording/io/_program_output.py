@@ -1,4 +1,4 @@
-"""What the program writes to a stdout or stderr that is no terminal, on its way to the caller."""
+"""Relays a stdout or stderr that is not a terminal from the program to the caller."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class PipedOutput:
     Args:
         number: 1 or 2.
         streams: both sides.
-        journal: what was read goes there before the caller gets it.
+        journal: gets the output before the caller does.
 
     Attributes:
-        closed: nothing more comes from the program.
+        closed: whether the program's side has ended.
     """
 
     def __init__(self, number: int, streams: GivenStreams, journal: JournalFile) -> None:
@@ -59,12 +59,12 @@ class PipedOutput:
 
     @property
     def fd(self) -> int:
-        """Where the program's output is read; -1 when it has ended."""
+        """The descriptor of the program's output; -1 when it has ended."""
         return self._streams.ours[self.number]
 
     @property
     def caller_fd(self) -> int:
-        """Where the caller is; -1 when it has gone, or seen the end."""
+        """The descriptor of the caller's stream; -1 when it is closed."""
         return self._streams.given[self.number]
 
     @property
@@ -74,16 +74,16 @@ class PipedOutput:
 
     @property
     def wants_room(self) -> bool:
-        """Whether something waits for the caller."""
+        """Whether output waits for room in the caller's stream."""
         return bool(self._waiting)
 
     @property
     def done(self) -> bool:
-        """Whether the stream is over for both sides."""
+        """Whether the stream has ended on both sides."""
         return self.closed and not self._waiting
 
     def read(self, t_us: int) -> int | None:
-        """Relay what the program wrote: so many bytes, 0 at its end, None for nothing now."""
+        """Relay output; returns how many bytes, 0 at the end, None if there is nothing now."""
         try:
             data = os.read(self.fd, _READ_BYTES)
         except BlockingIOError:
@@ -101,7 +101,7 @@ class PipedOutput:
         return len(data)
 
     def write(self) -> None:
-        """Write what waits, as much as the caller takes."""
+        """Write waiting output, as much as the caller takes."""
         if self.caller_fd < 0 or not self._waiting:
             return
         try:
@@ -127,7 +127,7 @@ class PipedOutput:
         return os.write(self.caller_fd, self._waiting[: select.PIPE_BUF])
 
     def lose_caller(self) -> None:
-        """The caller has closed its end: the program shall see that, too."""
+        """Close the program's stream too, after the caller has closed its end."""
         self._waiting.clear()
         self._close_caller()
         if not self.closed:
@@ -145,7 +145,7 @@ class PipedOutput:
 
 
 class FileOutput:
-    """A file, which the program writes to itself, and which we read behind it.
+    """A file that the program writes to itself, and that we read afterwards.
 
     Args:
         number, streams, journal: as for ``PipedOutput``.
@@ -157,7 +157,7 @@ class FileOutput:
         self._at = streams.starts[number]
 
     def settle(self, t_us: int) -> None:
-        """Record what was written since the last time."""
+        """Record what the program has written since the last call."""
         size = os.fstat(self._fd).st_size
         self._at = min(self._at, size)  # it was cut off
         while self._at < size:

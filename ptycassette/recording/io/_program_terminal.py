@@ -1,4 +1,4 @@
-"""The PTY of a program of which some streams are a terminal, and the user's terminal behind it."""
+"""The PTY of a program whose streams are a terminal in part, and the user's terminal."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _READ_BYTES = 64 << 10
 
 
 class ProgramTerminal:
-    """A context: the user's terminal is raw while input comes from it.
+    """A context manager: the user's terminal is raw while input comes from it.
 
     Args:
         child: the program and its PTY.
         journal: where everything goes first.
-        in_fd: where input comes from; -1 where stdin is no terminal.
+        in_fd: where input comes from; -1 if stdin is not a terminal.
         out_fd: the user's terminal.
         streams: the user's side.
 
     Attributes:
-        hung_up: nobody has the PTY open just now.
+        hung_up: no process has the PTY open now.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ProgramTerminal:
     def of(
         cls, child: PtyChild, journal: JournalFile, given: GivenStreams, streams: Streams
     ) -> Self | None:
-        """For these streams; None where none is a terminal."""
+        """The terminal for these streams; None if none is a terminal."""
         kinds = (given.kinds.stdin, given.kinds.stdout, given.kinds.stderr)
         fds = [fd for fd, kind in zip(given.given, kinds, strict=True) if kind == "terminal"]
         if not fds:
@@ -72,7 +72,7 @@ class ProgramTerminal:
             self._user.restore()
 
     def wanted(self) -> Iterator[tuple[int, int]]:
-        """What it waits for."""
+        """The descriptors to wait for."""
         if not self.hung_up:
             room = select.POLLOUT if self._typed.waiting else 0
             yield self._child.fd, select.POLLIN | room
@@ -80,7 +80,7 @@ class ProgramTerminal:
             yield self._in_fd, select.POLLIN
 
     def serve(self, ready: dict[int, int], t_us: int) -> None:
-        """Relay what came."""
+        """Handle the ready descriptors."""
         what = ready.get(self._child.fd, 0)
         if what & select.POLLOUT:
             self._typed.send()
@@ -91,7 +91,7 @@ class ProgramTerminal:
         self._journal.flush()
 
     def drain(self, t_us: int) -> bool:
-        """Read what is left; whether there is nothing more."""
+        """Read the remaining output; returns whether all was read."""
         while self._read(t_us):
             pass
         return True
@@ -115,7 +115,7 @@ class ProgramTerminal:
 
     def _show(self, data: bytes) -> None:
         if self._user is None:
-            # It is not raw, so it makes CR LF of LF itself, as the program's own did already.
+            # It is not raw: it would translate LF to CR LF again, as the program's PTY did already.
             data = self._held + data
             self._held = b"\r" if data.endswith(b"\r") else b""
             data = data.removesuffix(self._held).replace(b"\r\n", b"\n")

@@ -1,6 +1,6 @@
 """Sizes and times of the hot loop, in Python and compiled.
 
-``relay.c`` states them again; a test holds that they are the same.
+``relay.c`` repeats them; a test compares the two.
 """
 
 from __future__ import annotations

@@ -31,5 +31,5 @@ def seclude(kept_fd: int) -> None:
     if sys.platform == "linux":
         import ctypes
 
-        # A limit does not keep a core from a program that takes cores (core(5)), this does.
+        # Unlike a limit, this also stops a program that collects cores (core(5)).
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

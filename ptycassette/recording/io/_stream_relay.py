@@ -1,13 +1,13 @@
 """The hot loop of a recording whose program has other streams than a terminal.
 
-As between a user's terminal and a PTY (``_interactive.py``): what the program wrote goes to the
-journal first and then to the caller. Besides:
+Output goes to the journal first and then to the caller, as in ``_interactive.py``. Besides:
 
-- The end of a stream is passed on, in either direction, when it comes and not with the end of
-  the program. A caller that does not read stops the program.
-- It is over when the program has ended and nobody has its streams open any more: what it left
-  running may still write to them, and the caller waits for that, too. Who else is left may live.
-- Input is recorded before output that was written after it was read (``_program_input.py``).
+- The end of a stream is passed on at once, in either direction, not only with the end of the
+  program. A caller that does not read blocks the program.
+- The session is over when the program has ended and no process has its streams open any more:
+  processes that it left running may still write to them, and the caller waits for that, too.
+  Other processes may live on.
+- Input is recorded when the program has read it (``_program_input.py``).
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class StreamRelay:
         clock: time.
         start_us: the time that counts as 0.
         size: the size of the program's terminal.
-        streams: the user's side as far as it is a terminal, and the side channel.
+        streams: the user's streams that are terminals, and the side channel.
         timeout_s: end the program after this long.
 
     Attributes:
         ended_us: when it was over.
-        failure: why the run must not become a cassette, if so.
-        stdin_offset: where the program left a file that was its stdin.
+        failure: why the run must not become a cassette; None if it may.
+        stdin_offset: the final position in a file that was the program's stdin.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class StreamRelay:
         return all(output.done for output in self._outputs)
 
     def _turn(self, signals: SignalPipe) -> None:
-        """Wait for what comes next, and handle it."""
+        """Wait for the next event, and handle it."""
         ready = dict(self._poll(signals.fd))
         t_us = self._now_us()
         self._input.settle(t_us)
@@ -163,7 +163,7 @@ class StreamRelay:
         return poll.poll(self._timeout_ms())
 
     def _wanted(self) -> Iterable[tuple[int, int]]:
-        """What the streams wait for. Of the rest only an error counts: somebody is gone."""
+        """The descriptors to wait for, and for what; 0 for errors only (a closed end)."""
         for output in self._outputs:
             if not output.closed and output.wants_output:
                 yield output.fd, select.POLLIN
@@ -187,7 +187,7 @@ class StreamRelay:
         return min(waits) if waits else None
 
     def _relay(self, output: PipedOutput, ready: dict[int, int], t_us: int) -> bool:
-        """Serve one output; whether something came."""
+        """Serve one output stream; returns whether there was output."""
         caller = output.caller_fd
         if caller in ready:
             if ready[caller] & (select.POLLERR | select.POLLNVAL) or (
@@ -218,7 +218,7 @@ class StreamRelay:
             source.take()
 
     def _settle(self) -> None:
-        """Do what no descriptor announces."""
+        """Do the work that no descriptor announces."""
         t_us = self._now_us()
         self._input.settle(t_us)
         for file in self._files:

@@ -75,8 +75,8 @@ class TypedInput:
         self._on_secret(on)
 
     def _type(self, t_us: int, data: bytes) -> None:
-        # Asking for the modes would delay the echo by a tenth. What ends no line leaves a program
-        # that reads lines where it is, so for that the answer is the same afterwards.
+        # Reading the modes would delay the echo by a tenth. Input that ends no line does not wake a
+        # program that reads lines, so for it the modes are the same afterwards.
         ends_line = min(data) < _SPACE
         secret = ends_line and self._is_secret()
         if self.waiting:

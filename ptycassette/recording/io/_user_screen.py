@@ -1,4 +1,4 @@
-"""The user's screen, which may be slower than the program: output that it does not take waits."""
+"""The user's screen, which may be slower than the program: output waits for it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class UserScreen:
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that no more should be made."""
+        """Whether so much output waits that no more should be read."""
         return len(self.waiting) > UNSHOWN_BYTES
 
     def show(self, data: bytes | memoryview) -> None:
@@ -58,7 +58,7 @@ class UserScreen:
             self.show(SECRET_ON if on else SECRET_OFF)
 
     def keep(self, data: bytes | memoryview) -> None:
-        """Show ``data`` as soon as there is room."""
+        """Queue ``data`` until there is room."""
         if not self.waiting:
             self._poll.register(self.fd, select.POLLOUT)
         self.waiting += data

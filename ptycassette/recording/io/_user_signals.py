@@ -1,4 +1,4 @@
-"""Who records, and what the user's terminal and other processes tell the recorder by signals."""
+"""The user's streams, and the signals that the recorder gets."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _PASSED = _ENDING | {signal.SIGUSR1, signal.SIGUSR2}
 
 
 class Streams(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the user is.
+    """The user's streams.
 
     Attributes:
         in_fd: where input comes from; -1 for nowhere.
         out_fd: where output goes; -1 for nowhere.
-        terminal: the user's terminal; raw while the session runs. None when ``in_fd`` is none.
+        terminal: the user's terminal, raw while the session runs; None if ``in_fd`` is not one.
         channel: the side channel.
-        secret_key: what the key sends with which the user says that a secret follows, up to
+        secret_key: the bytes of the key by which the user announces a secret, which ends with
             Enter; empty for none.
         fixed_size: the program's terminal keeps its size, whatever the user's does.
-        passes_signals: who records is driven by a program that takes the recorder for
-            the recorded one: signals go to that, and on the record, as they came.
+        passes_signals: a program drives the recorder as if it were the recorded program, so
+            signals are passed on unchanged, and recorded.
     """
 
     in_fd: int = 0
@@ -51,17 +51,17 @@ class Streams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserSignals:
-    """Sizes that the program's terminal follows, signals that are passed on, and those that end it.
+    """Handles signals: of changed sizes, those that are passed on, and those that end the recorder.
 
     Args:
         child: the program.
-        journal: where all of it goes first: the program may answer before we are back.
-        streams: where the user is.
+        journal: gets the event first, because the program may react at once.
+        streams: the user's streams.
         size: the size that the program was started with.
         now_us: microseconds since the start.
 
     Attributes:
-        caught: what must be caught for it.
+        caught: the signals to catch.
         ended_by: the signal that ended the recorder, if one did.
     """
 
@@ -83,7 +83,7 @@ class UserSignals:
         self.ended_by: int | None = None
 
     def obey(self, signals: SignalPipe) -> None:
-        """Do what the signals say that have come."""
+        """Handle the signals that have come."""
         for number in signals.take():
             self._obey(number)
 
@@ -99,7 +99,7 @@ class UserSignals:
         self._child.set_size(size)
 
     def hang_up(self) -> None:
-        """The user's terminal is gone: as SIGHUP."""
+        """Handle the loss of the user's terminal as a SIGHUP."""
         self.ended_by = self.ended_by or int(signal.SIGHUP)
         self._child.request_end()
 
@@ -118,5 +118,5 @@ class UserSignals:
             self._child.request_end()
 
     def _terminal_stands(self) -> bool:
-        """Whether the user's terminal is there: when it is closed, the system sends SIGHUP."""
+        """Whether the user's terminal is still there: the system sends SIGHUP when it is closed."""
         return self._terminal is None or os.isatty(self._in_fd)

@@ -1,4 +1,4 @@
-"""``arecord``: as ``record``, from an event loop. A module of its own, for asyncio loads slowly."""
+"""``arecord``: as ``record``, from an event loop. Its own module, because asyncio loads slowly."""
 
 from __future__ import annotations
 

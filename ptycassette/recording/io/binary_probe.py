@@ -1,9 +1,8 @@
 """Facts about the recorded CLI and its system: name, binary, version, git commit, platform.
 
-The version is asked for by running ``PROGRAM --version``, or with what its profile says. Not every
-program takes that for a question: a script that ignores its arguments would simply run. So it
-happens for agent CLIs, of which profiles tell (``ptycassette.profiles``), and for those who ask for
-it (docs/decisions/0041).
+The version comes from running ``PROGRAM --version``, or with the arguments in its profile. A
+script that ignores its arguments would simply run. So this is done only for agent CLIs, which
+have profiles (``ptycassette.profiles``), and on demand (docs/decisions/0041).
 """
 
 from __future__ import annotations
@@ -81,6 +80,26 @@ def version_arguments(binary: Path, *, version: bool | None) -> tuple[str, ...] 
     if version or (query is not None and query.automatic):
         return ("--version",) if query is None else query.argv
     return None
+
+
+def late_version(binary: Path, *, version: bool | None, ask: bool) -> dict[str, str]:
+    """Fields of ``Finished`` for a version that was not read before the session.
+
+    Args:
+        binary: the program.
+        version: as for ``probe_harness``.
+        ask: whether to ask once more, with more time.
+    """
+    asking = version_arguments(binary, version=version)
+    if asking is None:
+        return {}
+    answer = ask_version(binary, asking, timeout_s=LATE_VERSION_TIMEOUT_S) if ask else None
+    if answer is not None:
+        return {"binary_version": answer}
+    return {
+        "version_missing": f"{' '.join(asking)} gave no line in {VERSION_TIMEOUT_S:g} s, nor "
+        f"in {LATE_VERSION_TIMEOUT_S:g} s after the session"
+    }
 
 
 def timestamp(moment: datetime) -> str:

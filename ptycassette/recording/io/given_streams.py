@@ -1,9 +1,9 @@
-"""The standard streams that the recorder was given, and those that the program gets for them.
+"""The standard streams of the recorder, and those that the program gets in their place.
 
-The program finds the same kinds. It gets a file, ``/dev/null`` and devices as they are. In place
-of a pipe or a socket it gets another one, and in place of a terminal a PTY; what goes through
-these is relayed. Where the recorder keeps an end of the caller's pipe, nobody else of ours does:
-the caller sees the end of a stream when the program ends it.
+The program finds the same kinds. Files, ``/dev/null`` and devices are passed on themselves. For a
+pipe or a socket it gets another one, for a terminal a PTY; what goes through these is relayed.
+Only the recorder keeps the caller's end of a pipe, so that the caller sees the end of a stream
+when the program ends it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HIGH = 10  # descriptors that posix_spawn's dup2 to 0, 1 and 2 cannot meet
 
 
 def given_kinds(*, pipes: bool = False) -> StreamKinds:
-    """The kinds of our own stdin, stdout and stderr, as a program shall find them.
+    """The kinds of our own stdin, stdout and stderr, for a program to find.
 
     Args:
         pipes: a pipe in place of a terminal.
@@ -38,7 +38,7 @@ def given_kinds(*, pipes: bool = False) -> StreamKinds:
 
 
 def release_streams() -> None:
-    """Put ``/dev/null`` in place of our stdin, stdout and stderr: their ends are not ours."""
+    """Put ``/dev/null`` in place of our stdin, stdout and stderr."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in range(3):
         os.dup2(null, fd)
@@ -51,11 +51,11 @@ class GivenStreams(msgspec.Struct, kw_only=True):
 
     Attributes:
         kinds: what they are.
-        given: the caller's stdin, stdout and stderr; -1 where we have no business with one.
-        ours: our ends of what the program got for them; -1 where there is none.
-        theirs: what the program gets; None for the PTY. Closed by ``started``.
-        program_has_file: it got the caller's file itself.
-        starts: where such a file stood before the program could move in it.
+        given: the caller's stdin, stdout and stderr; -1 where we do not need one.
+        ours: our ends of the program's streams; -1 where there is none.
+        theirs: the program's ends; None for the PTY. Closed by ``started``.
+        program_has_file: whether it got the caller's file itself.
+        starts: the positions in such files before the program started.
     """
 
     kinds: StreamKinds
@@ -67,7 +67,7 @@ class GivenStreams(msgspec.Struct, kw_only=True):
 
     @classmethod
     def take(cls, kinds: StreamKinds) -> GivenStreams:
-        """Take over our own streams. From here on 0, 1 and 2 are ``/dev/null``.
+        """Take over our own streams. Afterwards 0, 1 and 2 are ``/dev/null``.
 
         Raises:
             OSError: no descriptors are left.
@@ -90,7 +90,7 @@ class GivenStreams(msgspec.Struct, kw_only=True):
         return made
 
     def _merge(self) -> None:
-        """Give the program for its stderr what it gets for its stdout."""
+        """Give the program one stream for stdout and stderr."""
         shared = self.given[2] if self.program_has_file[1] else self.theirs[1]
         self.theirs[2] = None if shared is None else _raised(shared)
         self.close_given(2)
@@ -104,7 +104,7 @@ class GivenStreams(msgspec.Struct, kw_only=True):
             self._make_pipe(number, kind)
 
     def _share_file(self, number: int) -> None:
-        """Give the program the file itself. What it writes there we read from the file."""
+        """Give the program the file itself; its output is read from the file."""
         if number == 0:
             self.theirs[0] = _raised(self.given[0])
             self.program_has_file[0] = True
@@ -142,7 +142,7 @@ class GivenStreams(msgspec.Struct, kw_only=True):
         return stdin, stdout, stderr
 
     def started(self) -> None:
-        """Close our copies of what the program has now."""
+        """Close our copies of the program's ends."""
         _close(self.theirs)
         self.theirs = [None] * 3
 
@@ -154,12 +154,12 @@ class GivenStreams(msgspec.Struct, kw_only=True):
         self.given, self.ours = [-1] * 3, [-1] * 3
 
     def close_given(self, number: int) -> None:
-        """Let the caller see the end of a stream."""
+        """Close the caller's end of a stream."""
         _close([self.given[number]])
         self.given[number] = -1
 
     def close_ours(self, number: int) -> None:
-        """Let the program see the end of a stream."""
+        """Close our end of a stream of the program."""
         _close([self.ours[number]])
         self.ours[number] = -1
 

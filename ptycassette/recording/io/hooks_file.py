@@ -1,8 +1,7 @@
 """A file of hooks: Python code with ``before_record(event)`` and ``matches(sent, recorded)``.
 
-For recorders and stand-ins that are processes of their own, to which no function can be handed.
-The file is executed: it is part of the tests that name it, and nothing but a command line or a
-test can name one.
+For recorders and stand-ins in processes of their own, which cannot be passed a function. The file
+is executed: it is part of the tests that name it, and only a command line or a test can name one.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Every call hands its bytes to the kernel before it returns, so killing the
 recorder loses nothing. ``durability="disk"`` adds protection against power
-loss: the name is synced before anything is recorded (without that a file may be
-whole and in no directory), and the bytes soon after they were written (``_journal_sync``).
+loss: the directory entry is synced before anything is recorded (otherwise the
+file may be complete, but in no directory), and the bytes soon after they were written
+(``_journal_sync``).
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ Write = Callable[[int, Sequence[Buffer]], int]
 
 
 class JournalFile:
-    """A journal being written. A ``SessionTap`` that takes secrets as they were typed.
+    """A journal being written. A ``SessionTap`` that gets the real bytes of secrets.
 
     Args:
         meta: the head.
-        directory: where to put it; private (``staging.journal_dir``).
+        directory: where to put it; private (``journal_dir``).
         durability: ``os`` survives the death of the recorder, ``disk`` also that
             of the machine, but for the last 100 ms or 64 KiB.
         write: ``os.writev`` or a double of it.

@@ -59,7 +59,7 @@ class HiddenJournal:
         for number in range(1000):
             path = self._directory / f"{f'{name}-{number}' if number else name}{JOURNAL_SUFFIX}"
             try:
-                # link, unlike rename, never replaces a journal that is there.
+                # link(2), unlike rename(2), never replaces an existing journal.
                 self._link(path)
             except FileExistsError:
                 continue
@@ -76,7 +76,7 @@ class HiddenJournal:
         except OSError as exc:
             if exc.errno not in _NO_LINKS:
                 raise
-            # A file system without links: the id is random, so a race is not to be expected.
+            # A file system without links. A race is unlikely, because the id is random.
             if path.exists():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from exc
             self._path.rename(path)

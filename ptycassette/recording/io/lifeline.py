@@ -49,7 +49,7 @@ class Lifeline:
         ).start()
 
     def _watch(self, end_program: Callable[[], None]) -> None:
-        # Signals are for the main thread, which they are to wake.
+        # Signals are for the main thread, which they must wake.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         poll = new_poll()
         poll.register(self._fd, select.POLLIN)

@@ -43,6 +43,7 @@ from ptycassette.session import (
     kinds_named,
 )
 from ptycassette.system import MonotonicClock, SystemSleeper, random_id
+from ptycassette.system.files import find_project
 from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
@@ -52,7 +53,7 @@ class RecordOptions(TypedDict, total=False):
     """What ``record`` takes besides argv and target.
 
     Attributes:
-        size: of the terminal, set before exec; 24 by 80.
+        size: of the terminal, set before exec; what the project file says, else 24 by 80.
         cwd: where the program starts; here.
         env: what to add to its environment. The values are known to the
             scrubber, and a cassette never holds more than names.
@@ -60,11 +61,10 @@ class RecordOptions(TypedDict, total=False):
         clean_env: give the program an allowlist only; the default.
         term: its TERM.
         timeout_s: end the program after this long; the run is a failed one then.
-        overwrite: replace the cassette that stands at the target.
+        overwrite: replace the cassette at the target.
         title: of the cassette.
         harness: what the program is called as a product, or the whole block.
-        capability: what the harness can do, for the manifest; what the built-in profile of its
-            name tells when None.
+        capability: what the harness can do, for the manifest; from its built-in profile when None.
         account: which account of the harness it uses: only one recording at a time.
         account_class: what kind of account, for the manifest (``pro``, ``api``, ...).
         freshness_window: how long the recording stays valid (``24h``).
@@ -75,16 +75,17 @@ class RecordOptions(TypedDict, total=False):
         notes: service events (JSON values) to begin with.
         frame_policy: ``settled``, ``tick``, ``chunk`` or ``final``.
         resolution_ms: what ``t_ms`` is floored to; 1.
-        idle_limit_ms: suggest to players to shorten longer pauses to this.
+        idle_limit_ms: suggest to players to shorten longer pauses to this; what the project file
+            says when None.
         durability: ``os`` or ``disk``, see ``JournalFile``.
         scrub: False records without scrubbing; readers refuse that by default.
         known: secrets that the scrubber is to know.
         state_dir: where the journal, locks and side channel are; the user's state directory.
-        clock, sleeper, id_source, emulator, scrubber: the seams. ``scrubber``
+        clock, sleeper, id_source, emulator, scrubber: the ports. ``scrubber``
             makes one for one session.
         progress: called while finalising with the bytes done and their total.
         show: gets the output, once it is in the journal.
-        before_record: called with each event before it is scrubbed and kept; returns it, another
+        before_record: called with each event before it is scrubbed; returns it, another
             one in its place, or None to leave it out. See ``recording/hooks.py``.
         at_end: called with the recorder and the time in microseconds when the program
             has ended, before anything is finalised; may add events and final fields.
@@ -136,7 +137,7 @@ class RecordOptions(TypedDict, total=False):
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """``RecordOptions`` with everything decided."""
+    """``RecordOptions`` with all defaults filled in."""
 
     size: Size = DEFAULT_SIZE
     cwd: str | os.PathLike[str] | None = None
@@ -185,13 +186,18 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_of(options: RecordOptions) -> RecordPlan:
-    """The plan of a recording that is driven from here.
+    """The plan of a recording that this process drives, with what the project file says.
 
     Raises:
-        ValueError: an option has a value that it cannot have.
+        ValueError: an option has an invalid value.
         TypeError: there is no such option.
+        CassetteError: the project file cannot be read, or is wrong.
     """
     given: dict[str, Any] = dict(options)
+    project = find_project()
+    given.setdefault("size", project.size or DEFAULT_SIZE)
+    if given.get("idle_limit_ms") is None and project.idle_limit_s is not None:
+        given["idle_limit_ms"] = round(project.idle_limit_s * 1000)
     if isinstance(options.get("tape"), bool):
         given["tape"] = _default_tape(options) if options["tape"] else None
     kinds = kinds_named(options.get("streams") or "terminal")
@@ -224,7 +230,7 @@ def environment_of(plan: RecordPlan) -> dict[str, str]:
     )
     if plan.streams is None or plan.streams.with_terminal or plan.clean_env:
         return made
-    # Without a terminal of ours, nothing is to be said of one.
+    # Without a terminal of ours, there is nothing to record about one.
     source = os.environ if plan.base_env is None else plan.base_env
     del made["TERM"]
     return {**made, **{name: source[name] for name in _OF_A_TERMINAL if name in source}, **plan.env}
@@ -244,7 +250,7 @@ def head_of(
     Args:
         argv: what will be started.
         target: where the cassette will be, absolute.
-        plan: what was asked for.
+        plan: the options.
         env: the whole environment of the program.
         binary: the file that will be executed; None for a script.
         tape: what records model traffic, if anything does.
@@ -302,7 +308,7 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
     )
     agent = version_arguments(binary, version=None) is not None
     if given is None and (plan.harness is not None or agent):
-        # Here, because few programs are agent CLIs, and all would wait for it.
+        # Imported here, because few programs are agent CLIs, and the import delays all.
         from ptycassette.profiles.io import known_capability
 
         asked = agent if plan.probe_version is None else plan.probe_version

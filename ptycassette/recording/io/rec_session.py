@@ -215,7 +215,7 @@ class _EndingSignals:
                 raise KeyboardInterrupt
             return
         if self._passes and self._session is not None:
-            # In a thread of its own: what a signal interrupts may be in the middle of anything.
+            # In a thread of its own, because a signal may interrupt the main thread anywhere.
             threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
             return
         self.number = number
@@ -281,7 +281,7 @@ def _with_secret(step: ScriptStep) -> ScriptStep:
                 text = os.environ.get(step.text, "")
             case "secret-file":
                 path = Path(step.text).expanduser()
-                # More than a line is nothing that one types.
+                # Longer input was not typed by a person.
                 text = read_plain(path, max_bytes=_MAX_SECRET_BYTES).decode().partition("\n")[0]
             case _:
                 return step
@@ -313,9 +313,9 @@ def _wait(session: Recording, step: ScriptStep) -> None:
 def _feed(session: Recording, in_fd: int) -> None:
     """Send the program the bytes of ``in_fd``, then the end of input.
 
-    The end is ctrl-d, as at a terminal. A program that is starting or busy could miss
-    it, so it is sent once the program has been silent. Behind a line without its end a terminal
-    takes the first ctrl-d for "read what there is" and the second one for the end.
+    The end is ctrl-d, as at a terminal. A program that is starting or busy could miss it, so
+    it is sent once the program has been silent. After an unfinished line the first ctrl-d only
+    passes the line on, and the second one is the end.
     """
     last = b""
     try:
@@ -335,7 +335,7 @@ def _feed(session: Recording, in_fd: int) -> None:
 
 
 def _send_piece(session: Recording, data: bytes) -> None:
-    """Send a piece of input; in front of what makes a line too long, have the program read it."""
+    """Send a piece of input; before a line gets too long, have the program read its beginning."""
     try:
         session.send(data, source="user", timeout_s=3600)
     except InputRefusedError:

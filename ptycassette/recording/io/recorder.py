@@ -53,13 +53,7 @@ from ptycassette.recording.io._preflight import check_place, check_requirements,
 from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io._saver_messages import Begin, Published
 from ptycassette.recording.io._side_channel import EVENTS_VARIABLE, SideChannel
-from ptycassette.recording.io.binary_probe import (
-    LATE_VERSION_TIMEOUT_S,
-    VERSION_TIMEOUT_S,
-    ask_version,
-    timestamp,
-    version_arguments,
-)
+from ptycassette.recording.io.binary_probe import late_version, timestamp
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.recording.io.lifeline import Lifeline
@@ -175,7 +169,7 @@ class Recorder:
         tape = None if plan.tape is None else self._start_tape(plan.tape, place, env)
         env = {**env, **({} if tape is None else tape.environment)}
         self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
-        # Not this variable, as its value is no secret and differs each time.
+        # Not this variable, its value is not a secret, and differs each time.
         self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary, tape=tape)
         self.journal = JournalFile(self.meta, directory=place, durability=plan.durability)
         self._stack.callback(self._let_go)
@@ -218,8 +212,8 @@ class Recorder:
 
         Args:
             streams: as for ``spawn``.
-            lingers: as for ``spawn``. What lingers is killed when our owner is: nobody has the
-                other ends of its streams any more.
+            lingers: as for ``spawn``. Lingering processes are killed when our owner is, because
+                their streams have no other ends any more.
 
         Raises:
             SpawnError: it could not be started; there is a diagnostic.
@@ -271,7 +265,7 @@ class Recorder:
         Args:
             t_us: when it ended.
             status: how the program ended.
-            failure: why the run must not become a cassette, if so.
+            failure: why the run must not become a cassette; None if it may.
 
         Raises:
             RunFailedError: the run failed; its diagnostic has been written.
@@ -310,22 +304,11 @@ class Recorder:
 
     def _late_version(self) -> dict[str, Any]:
         """Ask again for a version that was not read in time; returns fields for the last event."""
-        version_known = self.meta.harness.binary_version is not None or isinstance(
-            self.plan.harness, Harness
-        )
-        if version_known or self._binary is None:
+        known = self.meta.harness.binary_version is not None
+        if known or isinstance(self.plan.harness, Harness) or self._binary is None:
             return {}
-        asking = version_arguments(self._binary, version=self.plan.probe_version)
-        if asking is None:
-            return {}
-        if self._lifeline is None or not self._lifeline.owner_gone:
-            version = ask_version(self._binary, asking, timeout_s=LATE_VERSION_TIMEOUT_S)
-            if version is not None:
-                return {"binary_version": version}
-        return {
-            "version_missing": f"{' '.join(asking)} gave no line in {VERSION_TIMEOUT_S:g} s, nor "
-            f"in {LATE_VERSION_TIMEOUT_S:g} s after the session"
-        }
+        gone = self._lifeline is not None and self._lifeline.owner_gone
+        return late_version(self._binary, version=self.plan.probe_version, ask=not gone)
 
     def _check_owner(self) -> None:
         """Save nothing if our owner is gone."""
@@ -345,7 +328,7 @@ class Recorder:
             self.saved = self.saver.finish(progress)
             if self.saved is not None:
                 return self.saved.manifest
-            # It may have been killed when it had published, and before it could tell.
+            # It may have been killed after it published, before it could report.
             published = published_manifest(self.target, self.meta.id)
             if published is not None:
                 with disk_errors("publishing the cassette", self.target):

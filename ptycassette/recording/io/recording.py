@@ -189,7 +189,7 @@ def started(recorder: Recorder) -> tuple[PtyChild | PipedChild | Scripted, Any]:
         It, and the other parts of a recorded session.
     """
     plan = recorder.plan
-    # First, because it takes time, and what the program writes is stamped when it is read.
+    # First, because it takes time, and the program's output gets its time when it is read.
     emulator = plan.emulator(plan.size)
     return _program(recorder), {
         "size": plan.size,
@@ -218,7 +218,7 @@ def give_up(recorder: Recorder, exc: BaseException, session: Recording | None) -
             session.close()
     recorder.channel.stop_thread()
     if recorder.journal.failure is not None:
-        # The driver is not to blame, and what was recorded may be worth a cassette.
+        # The driver is not at fault, and the recording may still become a cassette.
         exc.add_note(f"the recording up to here: ptycassette recover {recorder.journal.path}")
         return
     try:

@@ -68,12 +68,12 @@ class LeftJournal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a journal.
+    """The result of recovering a journal.
 
     ``outcome`` is ``published`` (``target`` is the cassette now), ``already``
     (it had been published before the crash), ``diagnostic`` (the run had failed;
-    ``target`` is its diagnostic) or ``empty`` (nothing was in it). ``ended``
-    tells whether the program's end had been recorded.
+    ``target`` is its diagnostic) or ``empty`` (it had no events). ``ended``
+    is whether the program's end had been recorded.
     """
 
     path: str
@@ -111,7 +111,7 @@ def left_journals(directory: Path) -> Iterator[LeftJournal]:
                 yield LeftJournal(
                     path=str(path), state="unreadable", bytes=size, problem=exc.message
                 )
-            # else it has gone while we looked
+            # otherwise it has disappeared meanwhile
         else:
             yield _left(path, state, size, meta)
 
@@ -160,9 +160,9 @@ def recover(
         path: the journal.
         output: where to publish; when None, where the recorder would have, or the library that
             it recorded for.
-        overwrite: replace the cassette that stands there.
-        salvage: of a journal that is damaged in the middle, take what stands before.
-        finaliser: how; the default one when None.
+        overwrite: replace the cassette that is there.
+        salvage: from a journal that is damaged in the middle, take what precedes the damage.
+        finaliser: makes the cassette; the default one when None.
 
     Raises:
         NotFoundError: no such journal.
@@ -191,7 +191,7 @@ def recover(
             )
             recovered = _publish(source, recovered, overwrite=overwrite, finaliser=made)
         except ExistsError:
-            # The saver of a recorder that was killed may have lived on, and been faster.
+            # The saver of a recorder that was killed may have published it meanwhile.
             if not published_manifest(Path(recovered.target), source.meta.id):
                 raise
             recovered = msgspec.structs.replace(recovered, outcome="already")

@@ -65,8 +65,8 @@ def cassette_session(
 
     Args:
         cassette: open.
-        environment: what is known of the machine that recorded it; the scrubber knows its
-            secrets. This process's when None.
+        environment: of the machine that recorded it; its secrets are removed. This
+            process's when None.
     """
     manifest = cassette.manifest
     variables = dict(os.environ if environment is None else environment)
@@ -212,7 +212,7 @@ def _merged(old: ScrubReport, new: ScrubReport) -> ScrubReport:
 
 
 class _Rewrite:
-    """One cassette on its way into a writer."""
+    """Writes one scrubbed cassette."""
 
     def __init__(self, cassette: Cassette, scrubber: SessionScrubber) -> None:
         self._cassette = cassette

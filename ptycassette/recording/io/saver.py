@@ -44,7 +44,7 @@ Tell = Callable[[int], None]
 
 _PROGRESS_EACH_MS = 100
 _GRACE_S = 5.0
-# An interpreter and what it loads take as long as saving this much in place.
+# Starting an interpreter takes as long as saving this much without one.
 _STARTED_FROM_BYTES = 512 << 10
 
 

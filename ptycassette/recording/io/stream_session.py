@@ -23,18 +23,18 @@ def record_streams(
     secret_key: bytes = b"",
     keeps_stderr: bool = False,
 ) -> RecordingEnded:
-    """Record a program whose stdin, stdout and stderr are what ours are.
+    """Record a program whose stdin, stdout and stderr are of the same kinds as ours.
 
-    From the start of the program our own are ``/dev/null``: nothing of ours gets among what it
-    writes.
+    From the start of the program our own are ``/dev/null``, so that our output cannot mix with the
+    program's.
 
     Args:
         recorder: entered.
-        kinds: what the streams are.
+        kinds: the kinds of the streams.
         passes_signals: signals are passed to the program instead of ending it.
         secret_key: as for ``record_interactive``.
-        keeps_stderr: put our stderr back at the end of the program, for messages. Who reads it
-            sees its end only when we end.
+        keeps_stderr: restore our stderr at the end of the program, for messages. Its reader
+            sees the end only when we end.
 
     Raises:
         CassetteError: as ``Recorder.start`` and ``Recorder.finish``.

@@ -25,7 +25,7 @@ _RAW = LineMode(canonical=False, echo=False)
 
 
 class LogicalClock:
-    """A clock that moves only when somebody sleeps by it, and then at once."""
+    """A clock that advances only by sleeping, which takes no real time."""
 
     def __init__(self) -> None:
         self._now_us = 0
@@ -44,7 +44,7 @@ class LogicalClock:
 
 
 class LogicalSleeper:
-    """Sleeps by a logical clock in an event loop: others get their turn, no time passes."""
+    """Sleeps on a logical clock in an event loop: other tasks run, no real time passes."""
 
     def __init__(self, clock: LogicalClock) -> None:
         self._clock = clock
@@ -56,7 +56,7 @@ class LogicalSleeper:
 
 
 class ReplayPty:
-    """The recording of ``cassette``, to put a session over.
+    """The recording of ``cassette``, for a session.
 
     Args:
         cassette: open; stays the caller's.
@@ -126,7 +126,7 @@ class ReplayPty:
         return self.engine.expects_masked
 
     def run_out(self) -> None:
-        """Play the rest up to the next input, because the driver will send nothing more."""
+        """Play up to the next input, because the driver will send nothing more."""
         self.engine.input_ended()
         while self._finished is None:
             wait_us = self._run()
@@ -138,7 +138,7 @@ class ReplayPty:
 
     @property
     def ended(self) -> ExitStatus | None:
-        """How the recorded program ended, once that is played."""
+        """How the recorded program ended, once that was played."""
         self._run()
         if self._finished is None or self._output:
             return None
@@ -171,7 +171,7 @@ class ReplayPty:
         return piece[1]
 
     def read_stream(self, max_bytes: int) -> tuple[OutputStream | None, bytes] | None:
-        """As ``read``, with the stream; nothing at its end.
+        """As ``read``, with the stream; no bytes at its end.
 
         Raises:
             DivergenceError: as ``read``.
@@ -208,7 +208,7 @@ class ReplayPty:
         return len(data)
 
     def unread(self) -> int:
-        """None: a recording takes all at once."""
+        """0: a recording takes all input at once."""
         return 0
 
     def end_input(self) -> None:
@@ -288,7 +288,7 @@ class ReplayPty:
         return None
 
     def _put(self, event: Event) -> None:
-        """Hand out an output event: its bytes, and that its stream has ended."""
+        """Deliver an output event: its bytes, or the end of its stream."""
         record = event.record
         assert isinstance(record, OutputRecord)  # noqa: S101 - the engine plays outputs only
         if event.data or not record.eof:

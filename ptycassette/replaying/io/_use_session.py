@@ -43,6 +43,10 @@ from ptycassette.system.files import find_project
 from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Scorer, read_entries
 
 _AWAITED = 500
+_OF_THE_START = (
+    "cwd", "env", "base_env", "clean_env", "term", "timeout_s", "clock", "sleeper", "emulator",
+)  # fmt: skip
+"""The record options that say how the program is started and driven, not what is kept of it."""
 
 
 class UseResult(msgspec.Struct, kw_only=True):
@@ -119,9 +123,7 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                     yield session
                 session.close()
         case "live":
-            with Session(
-                _program(plan), size=_live_size(plan), streams=_live_streams(plan)
-            ) as session:
+            with Session(_program(plan), **_live(plan)) as session:
                 yield session
         case "record" | "rewrite":
             shown = _Shown()
@@ -155,9 +157,7 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                     yield session
                 await session.close()
         case "live":
-            async with AsyncSession(
-                _program(plan), size=_live_size(plan), streams=_live_streams(plan)
-            ) as session:
+            async with AsyncSession(_program(plan), **_live(plan)) as session:
                 yield session
         case "record" | "rewrite":
             shown = _Shown()
@@ -189,7 +189,7 @@ def _place_aside() -> Iterator[Path]:
 
 
 def _old_side(plan: Plan, result: UseResult) -> Side | None:
-    """What ``rewrite`` is about to replace; None in ``record``, or where nothing valid is there."""
+    """The recording that ``rewrite`` will replace; None in ``record``, or without a valid one."""
     if result.action != "rewrite" or not plan.path.exists():
         return None
     try:
@@ -242,8 +242,8 @@ def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, 
     recorded = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
     size = plan.size or recorded
     clock = LogicalClock()
-    # In recorded time, on a clock that costs none: what is shown for a moment
-    # only can be waited for, as in a live session.
+    # In recorded time, on a logical clock: a screen that is shown only for a moment
+    # can be waited for, as in a live session.
     options = StandinOptions(
         mode="realtime",
         lenient=plan.lenient,
@@ -259,7 +259,7 @@ def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, 
 
 @contextmanager
 def _judged(plan: Plan, result: UseResult, pty: ReplayPty, cassette: Cassette) -> Iterator[None]:
-    """Fill ``result``, and raise what diverged when the block is left."""
+    """Fill ``result``, and raise the divergence when the block is left."""
     engine = pty.engine
     left: Unplayed | None = None
     try:
@@ -316,16 +316,18 @@ def _program(plan: Plan) -> Sequence[str]:
     )  # fmt: skip
 
 
-def _live_size(plan: Plan) -> Size:
-    """Of the terminal of a program that is run."""
-    return plan.size or find_project().size or DEFAULT_SIZE
+def _live(plan: Plan) -> Any:
+    """How a program is run that is not recorded: the options of its start, as in ``record``."""
+    size = plan.size or find_project().size or DEFAULT_SIZE
+    started = {name: plan.options[name] for name in _OF_THE_START if name in plan.options}
+    return {"size": size, "streams": _live_streams(plan), **started}
 
 
 def _live_streams(plan: Plan) -> StreamChoice:
-    """What the streams of a program that is run are.
+    """The streams for a program that is run.
 
     Raises:
-        UsageError: they were recorded as what only a caller can give.
+        UsageError: they were recorded as kinds that only a caller can give.
     """
     if plan.streams is not None or not plan.path.exists():
         return plan.streams or "terminal"
@@ -343,7 +345,9 @@ def _live_streams(plan: Plan) -> StreamChoice:
 def _recording(plan: Plan, **more: Any) -> Any:
     if "show" in more:
         plan.path.parent.mkdir(parents=True, exist_ok=True)
-    own = {"size": _live_size(plan), "streams": _live_streams(plan)}
+    own: dict[str, Any] = {"streams": _live_streams(plan)}
+    if plan.size is not None:
+        own["size"] = plan.size
     return {**own, **plan.options, **more}
 
 
@@ -357,7 +361,7 @@ class _Shown:
         self._bytes += len(data)
 
     def refuse_nothing(self, path: Path) -> None:
-        """A recording without output is a mistake, and would replay as one for ever."""
+        """Raise if there was no output: such a recording is a mistake."""
         if not self._bytes:
             raise RefusedError(
                 "nothing was shown: an empty recording is not kept",

@@ -173,7 +173,7 @@ class Library:
         return ChosenCassette(path=path, match=rule.match, order=rule.order, exists=path.exists())
 
     def _refused(self, rule: LibraryRule, start: ProgramStart) -> str | None:
-        """Why the rule's predicate file says no; None when it says yes, or there is none."""
+        """Why the rule's predicate file refuses; None if it accepts, or there is none."""
         if rule.predicate is None:
             return None
         path = self.place / self._inside(rule.predicate)
@@ -195,7 +195,7 @@ class Library:
         return None if said else f"predicate {rule.predicate} says no"
 
     def _current(self, path: Path) -> Path:
-        """The current path of a cassette, or the path where it is to be recorded."""
+        """The current path of a cassette, or the path for its recording."""
         if self.pending is None:
             return path
         pending = self.pending / path.relative_to(self.place)

@@ -55,7 +55,7 @@ def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> Ru
 
 
 class _RunModes(NamedTuple):
-    """What a test run says of the mode: stronger than what a call says, or weaker than all."""
+    """The modes that a test run sets: one overrides calls, the other is the weakest."""
 
     ruling: RunMode | None = None
     fallback: RunMode | None = None
@@ -66,14 +66,14 @@ _RUN_MODES = [_RunModes()]  # of the process: threads of a test are part of its 
 
 @contextmanager
 def run_modes(ruling: str | None, fallback: str | None) -> Iterator[None]:
-    """While entered, a test run has a say in the mode of every ``use`` of this process.
+    """While entered, the test run's modes apply to every ``use`` of this process.
 
     Args:
-        ruling: rules over what the call and the environment say.
-        fallback: counts where neither says anything.
+        ruling: overrides the call and the environment.
+        fallback: used if neither sets a mode.
 
     Raises:
-        UsageError: one of them is no mode.
+        UsageError: one of them is not a mode.
     """
     modes = [None if name is None else mode_named(name) for name in (ruling, fallback)]
     _RUN_MODES.append(_RunModes(*modes))
@@ -84,7 +84,7 @@ def run_modes(ruling: str | None, fallback: str | None) -> Iterator[None]:
 
 
 def mode_in_force(said: str | None, *, env: Mapping[str, str]) -> RunMode:
-    """The mode of a ``use``: the test run's, what the call says, the environment, the project.
+    """The mode of a ``use``, from the test run, the call, the environment or the project file.
 
     Raises:
         UsageError: any of them is an unknown mode.

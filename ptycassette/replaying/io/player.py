@@ -1,4 +1,4 @@
-"""Play a cassette in a terminal, in front of somebody.
+"""Plays a cassette in a terminal.
 
 ``PaintedView`` renders the recording with our own emulator, and paints its screens
 with safe sequences only (``ptycassette.replaying.paint``). ``RawView`` writes the
@@ -45,7 +45,7 @@ class PlayOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Playable(Protocol):
-    """What can be played: an open ``Cassette``, or anything shaped like one."""
+    """An open ``Cassette``, or anything with the same methods."""
 
     @property
     def manifest(self) -> Manifest:
@@ -65,8 +65,8 @@ class Playable(Protocol):
 class Player:
     """Plays ``cassette`` into ``view``, listening to the keys of ``terminal``.
 
-    ``run`` returns when the recording is over or the user quits; it does not
-    put the terminal back, whose context manager does.
+    ``run`` returns when the recording is over or the user quits. The context manager of the
+    terminal restores it.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Player:
                 self._seek(self._start_us)
 
     def _events(self) -> Iterator[Event]:
-        """All events up to the end, including those before the start, which make its screen."""
+        """All events up to the end, including those before the start, which paint its screen."""
         idle_us = seconds_to_us(self._options.idle_limit)
         idle = None if idle_us is None else limit_idle(idle_us, start_us=self._start_us)
         return chain(self._cassette.events(), between(None, seconds_to_us(self._options.end)), idle)
@@ -160,7 +160,7 @@ class Player:
         return self._scheduler.position_us(now)
 
     def _listen(self, timeout_us: int) -> None:
-        """Wait for keys, at most so long, and perform their commands."""
+        """Wait for keys, for a limited time, and perform their commands."""
         for key in self._terminal.keys(timeout_us / 1_000_000):
             self._press(key)
         if self._terminal.resized:
@@ -262,7 +262,7 @@ class Player:
 
 
 def status_line(states: Sequence[str], extras: Sequence[str], cols: int) -> str:
-    """The longest of ``states`` that fits, and behind it what else fits, nothing cut in half."""
+    """The longest of ``states`` that fits, then whatever else fits whole."""
     line = next((f" {state}" for state in states if len(state) < cols), states[-1][:cols])
     for extra in extras:
         if len(line) + 2 + len(extra) <= cols:

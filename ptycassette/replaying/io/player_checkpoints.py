@@ -14,7 +14,7 @@ E = TypeVar("E", bound=Emulator)
 
 
 class Checkpoints(Generic[E]):
-    """Saves a state every so many bytes; with too many, every second is dropped.
+    """Saves a state every so many bytes; if there are too many, every second one is dropped.
 
     Args:
         save: the whole state of an emulator as bytes.
@@ -36,7 +36,7 @@ class Checkpoints(Generic[E]):
         self._states: list[tuple[int, int, bytes]] = []
 
     def fed(self, emulator: E, event: Event) -> None:
-        """``emulator`` has just seen ``event``; keep its state when it is time to."""
+        """Save the state of ``emulator``, which has just seen ``event``, if that is due."""
         self._since += len(event.data)
         if self._since < self._every or (self._states and event.seq <= self._states[-1][0]):
             return

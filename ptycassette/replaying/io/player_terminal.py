@@ -24,7 +24,7 @@ from ptycassette.replaying._player_keys import PlayerKeyReader
 ENTER = b"\x1b[?1049h\x1b[2J\x1b[H"
 LEAVE = b"\x1b[0m\x1b[?25h\x1b[?1049l"
 
-# What a recording may have switched on when it is played raw, put back: mouse reports,
+# Resets what a recording may have switched on when it is played raw: mouse reports,
 # bracketed paste, focus reports, synchronised update, application cursor keys and keypad,
 # origin and insert mode, autowrap off, scroll region, character sets, cursor shape, the
 # kitty keyboard and xterm's modifyOtherKeys, palette and dynamic colours, alternate screen.
@@ -63,7 +63,7 @@ class PlayerTerminal:
     Args:
         output: file descriptor to paint on; a terminal.
         keys: file descriptor to read keys from, a terminal, or None when there is none.
-        raw: the recording is written as it is; more must be put back.
+        raw: the recording is written unchanged, so that more must be restored.
     """
 
     def __init__(self, output: int, keys: int | None, *, raw: bool = False) -> None:
@@ -103,11 +103,10 @@ class PlayerTerminal:
         self.close()
 
     def close(self) -> None:
-        """Put everything back; the second call does nothing.
+        """Restore everything; the second call does nothing.
 
-        A signal may arrive in the very moment in which ``__exit__`` begins. It
-        raises once only, so that a ``finally: terminal.close()`` around the
-        ``with`` always gets through.
+        A signal may arrive just when ``__exit__`` begins. It raises only once, so that a
+        ``finally: terminal.close()`` around the ``with`` always succeeds.
         """
         self._ended = True
         try:
@@ -123,7 +122,7 @@ class PlayerTerminal:
 
     @property
     def size(self) -> Size:
-        """The size of the terminal now; 24x80 when it does not say."""
+        """The current size of the terminal; 24x80 if it reports none."""
         try:
             size = os.get_terminal_size(self._output)
         except OSError:
@@ -133,7 +132,7 @@ class PlayerTerminal:
         return Size(rows=size.lines, cols=size.columns)
 
     def write(self, data: bytes) -> None:
-        """Write all of ``data``, however little the terminal takes at once."""
+        """Write all of ``data``, also when the terminal takes only parts."""
         view = memoryview(data)
         while view:
             try:
@@ -189,7 +188,7 @@ class PlayerTerminal:
         self._saved = termios.tcgetattr(tty_fd)
         changed = termios.tcgetattr(tty_fd)
         if self._keys is not None:
-            # Keys one by one, unseen; ctrl-c and ctrl-z are keys, too: one way out for all.
+            # Keys one by one, without echo. ctrl-c and ctrl-z are keys, too, handled in one place.
             changed[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN | termios.ISIG)
             changed[6][termios.VMIN], changed[6][termios.VTIME] = 1, 0
         if self._raw:
@@ -198,7 +197,7 @@ class PlayerTerminal:
         self.write(RAW_ENTER if self._raw else ENTER)
 
     def _give_back(self) -> None:
-        """Put everything back. Once: the second call does nothing."""
+        """Restore everything; the second call does nothing."""
         if not self._inside:
             return
         self._inside = False
@@ -214,7 +213,7 @@ class PlayerTerminal:
         self._saved = None
 
     def _drain(self, keys: int) -> None:
-        """Take and drop what the terminal still answers."""
+        """Read and drop late answers of the terminal."""
         if not self._raw:
             return
         deadline = time.monotonic() + DRAIN_S

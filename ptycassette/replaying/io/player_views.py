@@ -1,4 +1,4 @@
-"""What a player shows a recording on: painted from our emulator, or the bytes as they are."""
+"""The views of a player: painted from our emulator, or the recorded bytes unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ptycassette.replaying.paint import clipped, paint, with_status
 
 
 class TerminalPort(Protocol):
-    """What the player needs of a terminal; ``PlayerTerminal`` is one."""
+    """The player's port to a terminal, such as ``PlayerTerminal``."""
 
     resized: bool
 
@@ -41,7 +41,7 @@ class TerminalPort(Protocol):
 
 
 def feed_event(emulator: Emulator, event: Event) -> None:
-    """Let ``emulator`` see an event: output is fed, a resize is taken, the rest changes nothing."""
+    """Apply an event to ``emulator``: output or a resize; others change nothing."""
     if event.kind == "output":
         emulator.feed(painted_bytes(event))
     elif (
@@ -53,10 +53,10 @@ def feed_event(emulator: Emulator, event: Event) -> None:
 
 
 class PaintedView:
-    """Paints the screens of an emulator; nothing but paint reaches the terminal.
+    """Paints the screens of an emulator; only harmless sequences reach the terminal.
 
-    Where the terminal has a row more than the recording, the status stands
-    there; elsewhere it covers the last row while it is asked for.
+    If the terminal has more rows than the recording, the status is below it; otherwise it
+    covers the last row while it is shown.
     """
 
     seekable = True
@@ -87,7 +87,7 @@ class PaintedView:
         return self._screen
 
     def restart(self, target_us: int) -> int:
-        """Be as near before ``target_us`` as can be; returns the ``seq`` that was seen last."""
+        """Go to the last checkpoint before ``target_us``; returns the ``seq`` of its last event."""
         found = self._checkpoints.before(target_us) if self._checkpoints is not None else None
         seq, self._emulator = found or (0, self._factory(self._initial))
         self._screen = None
@@ -101,7 +101,7 @@ class PaintedView:
         self._screen = None
 
     def show(self, status: str, *, demand: bool = True) -> None:
-        """Paint the screen now; ``status`` where there is room, or on top when demanded."""
+        """Paint the screen; ``status`` where there is room, or over it on demand."""
         screen, size = self.screen, self._terminal.size
         view = clipped(screen, size)
         if demand or size.rows > screen.size.rows:
@@ -112,11 +112,11 @@ class PaintedView:
         self._painted = view
 
     def repaint(self) -> None:
-        """The terminal is not what it was: paint everything next time."""
+        """Paint everything next time, because the terminal has changed."""
         self._painted = None
 
     def notice(self) -> str:
-        """What the user should know about this view: that the screen is cut, or nothing."""
+        """A notice for the user if the screen is cut; else empty."""
         screen, size = self.screen.size, self._terminal.size
         if screen.rows <= size.rows and screen.cols <= size.cols:
             return ""
@@ -124,7 +124,7 @@ class PaintedView:
 
 
 class RawView:
-    """Writes the recorded bytes as they are. There is no way back, and no status."""
+    """Writes the recorded bytes unchanged; without seeking back and without a status."""
 
     seekable = False
 
@@ -134,23 +134,23 @@ class RawView:
         self._fresh = True
 
     def restart(self, target_us: int) -> int:  # noqa: ARG002 - there is one place to start
-        """Clear the screen before the next time round; the first time, leave it as it is."""
+        """Clear the screen, except before the first round."""
         if not self._fresh:
             self._terminal.write(self._clear)
         self._fresh = False
         return 0
 
     def feed(self, event: Event) -> None:
-        """Write output through."""
+        """Write the output."""
         if event.kind == "output":
             self._terminal.write(event.data)
 
     def show(self, status: str, *, demand: bool = True) -> None:
-        """Show nothing: the screen is the recording's alone."""
+        """Do nothing: only the recording is on the screen."""
 
     def repaint(self) -> None:
-        """Leave it to the terminal."""
+        """Do nothing: the terminal repaints itself."""
 
     def notice(self) -> str:
-        """Say nothing."""
+        """No notice."""
         return ""

@@ -1,4 +1,4 @@
-"""Screens of a recording at any event, rendered from its output and not from stored frames."""
+"""Screens of a recording at any event, rendered from its output instead of stored frames."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """``replay`` and ``areplay``: stream a cassette's events in recorded, scaled or no time.
 
 The decisions are those of ``ptycassette.replaying.Scheduler``; here are only the
-clock and the sleeping. Replays share nothing, so one open cassette serves as
-many at once as wanted, from as many threads or tasks. Stopping is leaving the
-loop: there is nothing to close, and a cancelled task is cancelled in its sleep.
+clock and the sleeping. Replays share nothing, so one open cassette serves any
+number of threads or tasks at once. To stop, leave the loop: there is nothing to
+close, and a cancelled task is cancelled in its sleep.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ptycassette.timeline import between, chain, limit_idle
 
 
 class Replayable(Protocol):
-    """What can be replayed: an open ``Cassette``, or anything shaped like one."""
+    """An open ``Cassette``, or anything with the same methods."""
 
     @property
     def manifest(self) -> Manifest:
-        """Says the mode to replay in when the caller does not."""
+        """Has the default mode of replays."""
         ...
 
     def events(self) -> Iterator[Event]:
@@ -99,7 +99,7 @@ def replay(
         gets what is late at once; nothing is dropped, and no delay adds up.
 
     Raises:
-        ValueError: an unknown mode, a scale that is no positive number or that
+        ValueError: an unknown mode, a scale that is not a positive number or that
             the mode does not use, an end before the start.
     """
     scheduler = _scheduler(

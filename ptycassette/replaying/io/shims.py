@@ -27,9 +27,10 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """What the shims of a directory do.
 
     ``mode`` is weaker than the environment's PTYCASSETTE_MODE. ``options`` are the
-    stand-in's own, as words. ``state`` is where it is kept which session is next.
+    stand-in's own, as words. ``state`` is where the number of the next session is kept.
     ``pending`` is where recordings go until somebody else publishes them; into the
     library at once when empty. ``hooks`` is a file of hooks, for recorder and stand-in.
+    ``project`` is the project file that counts wherever the program is started.
     """
 
     library: str
@@ -38,6 +39,7 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     mode: str | None = None
     report: str = ""
     hooks: str = ""
+    project: str = ""
     options: tuple[str, ...] = ()
 
 
@@ -94,7 +96,7 @@ def read_shim_config(directory: Path) -> ShimConfig:
 
 
 def find_real(program: str, path: str) -> str:
-    """The program that is meant when there were no shims: further along ``path``.
+    """The real program, found further along ``path``.
 
     Raises:
         SpawnError: there is none.

@@ -1,4 +1,4 @@
-"""Drift between two recordings, however one has them: a path, an open cassette, a use of one."""
+"""Drift between two recordings, each a path, an open cassette or a use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer
 
 @runtime_checkable
 class Used(Protocol):
-    """What ``use`` gives, and its ``result``."""
+    """The value of ``use``, or its ``result``."""
 
     def side(self) -> Side:
         """The recording that was used, or made."""
@@ -27,7 +27,7 @@ def side_of(source: Comparable, *, allow_unscrubbed: bool = False) -> Side:
 
     Raises:
         CassetteError: it cannot be opened.
-        TypeError: it is none of the four.
+        TypeError: it is something else.
     """
     if isinstance(source, Side):
         return source

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.model import Size
+from ptycassette.recording.io import RecordOptions
 from ptycassette.replaying.drifts import Side
 from ptycassette.replaying.io._use_session import (
     Plan,
@@ -204,21 +205,24 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             ``live``; the environment's PTYCASSETTE_MODE when None. In a test run the option
             ``--ptycassette-mode`` is stronger than both.
         match: how input is compared in replay: a strategy's name, a ``Matching``, or a function
-            that says whether a text that was sent matches a recorded one. When None, what the
-            project file says (``compare``), else ``prompt``.
+            that decides whether a text matches a recorded one. When None, from the project file
+            (``compare``), else ``prompt``.
         order: in replay, ``strict`` (the default), or ``loose``: exchanges may come in
             another order than the recorded one.
-        secrets: in replay, ``same``: a secret that is typed is the recorded one, where the
-            recording tells; ``any``: another one will do. When None, the environment's
+        secrets: in replay, ``same``: a typed secret must be the recorded one, if the recording
+            holds its digest; ``any``: another one will do. When None, the environment's
             PTYCASSETTE_SECRETS, else ``same``.
         size: of the terminal; the recorded one, or what the project file says, or 24 by 80.
         streams: ``pipes`` for a program whose stdin, stdout and stderr are pipes, ``terminal``,
             or what each of them is; what they were recorded as, or ``terminal``, when None.
         lenient: continue after a divergence; ``result.divergences`` has it.
         allow_unplayed: allow the block to end before the recording does.
-        **record_options: for the modes that record; see ``record``.
+        **record_options: for the modes that run the program; see ``record``. Mode ``live`` needs
+            those alone that say how it is started: ``cwd``, ``env``, ``base_env``, ``clean_env``,
+            ``term``, ``timeout_s``.
 
     Raises:
+        TypeError: there is no such option of ``record``.
         UsageError: the mode or the value of PTYCASSETTE_SECRETS is unknown.
         ValueError: the strategy, the order or the value of ``secrets`` or ``streams`` is unknown.
 
@@ -227,6 +231,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     """
     if streams is not None:
         kinds_named(streams)  # complain about a typo now
+    if unknown := sorted(set(record_options) - set(RecordOptions.__annotations__)):
+        raise TypeError(f"use() and record() take no option {', '.join(unknown)}")
     if match is None:
         match = find_project().compare or "prompt"
     if not isinstance(match, str | Matching):

@@ -1,6 +1,6 @@
-"""Who watches uses: a test runner learns of every cassette that a test uses, and of its session.
+"""Tells a test runner of every cassette that a test uses, and of its session.
 
-One watcher at a time; a test that runs another test runner inside it gets its own back after it.
+One watcher at a time; an inner test runner replaces it until it is done.
 Watching loads nothing, as most tests use no cassette.
 """
 
@@ -21,7 +21,7 @@ _watcher: Watcher | None = None
 
 @contextmanager
 def watch_uses(watcher: Watcher) -> Iterator[None]:
-    """Within it, ``watcher`` is called for every use in this process, in whatever thread.
+    """While entered, ``watcher`` is called for every use in this process, in any thread.
 
     Args:
         watcher: gets the result, which is complete when the block is left, and the session.

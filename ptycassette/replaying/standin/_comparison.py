@@ -84,10 +84,10 @@ class InputComparison:
         self._fed = []
 
     def mismatch_ahead(self) -> EntryMatcher | None:
-        """The matcher of the entry that the keys which wait can no longer match; None if they may.
+        """The matcher of the entry that the waiting keys can no longer match; None if they may.
 
-        It says so before the recording comes to the entry. Where the order is loose, or a signal
-        may stand for a key, nothing is decided before its time.
+        Known before the recording reaches the entry, except where the order is loose, or a
+        signal may stand for a key.
         """
         waiting = list(self._state.driver.keys)
         names = {name for name, _ in SIGNAL_KEYS.values()}

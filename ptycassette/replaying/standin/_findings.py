@@ -46,7 +46,7 @@ class Findings:
         self._conceal = conceal
 
     def size(self, want: Size, got: Size) -> None:
-        """The terminal started at another size."""
+        """Add: the terminal's size at the start differs."""
         self._add(
             SIZE_MISMATCH,
             expected=Said(_size_text(want)),
@@ -54,7 +54,7 @@ class Findings:
         )
 
     def resize(self, want: Size | None, got: Size) -> None:
-        """The terminal was resized to another size, or where no resize was recorded."""
+        """Add: a resize to another size, or one that was not recorded."""
         self._add(
             RESIZE_CHANGED,
             expected=Said(_size_text(want) if want else "no resize"),
@@ -62,7 +62,7 @@ class Findings:
         )
 
     def timing(self, entry: Entry, recorded_us: int, took_us: int, tolerance_us: int) -> None:
-        """The driver was too early or too late."""
+        """Add: the driver was too early or too late."""
         self._add(
             TIMING,
             place=entry,
@@ -71,7 +71,7 @@ class Findings:
         )
 
     def changed(self, matcher: EntryMatcher) -> None:
-        """Other input came than was recorded."""
+        """Add: input differs from the recorded one."""
         entry = matcher.entry
         if matcher.only_secret:
             self._add(
@@ -95,7 +95,7 @@ class Findings:
         )
 
     def stdin(self, event: Event, *, expected: Said, got: Said, offset: int, strategy: str) -> None:
-        """Other bytes came on a stdin that is not a terminal; secrets are removed from ``got``."""
+        """Add: stdin that is not a terminal differs; secrets are removed from ``got``."""
         self._add(
             STDIN_CHANGED,
             place=event,
@@ -106,7 +106,7 @@ class Findings:
         )
 
     def extra_keys(self, keys: Sequence[Key]) -> None:
-        """Input came where the recording has none left."""
+        """Add: input after the last recorded one."""
         text = "".join(key.text or f"<{key.name}>" for key in keys)
         self._add(
             INPUT_EXTRA,
@@ -116,7 +116,7 @@ class Findings:
         )
 
     def extra_signal(self, name: str) -> None:
-        """A signal came that nobody recorded."""
+        """Add: a signal that was not recorded."""
         self._add(
             SIGNAL_EXTRA,
             expected=Said("no signal"),
@@ -125,7 +125,7 @@ class Findings:
         )
 
     def missing(self, event: Event, entry: Entry | None, why: str) -> None:
-        """Nothing came where the recording has input."""
+        """Add: the recorded input did not come."""
         self._add(
             INPUT_MISSING,
             place=entry or event,
@@ -150,7 +150,7 @@ class Findings:
         hint: str = "",
         **words: object,
     ) -> None:
-        """Add one; ``words`` fill in what its kind says."""
+        """Add a divergence; ``words`` fill in the message of its kind."""
         at = place or self.last
         self.divergences.append(
             Divergence(

@@ -1,4 +1,4 @@
-"""The driver's input that was not compared yet: keys, signals, the size.
+"""Input of the driver that was not compared yet: keys, signals, the size.
 
 Input may come early, late, split into single bytes or several exchanges at once.
 It waits here, as in a kernel buffer, until the recording expects input.
@@ -23,7 +23,7 @@ SIGNAL_KEYS = {
 
 
 class DriverInput:
-    """The input of the driver that waits, without answers of the terminal."""
+    """Waiting input of the driver, without answers of the terminal."""
 
     def __init__(self, size: Size | None) -> None:
         self.keys: deque[Key] = deque()
@@ -36,11 +36,11 @@ class DriverInput:
         self._answers = AnswerExpectation()
 
     def output(self, data: bytes) -> None:
-        """Note what was played: it may hold queries."""
+        """Note played output, which may contain queries."""
         self._answers.output(data)
 
     def feed(self, data: bytes, now_us: int, *, cooked: bool) -> None:
-        """Bytes came."""
+        """Take input."""
         self.last_us = now_us
         self._queue(self._reader.feed(data, cooked=cooked))
 
@@ -49,12 +49,11 @@ class DriverInput:
 
         Args:
             now_us: the time.
-            wanted: the bytes that the recording expects. If the pending bytes are
-                these, there is no need to wait, unless they could be the answer to
-                a query of the terminal.
+            wanted: the bytes that the recording expects. If these are pending, there is no
+                need to wait, unless they could be the terminal's answer to a query.
 
         Returns:
-            When to look again, or None when nothing is pending.
+            When to call again, or None when nothing is pending.
         """
         pending = self._reader.pending
         if not pending:

@@ -1,12 +1,12 @@
-"""Exchanges in another order than the recorded one: what is played when one comes early.
+"""Reorders exchanges when the driver sends one early.
 
 Rules of the order ``loose``:
 
 - An exchange is what was recorded from the first key of an entry up to the next one.
   Entries that share an input record stay together.
 - What came before the first entry is played first, the end of the recording last.
-- An exchange that is moved to the front is played whole, apart from the echo of keys
-  that the exchange before had in common with it and that was played already.
+- An exchange that is moved to the front is played whole, except for the echo of its first
+  keys if that was played already, because another exchange begins with the same keys.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ExchangeOrder:
         return [*group, *(entry for entry in upcoming if entry not in group)]
 
     def events(self, upcoming: Sequence[Entry], *, echoed: Sequence[str] = ()) -> list[Event]:
-        """What is to be played when ``upcoming`` is what is to be sent.
+        """The events to play when ``upcoming`` are the entries to be sent.
 
         Args:
             upcoming: whole exchanges.

@@ -1,7 +1,6 @@
 """The report of one stand-in: an object for programs, lines for people. Pure.
 
-Its place and its writing belong to the caller; it is never written to the terminal
-that the driver reads.
+The caller decides where it is written; never to the terminal that the driver reads.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ REPORT_VERSION = 1
 
 
 class StandinReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run went.
+    """The result of a run.
 
     ``result`` is ``running`` (it was killed, if nothing else follows), ``passed``,
     ``diverged``, ``unplayed`` (no divergence, but not everything was played) or
@@ -66,7 +65,7 @@ def report_object(report: StandinReport) -> dict[str, Any]:
 
 
 def report_lines(report: StandinReport) -> Iterator[str]:
-    """The report as lines for people, with control characters escaped."""
+    """The report as lines of text, with control characters escaped."""
     yield f"stand-in for {visible(report.cassette)}: {report.result}"
     if report.argv:
         yield f"  started as: {visible(' '.join(report.argv))}"

@@ -1,7 +1,7 @@
 """The signals that the driver sends, compared with the recorded ones.
 
-A signal and the key that a line discipline makes it from (Ctrl-C, SIGINT) are the
-same, except under ``exact``: which of the two a program sees is up to its terminal.
+A signal and the key that produces it (SIGINT, Ctrl-C) are the same, except under ``exact``:
+which of the two a program gets depends on the mode of its terminal.
 """
 
 from __future__ import annotations

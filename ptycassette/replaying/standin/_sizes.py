@@ -12,7 +12,7 @@ SIZE_GRACE_US = 500_000
 
 
 class SizeComparison:
-    """Compares sizes. Over pipes the driver has none, and every recorded resize is passed by."""
+    """Compares sizes. Over pipes the driver has none, and recorded resizes are skipped."""
 
     def __init__(self, state: RunState, inputs: Iterable[InputRecord]) -> None:
         self._state = state

@@ -1,10 +1,10 @@
-"""What a driver sends to a stdin that is not a terminal, compared with what the program read there.
+"""Compares a stdin that is not a terminal with what the recorded program read there.
 
-It has no keys and no lines that are edited: it is one text, up to its end. Rules:
+Such input has neither keys nor edited lines: it is one text, up to its end. Rules:
 
 - Under ``exact`` and ``prompt`` the bytes are the same. Where the recording has masks, the
   driver's bytes are scrubbed before they are compared. A secret that the program read in pieces
-  is compared with its last piece: a part of it looks like no secret.
+  is compared at its last piece, because a part of it does not look like a secret.
 - Under ``normalised`` and ``semantic`` each stretch is compared as text, in whole lines.
 - What the program did not read was not recorded, and is not compared.
 - Where the program read the end of its stdin, the driver must end it, and send no more.
@@ -27,10 +27,10 @@ _END = "no more bytes"
 
 
 class StdinComparison:
-    """Compares stdin. For the engine it looks like a comparison of typed input without entries.
+    """Compares stdin. Its interface is that of ``InputComparison``, without entries.
 
     Attributes:
-        most_bytes: as much is read of stdin; None for all there is.
+        most_bytes: how many bytes of stdin to read at most; None for all.
     """
 
     preferred = None
@@ -61,7 +61,7 @@ class StdinComparison:
         return self._state.matching.strategy in {"exact", "prompt"}
 
     def feed(self, data: bytes) -> None:
-        """Bytes came."""
+        """Take input."""
         self._got += data
 
     def pipe_ended(self) -> None:
@@ -69,14 +69,14 @@ class StdinComparison:
         self._ended = True
 
     def allow_other_order(self, movable: frozenset[int]) -> None:
-        """Do nothing: it has one order."""
+        """Do nothing: a stream has one order."""
 
     def give_up(self) -> None:
-        """Stop waiting for what is next; what follows is compared from here."""
+        """Stop waiting for the next bytes; compare what follows from here."""
         self._since, self._got_since = self._awaited, len(self._got)
 
     def arrived(self, event: Event, now_us: int) -> tuple[bool, int | None]:
-        """Whether what ``event`` recorded was sent."""
+        """Whether the bytes of ``event`` were sent."""
         del now_us
         record = event.record
         assert isinstance(record, InputRecord)  # noqa: S101 - the engine asks for inputs only
@@ -96,7 +96,7 @@ class StdinComparison:
         return True, None
 
     def _came(self, end: int, *, eof: bool) -> int | None:
-        """The end of what came for the recorded bytes up to ``end``; None while more may come."""
+        """The end of the input for the recorded bytes up to ``end``; None while more may come."""
         over = len(self._got) if self._ended or self._differs() else None
         if eof:
             return over
@@ -113,7 +113,7 @@ class StdinComparison:
         return len(self._got) if len(self._got) > at else over
 
     def _differs(self) -> bool:
-        """Whether what came cannot become what was recorded any more."""
+        """Whether the input can no longer become the recorded one."""
         if not self._exact or self._masks:
             return False
         begun = self._want[self._since : self._since + len(self._got) - self._got_since]
@@ -134,7 +134,7 @@ class StdinComparison:
         return same(matching.conceal(shown), recorded)
 
     def _same_to(self, end: int, came: int) -> bool:
-        """Whether all is the same up to here: a secret may show only beside what is before it."""
+        """Whether all is the same up to here; a secret may be recognised only with its context."""
         conceal = self._state.matching.conceal
         if conceal is None or not self._masks:
             return False
@@ -142,7 +142,7 @@ class StdinComparison:
         return self._state.matching.sameness(conceal(_text(bytes(self._got[:came]))), recorded)
 
     def _report(self, event: Event, want: bytes, got: bytes) -> None:
-        """Show both from a little before the first difference on, the driver's scrubbed."""
+        """Report both texts from shortly before the first difference, the driver's scrubbed."""
         matching = self._state.matching
         if matching.conceal is not None:
             got = matching.conceal(_text(got)).encode("utf-8", "surrogateescape")

@@ -24,7 +24,7 @@ class RunEnded(msgspec.Struct, frozen=True):
     """The run is over.
 
     ``exit`` is the recorded end when the recording was played to it and holds one.
-    ``killed_by`` is the signal that the driver ended the program with, unrecorded.
+    ``killed_by`` is the signal by which the driver ended the program, if it was not recorded.
     """
 
     exit: ExitStatus | None
@@ -49,7 +49,7 @@ class StandinOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     ``recorded_size`` is None when sizes are not compared (over pipes).
     ``input_timeout_us`` is how long the driver may take to act; None is for ever.
-    ``stdin_is_stream``: the program's stdin was no terminal.
+    ``stdin_is_stream``: the program's stdin was not a terminal.
     ``timing_tolerance_us`` is how far its pause may be from the recorded one; None is any.
     """
 

@@ -98,7 +98,7 @@ class StandinEngine:
 
     @property
     def diverged(self) -> bool:
-        """Whether anything ever diverged; sticky."""
+        """Whether anything diverged; never reset."""
         return bool(self.divergences)
 
     @property
@@ -107,7 +107,7 @@ class StandinEngine:
         return self._state.notes
 
     def feed(self, data: bytes, now_us: int, *, cooked: bool = False) -> None:
-        """Bytes came. ``cooked``: through a line discipline that turns CR into LF."""
+        """Take input. ``cooked``: it passed a line discipline that turns CR into LF."""
         if isinstance(self._typed, StdinComparison):
             self.driver.last_us = now_us
             self._typed.feed(data)
@@ -115,7 +115,7 @@ class StandinEngine:
             self.driver.feed(data, now_us, cooked=cooked)
 
     def judge_early(self) -> None:
-        """Report input that came before its time and cannot match, at once. Unless ``lenient``."""
+        """Report early input that cannot match at once, unless ``lenient``."""
         if self.options.lenient or self._state.finished is not None or not self.driver.keys:
             return
         if isinstance(self._typed, StdinComparison):  # stdin has an end to wait for, not keys
@@ -140,7 +140,7 @@ class StandinEngine:
         self._sizes.resized(size, now_us)
 
     def signalled(self, name: str, now_us: int) -> None:
-        """A signal came; ``name`` is its lower-case short name (``term``)."""
+        """Take a signal; ``name`` is its lower-case short name (``term``)."""
         self.driver.last_us = now_us
         self.driver.signals.append(name)
 
@@ -161,7 +161,7 @@ class StandinEngine:
 
     @property
     def most_input(self) -> int | None:
-        """As many bytes of stdin the recorded program read; None for all or a terminal's."""
+        """How many bytes of stdin the recorded program read; None for all, or for a terminal."""
         typed = self._typed
         return typed.most_bytes if isinstance(typed, StdinComparison) else None
 
@@ -184,7 +184,7 @@ class StandinEngine:
         return isinstance(record, InputRecord) and record.signal == "kill"
 
     def unplayed(self) -> Unplayed:
-        """The parts never reached. Reads the rest of the events; call it once, at the end."""
+        """The parts that were not played. Reads the remaining events; call it once, at the end."""
         left = self._scheduler.next_event
         if left is None:
             return Unplayed()
@@ -196,7 +196,7 @@ class StandinEngine:
         return Unplayed(inputs=inputs, outputs=outputs, output_bytes=size, first_seq=left.seq)
 
     def stop(self) -> None:
-        """End the run: the driver is gone, and nothing can be written any more."""
+        """End the run, because the driver is gone."""
         self._state.stop()
 
     # -- one step --------------------------------------------------------------
@@ -215,7 +215,7 @@ class StandinEngine:
             case Emit(event=event):
                 return self._emit(event, now_us)
             case Wait() if self._moved and self._at_end:
-                # Its pause was recorded behind another exchange than the one played last.
+                # Its recorded pause followed another exchange than the one played last.
                 return self._emit(self._scheduler.skip(now_us), now_us)
             case Wait(us=us):
                 return Listen(us if again_us is None else max(1, min(us, again_us - now_us)))
@@ -258,7 +258,7 @@ class StandinEngine:
         return self._listen(event, now_us, [again_us, until])
 
     def _listen(self, event: Event, now_us: int, untils: list[int | None]) -> Listen | None:
-        """Wait for the driver, unless it is gone or its time is over."""
+        """Wait for the driver, unless it is gone or its time is up."""
         since = now_us if self._waiting_since is None else self._waiting_since
         waited_from = max(since, self.driver.last_us)
         timeout = self.options.input_timeout_us
@@ -347,7 +347,7 @@ class StandinEngine:
         self._pass(event, now_us)
 
     def _pass(self, event: Event, now_us: int) -> None:
-        """Pass the recorded input, which came or counts as if it had."""
+        """Go past the recorded input, which came or counts as if it had."""
         self._waiting_since = None
         self._findings.last, self._state.last_us = event, now_us
         self._scheduler.input_arrived(now_us)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from ptycassette.scrub._mask import BASE64
@@ -46,38 +46,12 @@ READABLE_BASE64 = f"(?:{_readable_digits()}){_DIGIT}*"
 """Digits that stand for printable ASCII, and those behind them."""
 
 
-class _Run(Decoded):
-    """What digits say that stand in lines, the start and end of each in ``spans``."""
-
-    def __init__(self, raw: bytes, spans: Sequence[tuple[int, int]]) -> None:
-        super().__init__(raw.decode("latin-1"), form=BASE64)
-        self._spans = spans
-        self._firsts = [*accumulate((last - first for first, last in spans), initial=0)]
-
-    def source(self, start: int, end: int) -> tuple[int, int]:
-        """See ``Decoded``. The result includes the line ends between the digits."""
-        last = min(self._firsts[-1], -(-end * 8 // 6)) - 1
-        return self._digit(start * 8 // 6), self._digit(last) + 1
-
-    def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
-        """See ``Decoded``."""
-        return (self.source(start, end),)
-
-    def form_at(self, start: int) -> str:
-        """See ``Decoded``. It includes the position in the group of four digits."""
-        return f"{BASE64}{start * 8 // 6 % 4}"
-
-    def _digit(self, number: int) -> int:
-        line = min(bisect_right(self._firsts, number), len(self._spans)) - 1
-        return self._spans[line][0] + number - self._firsts[line]
-
-
 def base64_runs(text: str, spans: Spans) -> Iterator[Decoded]:
     """Decode runs of digits: each run by itself, and those in lines below each other as one."""
     found = False
     for inside, end in spans:
         found = True
-        start, _ = run_around(text, inside)
+        start, _ = _run_around(text, inside)
         yield from runs_from(text, [(start, end)])
     for lines in _LINES.finditer(text) if found and "\n" in text else ():
         parts = [part.span() for part in _DIGITS.finditer(text, *lines.span()) if part[0]]
@@ -88,19 +62,29 @@ def runs_from(
     text: str,
     spans: Sequence[tuple[int, int]],
     *,
-    skips: Iterable[int] = range(4),
     readable: bool = True,
 ) -> Iterator[Decoded]:
     """What the digits in ``spans`` say, read from each of their first four; if it is readable."""
     start, end = spans[0]
-    for skip in skips:
+    for skip in range(4):
         lines = [(start + skip, end), *spans[1:]]
         raw = _decoded("".join([text[first:last] for first, last in lines]))
         if not readable or is_readable(raw):
-            yield _Run(raw, lines)
+            yield Decoded(raw.decode("latin-1"), _places(lines), form=BASE64)
 
 
-def run_around(text: str, at: int) -> tuple[int, int]:
+def _places(lines: Sequence[tuple[int, int]]) -> Callable[[int], tuple[int, int]]:
+    """Where in the text the digits of each byte are, of digits that stand in lines."""
+    firsts = [*accumulate((last - first for first, last in lines), initial=0)]
+
+    def digit(number: int) -> int:
+        line = min(bisect_right(firsts, number), len(lines)) - 1
+        return lines[line][0] + number - firsts[line]
+
+    return lambda at: (digit(at * 8 // 6), digit(min(firsts[-1], -(-(at + 1) * 8 // 6)) - 1) + 1)
+
+
+def _run_around(text: str, at: int) -> tuple[int, int]:
     """The run of digits that holds the one at ``at``."""
     start = at
     while start > 0:

@@ -7,9 +7,10 @@ row make a decoded text. A known value that is shorter is looked for by ``Sought
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+
+from ptycassette.scrub._mask import BASE64
 
 READABLE = 10
 """The shortest text in which a rule finds something: ``pwd=`` and a value of six characters."""
@@ -30,67 +31,53 @@ def is_readable(raw: bytes) -> bool:
 
 
 class Decoded:
-    """Decoded text, put together from parts of its source, plain or encoded.
+    """Decoded text, each character of which knows its place in the source.
 
     Args:
-        text: the parts together, canonical.
-        starts: where in ``text`` each part begins, ascending.
-        sources: for each part its start and its length in the source. A length of 0 means that
-            the part is plain: one character of the source for each character.
-        form: how it is masked in the source (see ``mask``).
-        apart: parts that are farther apart than this are masked separately. In characters.
+        text: canonical.
+        place: start and end, in the source, of what the character at a position was read from.
+        form: how it is masked there (see ``mask``).
+        apart: what is farther apart than this in the source is masked separately. In characters.
     """
 
     def __init__(
         self,
         text: str,
+        place: Callable[[int], tuple[int, int]],
         *,
-        starts: Sequence[int] = (),
-        sources: Sequence[tuple[int, int]] = (),
         form: str,
         apart: int = AROUND,
     ) -> None:
         self.text = text
+        self._place = place
         self.form = form
-        self._starts = starts
-        self._sources = sources
         self._apart = apart
 
     def source(self, start: int, end: int) -> tuple[int, int]:
         """The characters of the source that hold characters ``start`` to ``end``."""
-        return self._of(start)[0], self._of(end - 1)[1]
+        return self._place(start)[0], self._place(end - 1)[1]
 
     def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
         """As ``source``, in several stretches where the source has characters in between."""
-        first, last = bisect_right(self._starts, start), bisect_right(self._starts, end - 1)
         stretches: list[tuple[int, int]] = []
-        for cut in pairwise([start, *self._starts[first:last], end]):
-            at, stop = self.source(*cut)
-            if stretches and at - stretches[-1][1] <= self._apart:
-                stretches[-1] = (stretches[-1][0], stop)
+        for first, last in map(self._place, range(start, end)):
+            if stretches and first - stretches[-1][1] <= self._apart:
+                stretches[-1] = (stretches[-1][0], last)
             else:
-                stretches.append((at, stop))
+                stretches.append((first, last))
         return tuple(stretches)
 
     def form_at(self, start: int) -> str:
-        """The form in which what begins at ``start`` is masked in the source."""
-        del start
-        return self.form
+        """The form in which what begins at ``start`` is masked in the source.
 
-    def _of(self, at: int) -> tuple[int, int]:
-        number = bisect_right(self._starts, at) - 1
-        source, length = self._sources[number]
-        if length:
-            return source, source + length
-        source += at - self._starts[number]
-        return source, source + 1
+        Of base64 it includes the position in the group of four digits.
+        """
+        return f"{BASE64}{start * 8 // 6 % 4}" if self.form == BASE64 else self.form
 
 
 def of_digits(raw: bytes, spans: Sequence[tuple[int, int]], *, form: str) -> Decoded:
     """Decoded bytes, one for each of ``spans``, which holds its digits."""
-    sources = [(start, end - start) for start, end in spans]
-    text = raw.decode("latin-1")
-    return Decoded(text, starts=range(len(text)), sources=sources, form=form, apart=_BETWEEN_BYTES)
+    return Decoded(raw.decode("latin-1"), spans.__getitem__, form=form, apart=_BETWEEN_BYTES)
 
 
 def neighbours(edits: Iterable[Edit]) -> Iterator[list[Edit]]:
@@ -109,15 +96,9 @@ def rewritten(text: str, edits: list[Edit], *, form: str) -> Decoded:
     """A text with each edit applied, as far as ``AROUND`` characters beside them."""
     at, stop = max(0, edits[0][0] - AROUND), min(len(text), edits[-1][1] + AROUND)
     parts: list[str] = []
-    starts: list[int] = []
-    sources: list[tuple[int, int]] = []
-    length = 0
+    places: list[tuple[int, int]] = []
     for start, end, meaning in (*edits, (stop, stop, "")):
-        for part, source in ((text[at:start], (at, 0)), (meaning, (start, end - start))):
-            if part:
-                parts.append(part)
-                starts.append(length)
-                sources.append(source)
-                length += len(part)
+        parts += [text[at:start], meaning]
+        places += [*pairwise(range(at, start + 1)), *[(start, end)] * len(meaning)]
         at = end
-    return Decoded("".join(parts), starts=starts, sources=sources, form=form)
+    return Decoded("".join(parts), places.__getitem__, form=form)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import pairwise
 
 from ptycassette.scrub._mask import ESCAPED, HEX, NUMBERS, TEXT
 from ptycassette.scrub.decode._decoded import READABLE, Decoded, Spans, is_readable, of_digits
@@ -93,7 +93,5 @@ def characters(text: str, spans: Spans) -> Iterator[Decoded]:
     """Join the characters of each list."""
     for span in spans:
         found = list(_CONTENT.finditer(text, *span))
-        texts = [one[1] for one in found]
-        starts = [*accumulate(map(len, texts), initial=0)][:-1]
-        sources = [(one.start(1), 0) for one in found]
-        yield Decoded("".join(texts), starts=starts, sources=sources, form=TEXT, apart=0)
+        places = [at for one in found for at in pairwise(range(one.start(1), one.end(1) + 1))]
+        yield Decoded("".join([one[1] for one in found]), places.__getitem__, form=TEXT, apart=0)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,26 @@ from ptycassette.errors import NotFoundError, SessionError
 from ptycassette.model import visible
 
 TIMEOUT_S = 300
+_RULES = ("RuleID", "rule_id", "id", "type")
+_FILES = ("File", "path", "filename")
 _Argv = Callable[[str, Path], list[str]]
 
+
+def _gitleaks(program: str, path: Path) -> list[str]:
+    options = "--no-banner --redact=100 --exit-code=0 --report-format=json --report-path=-"
+    return [
+        program,
+        "dir",
+        str(path),
+        *options.split(),
+        "--log-level=error",
+        "--ignore-gitleaks-allow",
+    ]
+
+
 AUDITORS: dict[str, _Argv] = {
-    "gitleaks": lambda program, path: [
-        program, "dir", str(path), "--no-banner", "--redact=100", "--exit-code=0",
-        "--report-format=json", "--report-path=-", "--log-level=error", "--ignore-gitleaks-allow",
-    ],
-    "betterleaks": lambda program, path: [
-        program, "dir", str(path), "--no-banner", "--redact=100", "--exit-code=0",
-        "--report-format=json", "--report-path=-", "--log-level=error", "--ignore-gitleaks-allow",
-    ],
+    "gitleaks": _gitleaks,
+    "betterleaks": _gitleaks,
     "kingfisher": lambda program, path: [
         program, "scan", str(path), "--quiet", "--no-validate", "--redact", "--format", "json",
         "--no-update-check", "--no-ignore",
@@ -70,50 +79,33 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
         )
     except subprocess.TimeoutExpired as exc:
         raise SessionError(f"the auditor {name} took more than {TIMEOUT_S} s") from exc
+    said = visible(done.stderr.decode("utf-8", "replace"), limit=200)
     text = done.stdout.decode("utf-8", "replace").strip()
-    try:
-        found = _findings(_first_document(text))
+    try:  # kingfisher appends its counts as a second document
+        document = json.JSONDecoder().raw_decode(text)[0] if text else []
     except ValueError as exc:
-        raise SessionError(
-            f"the auditor {name} ended with {done.returncode} and no JSON: "
-            f"{visible(done.stderr.decode('utf-8', 'replace'), limit=200)}"
-        ) from exc
+        raise SessionError(f"the auditor {name} ended with {done.returncode}: {said}") from exc
+    found = [*_findings(document)]
     # 0: done; kingfisher says 200 and more when it found something.
     if done.returncode and not found:
-        raise SessionError(
-            f"the auditor {name} failed with {done.returncode}: "
-            f"{visible(done.stderr.decode('utf-8', 'replace'), limit=200)}"
-        )
+        raise SessionError(f"the auditor {name} failed with {done.returncode}: {said}")
     return tuple(f"{name}: {visible(file)}: rule {visible(rule)}" for rule, file in found)
 
 
-def _first_document(text: str) -> Any:
-    """The findings of a scanner. kingfisher appends its counts as a second document."""
-    return json.JSONDecoder().raw_decode(text)[0] if text else []
+def _findings(document: Any) -> Iterator[tuple[str, str]]:
+    """(rule, file) of each finding, whichever scanner wrote the document.
 
-
-def _findings(document: Any) -> list[tuple[str, str]]:
-    """(rule, file) of each finding, whichever scanner wrote the document."""
-    if isinstance(document, dict):
-        by_file = document.get("results")
-        if isinstance(by_file, dict):
-            document = [
-                one for found in by_file.values() if isinstance(found, list) for one in found
-            ]
-        else:
-            document = document.get("findings") or []
-    result = []
-    for item in document if isinstance(document, list) else []:
-        if not isinstance(item, dict):
-            continue
-        rule = item.get("RuleID") or _inside(item, "rule", "id") or item.get("rule_id")
-        rule = rule or item.get("type") or "unknown"
-        file = item.get("File") or _inside(item, "finding", "path") or item.get("path")
-        file = file or item.get("filename") or ""
-        result.append((str(rule), Path(str(file)).name))
-    return result
-
-
-def _inside(item: dict[str, Any], outer: str, inner: str) -> Any:
-    found = item.get(outer)
-    return found.get(inner) if isinstance(found, dict) else None
+    A finding is an object that names both, itself or in the objects in it.
+    """
+    items = document.values() if isinstance(document, dict) else document
+    objects = [item for item in items if isinstance(item, dict | list)]
+    fields = document if isinstance(document, dict) else {}
+    for inner in (item for item in objects if fields and isinstance(item, dict)):
+        fields = {**inner, **fields}
+    rule = next((fields[key] for key in _RULES if isinstance(fields.get(key), str)), None)
+    file = next((fields[key] for key in _FILES if isinstance(fields.get(key), str)), None)
+    if rule is not None and file is not None:
+        yield rule, Path(file).name
+    else:
+        for item in objects:
+            yield from _findings(item)

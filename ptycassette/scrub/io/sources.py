@@ -18,46 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.profiles.io import credentials_of_clis
-from ptycassette.scrub.discover import document_values, environment_values, secret_name
-from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_rules
+from ptycassette.scrub.discover import document_values, environment_values
+from ptycassette.scrub.rules import (
+    RuleSet,
+    credential_files,
+    is_plain_data,
+    secret_name,
+    secret_rules,
+)
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
 MAX_FILE_BYTES = 1 << 20
 
-# Of tools that agent CLIs call; those of the CLIs stand in their profiles. Relative to the home
-# directory, and to the work folder. JSON and others are told apart by what is in them.
-_TOOL_FILES = (
-    ".config/gh/hosts.yml",
-    ".config/glab-cli/config.yml",
-    ".netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".npmrc",
-    ".pypirc",
-    ".yarnrc.yml",
-    ".docker/config.json",
-    ".aws/credentials",
-    ".config/gcloud/application_default_credentials.json",
-    ".azure/msal_token_cache.json",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".kube/config",
-    ".cargo/credentials.toml",
-    ".config/rclone/rclone.conf",
-    ".config/huggingface/token",
-    ".cache/huggingface/token",
-)
-_LOCAL_FILES = (
-    ".env",
-    ".env.local",
-    ".env.development",
-    ".env.test",
-    ".env.production",
-    ".npmrc",
-    # Servers of the Model Context Protocol, and what they get in their environment.
-    ".mcp.json",
-    ".vscode/mcp.json",
-)
 _PAIR = re.compile(
     r"^\s*(?:export\s+)?[\"']?([A-Za-z0-9_.:/-]+)[\"']?\s*[:=]\s*(.+?)\s*$", re.MULTILINE
 )
@@ -79,11 +51,12 @@ def credential_values(
     """
     clis = credentials_of_clis({"HOME": str(home)} if env is None else env)
     rules = RuleSet(secret_rules())
+    tools = credential_files()
     for path in dict.fromkeys(
         (
-            *(home / name for name in _TOOL_FILES),
+            *(home / name for name in tools["home"]),
             *(home / name for cli in clis for name in cli.home),
-            *(cwd / name for name in _LOCAL_FILES),
+            *(cwd / name for name in tools["cwd"]),
             *(cwd / name for cli in clis for name in cli.cwd),
         )
     ):
@@ -117,11 +90,11 @@ def _read(path: Path) -> str | None:
 
 def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
     """The secrets in one file."""
-    if path.name == ".netrc":
-        yield from _netrc(path)
-        return
-    if path.name == ".pgpass":
-        yield from _pgpass(text)
+    passwords = _PASSWORDS.get(path.name)
+    if passwords is not None:
+        for password in passwords(path, text):
+            if len(password) >= SHORTEST_KNOWN and not is_plain_data(password, name="password"):
+                yield KnownValue(password, "credential-file", "<password>")
         return
     try:
         document: Any = json.loads(text)
@@ -167,20 +140,18 @@ def _unquoted(value: str) -> str:
     return value.partition(" #")[0].rstrip()
 
 
-def _netrc(path: Path) -> Iterator[KnownValue]:
+def _netrc(path: Path, _text: str) -> Iterator[str]:
     try:
         hosts = netrc.netrc(str(path)).hosts.values()
     except (OSError, netrc.NetrcParseError):
         return
-    for _, _, password in hosts:
-        if len(password or "") < SHORTEST_KNOWN or is_plain_data(password, name="password"):
-            continue
-        yield KnownValue(password, "credential-file", "<password>")
+    yield from (password or "" for _, _, password in hosts)
 
 
-def _pgpass(text: str) -> Iterator[KnownValue]:
+def _pgpass(_path: Path, text: str) -> Iterator[str]:
     """Passwords of PostgreSQL: host:port:database:user:password, with backslashes (libpq)."""
     for fields in map(_PGPASS.fullmatch, text.splitlines()):
-        password = "" if fields is None else _ESCAPED.sub(r"\1", fields["password"])
-        if len(password) >= SHORTEST_KNOWN and not is_plain_data(password, name="password"):
-            yield KnownValue(password, "credential-file", "<password>")
+        yield "" if fields is None else _ESCAPED.sub(r"\1", fields["password"])
+
+
+_PASSWORDS = {".netrc": _netrc, ".pgpass": _pgpass}

@@ -23,9 +23,8 @@ import re
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import parse_toml
-from ptycassette.scrub.match import PatternError
-from ptycassette.scrub.rules._rule import Rule, RuleFields
+from ptycassette.model import PatternError, parse_toml
+from ptycassette.scrub.rules._rule_set import Rule, RuleFields
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
 

@@ -33,9 +33,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ptycassette.scrub.rules._judges import JUDGES, TAIL_JUDGES
-from ptycassette.scrub.rules._rule import Kind, Rule, RuleFields
-from ptycassette.scrub.rules._words import SECRET_NAMES, data_text
+from ptycassette.scrub.rules._judges import JUDGES
+from ptycassette.scrub.rules._names import SECRET_NAMES, data_text
+from ptycassette.scrub.rules._rule_set import Kind, Rule, RuleFields
 
 _COUNT = re.compile(r"(?P<least>\d+)(?:(?P<more>\+)|-(?P<most>\d+))?\Z")
 _WHOLE = re.compile(r"\d\+ +\d+ *\Z")
@@ -55,6 +55,7 @@ class Entry(RuleFields, frozen=True, kw_only=True):
     kind: Kind | None = None  # type: ignore[assignment]
     public: int = 0
     until: str = ""
+    unless: str = ""
     accept: str = ""
 
 
@@ -105,7 +106,7 @@ def read_rules(text: str, *, where: str) -> tuple[Rule, ...]:
     ambiguous = list(_tokens(file, file.ambiguous_tokens, where))
     return (
         *(_token(*token) for token in tokens),
-        *(_token(*token, accept=_on_tail("generated-tail", len(token[1]))) for token in ambiguous),
+        *(_token(*token, accept=JUDGES["generated-tail"]) for token in ambiguous),
         *(rule for token in tokens for rule in _with_dots(*token)),
         *(_rule(file, entry, where) for entry in file.rule),
     )
@@ -175,9 +176,8 @@ def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
             raise ValueError(f"{where}: rule {entry.name}: there is no fragment {match[1]!r}")
         return expanded(file.fragments[match[1]])
 
-    if entry.accept and entry.accept not in JUDGES.keys() | TAIL_JUDGES.keys():
+    if entry.accept and entry.accept not in JUDGES:
         raise ValueError(f"{where}: rule {entry.name}: there is no judge {entry.accept!r}")
-    tail = entry.accept in TAIL_JUDGES
     fields = msgspec.structs.asdict(entry)
     del fields["finds"], fields["stands"]
     return Rule(
@@ -187,14 +187,10 @@ def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
             "anchors": tuple(anchor.lower() for anchor in entry.anchors),
             "kind": entry.kind or file.kind,
             "until": expanded(entry.until),
-            "accept": _on_tail(entry.accept, entry.public) if tail else JUDGES.get(entry.accept),
+            "unless": expanded(entry.unless),
+            "accept": JUDGES.get(entry.accept),
         }
     )
-
-
-def _on_tail(judge: str, public: int) -> Callable[[str], bool]:
-    accept = TAIL_JUDGES[judge]
-    return lambda text: accept(text[public:])
 
 
 @lru_cache
@@ -216,3 +212,8 @@ def default_rules(*, volatile: bool = False) -> tuple[Rule, ...]:
     """The built-in rules; with ``volatile`` also those on clocks, counters and the like."""
     rules = (*secret_rules(), *_rules_of("identity"))
     return (*rules, *_rules_of("volatile")) if volatile else rules
+
+
+def credential_files() -> dict[str, list[str]]:
+    """Files of tools that may hold secrets, below the ``home`` and in the work folder (``cwd``)."""
+    return msgspec.toml.decode(data_text("files.toml"), type=dict[str, list[str]])

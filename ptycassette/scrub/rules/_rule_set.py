@@ -1,4 +1,4 @@
-"""Finds the matches of many rules in one text.
+"""Rules as plain data, and the search for the matches of many rules in one text.
 
 All anchors of all rules are searched for in one native pass (``Literals``), and a rule's
 pattern is tried only around its anchors. So a rule costs next to nothing where it finds nothing:
@@ -10,12 +10,96 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from typing import Literal
 
+import msgspec
+
+from ptycassette.model import PatternError
 from ptycassette.scrub.match import Literals, Pattern
-from ptycassette.scrub.rules._rule import Found, Rule
 from ptycassette.scrub.rules._values import is_random
+
+Kind = Literal["secret", "identity", "volatile"]
+
+
+class RuleFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of a rule that a user may set, in code or in a file.
+
+    Attributes:
+        name: what reports call it. Several rules may share a name.
+        pattern: a regular expression over canonical text. Its group ``s`` is what is scrubbed,
+            or all of the match if there is no such group.
+        anchors: strings. Every match contains one of them, in whatever case.
+        kind: ``secret`` and ``identity`` are scrubbed, ``volatile`` only on demand.
+        placeholder: what replaces a match in structured records.
+        lead: how many characters before its anchor a match may begin.
+        reach: how many characters after the beginning of its anchor a match may end.
+        edge: a match must not follow a letter, a digit or ``_``.
+        learn: the value found is removed wherever it, or a piece of it, occurs.
+    """
+
+    name: str
+    pattern: str
+    anchors: tuple[str, ...] = ()
+    kind: Kind = "secret"
+    placeholder: str = "<secret>"
+    lead: int = 0
+    reach: int = 400
+    edge: bool = True
+    learn: bool = True
+
+
+class Rule(RuleFields, frozen=True, kw_only=True):
+    """One rule. Its anchors are in lower case.
+
+    Attributes:
+        public: how many characters at the beginning of a match are no secret.
+        until: a pattern; the scrubbed text ends before it. For rows that were joined.
+        unless: a pattern; what it matches as a whole is left.
+        accept: judges the text to be scrubbed, without its public beginning; False leaves it.
+            It must depend on its argument alone, because its answers are cached.
+        whole: the length of a complete match, 0 if it varies. What a row shows of one that is
+            complete does not continue in the next row.
+        linear: RE2 searches the pattern, in time linear in the text: for patterns that
+            users wrote. ``lead`` and ``reach`` have no effect then.
+    """
+
+    public: int = 0
+    until: str = ""
+    unless: str = ""
+    accept: Callable[[str], bool] | None = None
+    whole: int = 0
+    linear: bool = False
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it is searched in the whole text, by RE2, not around anchors."""
+        return self.linear or not self.anchors
+
+    def check(self) -> None:
+        """Compile the pattern, which otherwise happens when the first anchor is found.
+
+        Raises:
+            PatternError: it is not a valid regular expression.
+        """
+        if self.everywhere:
+            Pattern(self.pattern).check()
+            return
+        try:
+            re.compile(self.pattern, re.ASCII)
+            re.compile(self.until)
+        except re.error as exc:
+            raise PatternError(f"not a regular expression: {self.pattern!r}: {exc}") from exc
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Characters ``start`` to ``end`` of a text match ``rule``."""
+
+    start: int
+    end: int
+    rule: Rule
+
 
 _LONG_PREFIX = 4
 _MOST_JUDGED = 8192
@@ -24,37 +108,15 @@ _GAP_BEGINS = frozenset(("\xe2\x80", "..", "**"))
 _TAIL = re.compile(r"(?:\xe2\x80\xa6|\.{2,}|\*{2,})([A-Za-z0-9+/_=-]{8,256})")
 
 
-class _Judge:
-    """Decides how much of a match is scrubbed. A value that comes often is judged once."""
-
-    def __init__(self, rule: Rule) -> None:
-        self._rule = rule
-        self._until = re.compile("[\x00\x1b]" + (rule.until and f"|{rule.until}")).search
-        self._judged = lru_cache(maxsize=_MOST_JUDGED)(self._judge)
-
-    def found(self, text: str, start: int, end: int) -> Found | None:
-        """The part of ``text[start:end]`` to be scrubbed; None if there is none."""
-        short = end - start <= _LONGEST_JUDGED
-        length = (self._judged if short else self._judge)(text[start:end])
-        return Found(start, start + length, self._rule) if length else None
-
-    def _judge(self, value: str) -> int:
-        """How many characters of ``value`` are scrubbed.
-
-        A value ends before ESC, where a key or a control sequence begins, and before NUL.
-        """
-        over = self._until(value)
-        if over is not None:
-            value = value[: over.start()]
-        accept = self._rule.accept
-        return len(value) if not accept or (value and accept(value)) else 0
-
-
-class _Anchored:
-    """A rule that is tried around its anchors."""
+class _Search:
+    """The search for one rule. Its patterns are compiled when they are first needed."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
+
+    @cached_property
+    def _judged(self) -> Callable[[str], int]:
+        return lru_cache(maxsize=_MOST_JUDGED)(self._judge)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -65,15 +127,18 @@ class _Anchored:
         return "s" if "s" in self._pattern.groupindex else 0
 
     @cached_property
-    def _judge(self) -> _Judge:
-        return _Judge(self.rule)
+    def _until(self) -> re.Pattern[str]:
+        """A value ends before ESC, where a key or a control sequence begins, and before NUL."""
+        return re.compile("[\x00\x1b]" + (self.rule.until and f"|{self.rule.until}"))
 
-    def at(self, text: str, at: int, *, loose: bool = False) -> Found | None:
+    def at(self, text: str, at: int, *, loose: bool) -> Found | None:
         """The match that begins with the anchor at ``at``."""
         match = self._pattern.match(text, at, min(len(text), at + self.rule.reach))
-        return None if match is None else self._found(match, text, loose=loose)
+        if match is None:
+            return None
+        return self._found(text, at, *match.span(self._group), loose=loose)
 
-    def around(self, text: str, anchors: Sequence[int], *, loose: bool = False) -> Iterator[Found]:
+    def around(self, text: str, anchors: Sequence[int], *, loose: bool) -> Iterator[Found | None]:
         """The matches that contain one of the anchors at these (ascending) places.
 
         The text around anchors that are close together is searched once.
@@ -88,43 +153,46 @@ class _Anchored:
             for match in self._pattern.finditer(text, start, min(len(text), end)):
                 held = bisect_left(anchors, match.start(), number, last + 1)
                 if held <= last and anchors[held] < match.end():
-                    found = self._found(match, text, loose=loose)
-                    if found is not None:
-                        yield found
+                    span = match.span(self._group)
+                    yield self._found(text, match.start(), *span, loose=loose)
             number = last + 1
 
-    def _found(self, match: re.Match[str], text: str, *, loose: bool) -> Found | None:
-        rule = self.rule
-        edge = rule.edge and not (loose and rule.public >= _LONG_PREFIX)
-        if edge and _touches(text, match.start()):
-            return None
-        return self._judge.found(text, *match.span(self._group))
-
-
-class _Everywhere:
-    """A rule without anchors, or one that RE2 searches in the whole text."""
-
-    def __init__(self, rule: Rule) -> None:
-        self.rule = rule
-        self._pattern = Pattern(rule.pattern)
-        self._judge = _Judge(rule)
-
-    def find(self, text: str, lower: str) -> Iterator[Found]:
-        """All matches."""
+    def everywhere(self, text: str, lower: str) -> Iterator[Found | None]:
+        """All matches, by RE2."""
         anchors = self.rule.anchors
-        if anchors and not any(anchor in lower for anchor in anchors):
-            return
-        for first, start, end in self._pattern.matches(text, group="s"):
-            if not (self.rule.edge and _touches(text, first)):
-                found = self._judge.found(text, start, end)
-                if found is not None:
-                    yield found
+        if not anchors or any(anchor in lower for anchor in anchors):
+            for first, start, end in Pattern(self.rule.pattern).matches(text, group="s"):
+                yield self._found(text, first, start, end)
 
+    def _found(
+        self, text: str, first: int, start: int, end: int, *, loose: bool = False
+    ) -> Found | None:
+        """The part of ``text[start:end]`` to be scrubbed, of a match that begins at ``first``."""
+        rule = self.rule
+        before = text[max(0, first - 1) : first]
+        if (
+            (before.isalnum() or before == "_")
+            and before.isascii()
+            and rule.edge
+            and not (loose and rule.public >= _LONG_PREFIX)
+        ):
+            return None
+        short = end - start <= _LONGEST_JUDGED
+        length = (self._judged if short else self._judge)(text[start:end])
+        return Found(start, start + length, rule) if length else None
 
-def _touches(text: str, start: int) -> bool:
-    """Whether a letter, a digit or an underscore is right before ``start``."""
-    before = text[start - 1 : start]
-    return bool(before) and before.isascii() and (before.isalnum() or before == "_")
+    @cached_property
+    def _unless(self) -> re.Pattern[str]:
+        return re.compile(self.rule.unless)
+
+    def _judge(self, value: str) -> int:
+        """How many characters of ``value`` are scrubbed. What comes often is judged once."""
+        over = self._until.search(value)
+        value = value[: over.start()] if over else value
+        rule, secret = self.rule, value[self.rule.public :]
+        if rule.unless and self._unless.fullmatch(secret):
+            return 0
+        return len(value) if not rule.accept or (value and rule.accept(secret)) else 0
 
 
 def _behind_gap(text: str, hit: Found) -> Found | None:
@@ -145,17 +213,12 @@ class RuleSet:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
-        by_anchor: dict[str, list[_Anchored]] = {}
-        self._everywhere = []
-        for rule in self.rules:
-            if rule.linear or not rule.anchors:
-                self._everywhere.append(_Everywhere(rule))
-                continue
-            anchored = _Anchored(rule)
-            for anchor in rule.anchors:
-                by_anchor.setdefault(anchor, []).append(anchored)
-        self._by_anchor = by_anchor
-        self._finder = Literals(by_anchor)
+        self._everywhere = [_Search(rule) for rule in self.rules if rule.everywhere]
+        self._by_anchor: dict[str, list[_Search]] = {}
+        for search in (_Search(rule) for rule in self.rules if not rule.everywhere):
+            for anchor in search.rule.anchors:
+                self._by_anchor.setdefault(anchor, []).append(search)
+        self._finder = Literals(self._by_anchor)
 
     def find(self, text: str, *, loose: bool = False) -> list[Found]:
         """All matches in canonical ``text``, in order. Matches of several rules may overlap.
@@ -163,24 +226,23 @@ class RuleSet:
         With ``loose``, any character may precede a token of a known prefix. That is for decoded
         text, where the character before a token is accidental.
         """
-        found: list[Found] = []
+        found: list[Found | None] = []
         ends: dict[str, int] = {}
-        leading: dict[_Anchored, list[int]] = {}
+        leading: dict[_Search, list[int]] = {}
         lower = text.lower()
         for at, minus_length in self._finder.find(lower):
-            for anchored in self._by_anchor[lower[at : at - minus_length]]:
-                if anchored.rule.lead:
-                    leading.setdefault(anchored, []).append(at)
-                    continue
-                if at < ends.get(anchored.rule.name, 0):
-                    continue  # inside the last match of a rule of this name
-                hit = anchored.at(text, at, loose=loose)
-                if hit is not None:
-                    ends[hit.rule.name] = hit.end
-                    found.append(hit)
-        for anchored, anchors in leading.items():
-            found.extend(anchored.around(text, anchors, loose=loose))
-        for everywhere in self._everywhere:
-            found.extend(everywhere.find(text, lower))
-        found += [tail for hit in found if (tail := _behind_gap(text, hit)) is not None]
-        return sorted(found, key=lambda hit: (hit.start, -hit.end, hit.rule.name, -hit.rule.public))
+            for search in self._by_anchor[lower[at : at - minus_length]]:
+                if search.rule.lead:
+                    leading.setdefault(search, []).append(at)
+                elif at >= ends.get(search.rule.name, 0):  # not inside of a match of that name
+                    hit = search.at(text, at, loose=loose)
+                    if hit is not None:
+                        ends[hit.rule.name] = hit.end
+                        found.append(hit)
+        for search, anchors in leading.items():
+            found += search.around(text, anchors, loose=loose)
+        for search in self._everywhere:
+            found += search.everywhere(text, lower)
+        hits = [hit for hit in found if hit is not None]
+        hits += [tail for hit in hits if (tail := _behind_gap(text, hit)) is not None]
+        return sorted(hits, key=lambda hit: (hit.start, -hit.end, hit.rule.name, -hit.rule.public))

@@ -5,7 +5,7 @@ Each letter of a text is scored by how much likelier it is at random than in a n
 before it. The score of the text is the highest running sum from the eighth letter on. So the start
 of a name never looks generated, and a name that is cut at the end of a row is still a name.
 
-The table is ``spelling.txt``: for each place one byte, compressed with zlib, in base64. It was
+The table is in ``spelling.toml``: for each place one byte, compressed with zlib, in base64. It was
 computed by ``python -m benchmarks.scrub_names --print`` from the identifiers in the standard
 library of Python 3.11; the same program measures how well it works.
 """
@@ -18,7 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-from ptycassette.scrub.rules._words import data_text
+import msgspec
+
+from ptycassette.scrub.rules._names import data_text
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _EDGE = "^"  # before a text, behind what is no letter, and before the T of accessToken
@@ -103,26 +105,12 @@ class Spelling:
         return any(bits > most for bits, most in zip(self.bits(text), self.most, strict=True))
 
 
+_data = msgspec.toml.decode(data_text("spelling.toml"))
 NAMES = Spelling(
-    zlib.decompress(b64decode(data_text("spelling.txt"))),
-    levels=(-3.8, -2.27, -0.76, 0.62, 2.36, 4.12, 6.03, 8.32),
-    cases={
-        "^^L": -0.72,
-        "^^U": 1.52,
-        "^LL": -1.0,
-        "^LU": 7.19,
-        "^UL": -0.06,
-        "^UU": 0.07,
-        "LLL": -0.95,
-        "LLU": 3.93,
-        "LUL": -0.92,
-        "LUU": 3.16,
-        "ULL": -0.92,
-        "ULU": 3.23,
-        "UUL": 4.09,
-        "UUU": -0.96,
-    },
-    most=(12.0, 17.0),
+    zlib.decompress(b64decode(_data["table"])),
+    levels=_data["levels"],
+    cases=_data["cases"],
+    most=_data["most"],
 )
 """Of identifiers."""
 

@@ -1,41 +1,45 @@
-"""Whether a text is a secret value, or code, a type, a path or a placeholder.
+"""Whether a text is a secret value, or ordinary: data, code, a type, a path or a placeholder.
 
-For rules that recognise a value by the text around it, and know nothing of its shape.
+``looks_like_a_value`` judges what stands behind a name on a screen, whose shape no rule knows.
+``is_plain_data`` judges values of files and variables. What is learnt from these is removed
+wherever it occurs, so a date or the name of a model that is taken for a secret damages every
+recording. A name tells what its value may be:
+
+- ``password``, ``client_secret``, ``apiKey`` declare a secret. It may be made of words, but
+  numbers, paths, points in time and placeholders are not secrets.
+- A name that ends in ``id`` may have a UUID, unless it is the id of an account or of a secret;
+  a name that speaks of a digest or a commit may have a digest.
+- Under any other name, what people or clocks write is ordinary: dates, versions, places, words.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 from operator import ne
+from typing import Any
 
+import msgspec
+
+from ptycassette.scrub.rules._names import (
+    WORDS,
+    data_text,
+    declares_a_digest,
+    declares_a_secret,
+    declares_an_id,
+)
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 
-_WORDS = re.compile(
-    r"(?:x+|\*+|\.+|null|none|true|false|undefined|string|str|int|bool|bytes|optional|required|"
-    r"example|changeme|placeholder|redacted|secret|password|token|value|env|self|"
-    r"\.\*.*|process\.env.*|os\.(?:environ|getenv).*|your[-_].*|my[-_].*|<.*|\$.*|\{.*|\[.*|%(?![0-9a-f]{2}).*|"
-    r"[a-z_.]+[(\[].*|[=:].*|\d?\*(?-i:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*[A-Z]*)|[a-z_]+\d{0,3}\.[a-z_]+)\Z",
-    re.IGNORECASE,
-)
-_SOMEBODYS = re.compile(r"(?:your|my)[-_]", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"(?:--?)?_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*[_.-]*[\]):;,}=]*\Z")
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?[eE][-+]?\d{1,3}[\]):;,}]*\Z")
-_NUMBERED = re.compile(
-    r"\d+(?:\.\d+){2,}[\]);,}]*\Z|0x[0-9A-Fa-f]{1,16}[\]);,}]*\Z"
-)  # OID, pointer
-_COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}\Z")
-_DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*){2,}\Z", re.ASCII)
+_SOMEBODYS = re.compile("(?i:your|my)[-_ ]")
 _SHORTEST_RANDOM = 8
 _FEWEST_CHARACTERS = 6
 _FEW_VOWELS = 0.3
 _GENERATED = 16
 _TURNS = 0.42
-_CUT_SHORT = re.compile(r"[a-z]{0,9}(?:[-_][a-z]{1,9}\d{0,2}){0,3}[-_]?(?:\.{2,}|\xe2\x80\xa6)\Z")
 _PLACE = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,40}){2,}/?\Z", re.ASCII)
 _WORD = re.compile(r"[A-Z]?[a-z]{3,}")
 _IN_WORDS = 0.5
-_IN_NAMES = 0.3
 _FOLDER = re.compile(r"[a-z]{3,}")
 _IN_FOLDERS = 0.55
 _DIGITS_INSIDE = re.compile("[0-9]+(?=[A-Za-z])")
@@ -44,6 +48,37 @@ _AFTER = "/,;)'"
 _BEHIND = "\"',;)]}"
 _CAPITAL_INSIDE = re.compile(r"[\w+=-]*[a-z]_?[A-Z][\w+=-]*\Z")
 _LONGEST_PLAIN = 5
+_LONGEST_MEASURED = 32
+_NEVER_IN_WORDS = frozenset("!$%^&*#")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<host>[^/?#]*)(?P<rest>(?s:.*))")
+_PATHLIKE = re.compile(r"[~.]?/|[A-Za-z]:\\|.*/.*/|.*:/")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_FIRST_FOLDER = re.compile(r"/?[a-z]{3,10}/")
+_LONG_SEGMENT = 20
+_PART = re.compile(r"[A-Za-z0-9]+")
+_MIXED = re.compile(r"([A-Za-z]{1,9})\d{1,4}|\d{1,4}([A-Za-z]{1,6})|([A-Za-z])\d{1,4}[A-Za-z]")
+_LONGEST = 1024
+_LONG_NUMBER = re.compile(r"\d{15}")
+_WORD_LETTERS = 2
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    kinds: dict[str, Any] = msgspec.toml.decode(data_text("ordinary.toml"))
+    return kinds
+
+
+@cache
+def _pattern(kind: str) -> re.Pattern[str]:
+    """A pattern of ``ordinary.toml``, compiled when it is first needed."""
+    kinds = _kinds()
+    parts = kinds[kind] if isinstance(kinds[kind], list) else [kinds[kind]]
+    return re.compile("|".join(parts).replace("{{month}}", kinds["month"]))
+
+
+def _looks_like(kind: str, text: str) -> bool:
+    """Whether the whole ``text`` is an ordinary value of a kind that ``ordinary.toml`` names."""
+    return _pattern(kind).fullmatch(text) is not None
 
 
 def is_random(text: str) -> bool:
@@ -99,22 +134,13 @@ def looks_like_a_value(text: str) -> bool:
 
     A text of letters and separators alone counts only if it is not spelt like a name.
     """
-    if len(text) < 6 or is_placeholder(text) or not set(text) - set("x*.0-_ "):
+    if len(text) < 6 or _is_placeholder(text) or not set(text) - set("x*.0-_ "):
         return False
-    if (
-        text.endswith(("EXAMPLE", "://"))
-        or "EXAMPLEKEY" in text
-        or _CUT_SHORT.match(text)
-        or _place(text)
-    ):
-        return False
-    if text.isdigit() or _calls(text) or _DOTTED.match(text):
-        return False
-    if _COLOUR.match(text) or _NUMBER.match(text) or _NUMBERED.match(text):
+    if _looks_like("not-a-value", text) or _place(text) or _calls(text):
         return False
     if any(char.isdigit() for char in text):
         return any(char.isalpha() for char in text) or len(text) >= 8
-    return not _IDENTIFIER.match(text) or spelt_by_chance(text)
+    return not _looks_like("identifier", text) or spelt_by_chance(text)
 
 
 def _calls(text: str) -> bool:
@@ -123,14 +149,13 @@ def _calls(text: str) -> bool:
     return bracket != "" and not looks_generated(name)
 
 
-def is_placeholder(text: str) -> bool:
+def _is_placeholder(text: str) -> bool:
     """Whether ``text`` is a placeholder. A value may begin with such a word, too."""
-    if not _WORDS.match(text.rstrip(_AFTER)):
+    if not _looks_like("placeholder", text.rstrip(_AFTER)):
         return False
     begins = _SOMEBODYS.match(text)
     rest = text[begins.end() :] if begins is not None else ""
-    in_words = sum(len(word) for word in _WORD.findall(rest))
-    return in_words >= _IN_NAMES * len(rest) or len(rest) < _GENERATED or not looks_generated(rest)
+    return len(rest) < _GENERATED or not looks_generated(rest)
 
 
 def looks_generated(text: str) -> bool:
@@ -181,3 +206,68 @@ def looks_torn_off(word: str) -> bool:
     if "/" not in word[:8]:
         return "://" not in word
     return len(word) >= _GENERATED * word.count("/") and not word.islower()
+
+
+def is_plain_data(text: str, *, name: str = "") -> bool:
+    """Whether ``text``, the value of something called ``name``, is certainly not a secret."""
+    text = text.strip()
+    if text.lower() in WORDS["no-values"] or _looks_like("reference", text):
+        return True
+    somebodys = _SOMEBODYS.match(text) and _is_placeholder(text)
+    if (
+        somebodys
+        or _looks_like("number", text)
+        or _looks_like("moment", text)
+        or _is_plain_place(text)
+    ):
+        return True
+    if declares_a_secret(name):
+        return False
+    if _looks_like("own-digest", text) or (declares_a_digest(name) and _looks_like("digest", text)):
+        return True
+    if _looks_like("uuid", text):
+        return declares_an_id(name)
+    measured = len(text) <= _LONGEST_MEASURED and _looks_like("measured", text)
+    return measured or _is_of_words(text)
+
+
+def _is_path(text: str) -> bool:
+    """Whether ``text`` is a path. Base64 has slashes too, but no words between them."""
+    if not _PATHLIKE.match(text):
+        return False
+    if not _BASE64.fullmatch(text):
+        return True
+    words = sum(len(word) for word in _WORD.findall(text))
+    return words >= _IN_FOLDERS * len(text) or bool(_FIRST_FOLDER.match(text))
+
+
+def _is_plain_place(text: str) -> bool:
+    """Whether it is a path, or a URL without credentials."""
+    url = _URL.fullmatch(text)
+    if url is None:
+        return _is_path(text)
+    parts = (part for part in _PART.findall(url["rest"]) if len(part) >= _LONG_SEGMENT)
+    return "@" not in url["host"] and not any(map(looks_generated, parts))
+
+
+def _is_of_words(text: str) -> bool:
+    """Whether it consists of words and numbers alone, with separators between them.
+
+    Names of models and files, locales, hosts, identifiers and sentences do.
+    """
+    if len(text) > _LONGEST:
+        return False
+    if " " not in text and not (text.isascii() and _NEVER_IN_WORDS.isdisjoint(text)):
+        return False
+    parts = _PART.findall(text)
+    letters = in_words = 0
+    for part in (part for part in parts if not part.isdigit()):
+        mixed = None if part.isalpha() else _MIXED.fullmatch(part)
+        if not part.isalpha() and (mixed is None or len(parts) == 1):
+            return False
+        word = len(part if mixed is None else mixed[mixed.lastindex or 0])
+        letters += sum(map(str.isalpha, part))
+        in_words += word if word >= _WORD_LETTERS else 0
+    if not in_words or in_words < _IN_WORDS * letters or _LONG_NUMBER.search(text):
+        return False
+    return not spelt_by_chance("-".join(part for part in parts if part.isalpha()))

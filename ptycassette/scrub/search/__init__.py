@@ -1,8 +1,7 @@
 """The parts of a text to be removed: found by rules, known before, or learnt from both."""
 
 from ptycassette.scrub.search._known import SHORTEST_KNOWN, Hit, KnownValue, KnownValues, Lesson
-from ptycassette.scrub.search._learning import Learner
-from ptycassette.scrub.search._past import Past
+from ptycassette.scrub.search._learning import Learner, Past
 from ptycassette.scrub.search._searcher import Match, Searcher
 
 __all__ = [

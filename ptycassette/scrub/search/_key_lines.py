@@ -58,45 +58,43 @@ class KeyLines:
         left = self._left.pop(source, 0)
         if self._rule is None or not (left or self._known or _KEY in text):
             return
-        rest = msgspec.structs.replace(self._rule, learn=False)
-        for block, above, below in _blocks(text):
-            if above is not None:
-                left = _FARTHEST if above["mark"] == "BEGIN" and _KEY in above["what"] else 0
-            if any(mark is not None and not _of_a_key(mark) for mark in (above, below)):
-                continue
-            ends = below is not None and below["mark"] == "END"
-            if not (ends or left or any(piece.group() in self._known for piece in block)):
-                continue
-            lines = [piece for piece in block if _is_line(piece.group())]
-            short = ends or (block and block[-1].group().endswith("="))
-            if short and len(block) > 1 and lines and block[-2] is lines[-1]:
-                lines.append(block[-1])
-            for line in lines:
-                left = left and _FARTHEST
-                for start in range(line.start(), line.end(), _LINE):
-                    end = min(start + _LINE, line.end())
-                    yield Found(start, end, self._rule if end - start == _LINE else rest)
+        run: list[_Piece] = []  # words below each other
+        last = 0
+        for piece in (*_PIECE.finditer(text), None):
+            follows = piece is not None and not text[last : piece.start()].strip(_BLANK)
+            mark = piece if piece is not None and piece["mark"] else None
+            if mark is not None or not follows:
+                below = mark if follows else None
+                ends = below is not None and below["mark"] == "END"
+                known = left or ends or any(word.group() in self._known for word in run)
+                if known and (below is None or _of_a_key(below)):
+                    for line in _lines(run, ends=ends):
+                        left = left and _FARTHEST
+                        yield from self._found(*line.span())
+                run = []
+            if mark is not None:
+                left = _FARTHEST if mark["mark"] == "BEGIN" and _KEY in mark["what"] else 0
+            elif piece is not None:
+                run.append(piece)
+            last = piece.end() if piece is not None else last
         if source is not None and left > len(text):
             self._left[source] = left - len(text)
 
+    def _found(self, first: int, last: int) -> Iterator[Found]:
+        """A word of one or several lines. What is no full line is not learnt."""
+        assert self._rule is not None  # noqa: S101 - asked before
+        for start in range(first, last, _LINE):
+            end = min(start + _LINE, last)
+            learn = self._rule.learn and end - start == _LINE
+            yield Found(start, end, msgspec.structs.replace(self._rule, learn=learn))
 
-def _blocks(text: str) -> Iterator[tuple[list[_Piece], _Piece | None, _Piece | None]]:
-    """Groups of words below each other, and the BEGIN or END lines next to them."""
-    above: _Piece | None = None
-    block: list[_Piece] = []
-    last = 0
-    for piece in _PIECE.finditer(text):
-        follows = not text[last : piece.start()].strip(_BLANK)
-        if piece["mark"]:
-            yield block, above, piece if follows else None
-            above, block = piece, []
-        elif follows:
-            block.append(piece)
-        else:
-            yield block, above, None
-            above, block = None, [piece]
-        last = piece.end()
-    yield block, above, None
+
+def _lines(run: list[_Piece], *, ends: bool) -> list[_Piece]:
+    """The lines of a key among words below each other; the last one may be short."""
+    lines = [piece for piece in run if _is_line(piece.group())]
+    if lines and lines[-1] is not run[-1] and (ends or run[-1].group().endswith("=")):
+        lines += run[-1:] if run[-2] is lines[-1] else []
+    return lines
 
 
 def _of_a_key(mark: _Piece) -> bool:

@@ -109,8 +109,8 @@ class KnownValues:
         if before is not None and (before.pieces or not value.pieces):
             return False
         squeezed = squeeze(text)
-        if len(squeezed) < SHORTEST_KNOWN or _is_mask(squeezed):
-            return False
+        if len(squeezed) < SHORTEST_KNOWN or not set(squeezed) - set("x*.0-_:/@"):
+            return False  # too short, or a mask, which must not be learnt
         self._values[text] = value
         self._waiting.append((value, text, squeezed))
         return True
@@ -131,9 +131,10 @@ class KnownValues:
         pieces: list[str] = []
         for value, text, squeezed in self._waiting:
             self.sought.add(text)
-            if _has_pieces(value, squeezed):
+            pieced = is_random(squeezed) if value.pieces is None else value.pieces
+            if pieced and len(squeezed) >= WINDOW:
                 new = _windows(value, squeezed)
-            elif _as_word(value, squeezed):
+            elif value.word or len(squeezed) < _SHORTEST_SQUEEZED:
                 if text not in self._words:
                     self._words[text] = value
                     self._word_finder.add((text,))
@@ -188,7 +189,8 @@ class KnownValues:
         hits = []
         for start, minus_length in self._word_finder.find(text):
             end = start - minus_length
-            if text[max(0, start - 1) : start].isalnum() or _follows(text, end):
+            beside = text[max(0, start - 1) : start] + text[end : end + 1]
+            if any(map(str.isalnum, beside)):
                 continue
             value = self._words[text[start:end]]
             if not value.named or _is_named(text, start, end):
@@ -210,18 +212,23 @@ def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
     size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
     first = max(0, value.public + _SECRET_IN_WINDOW - size)
     found = [(squeezed[at : at + size], at) for at in range(first, len(squeezed) - size + 1)]
-    if not value.learnt:
-        return found
-    found = [piece for piece in found if len(set(piece[0])) > _MONOTONOUS]
-    if any(char in squeezed for char in "._/-"):
-        # Right behind a prefix stands the token itself, whatever it reads as.
-        found = [
-            piece for piece in found if piece[1] < value.public or not _WORDS.fullmatch(piece[0])
-        ]
-    # A word of the next row may have been taken for the end of a token.
-    if any(char.isdigit() for char in squeezed):
-        found = [piece for piece in found if not (piece[0].isalpha() and _WORD.fullmatch(piece[0]))]
+    if value.learnt:
+        mixed = any(map(str.isdigit, squeezed))
+        found = [one for one in found if not _is_ordinary(*one, value.public, mixed=mixed)]
     return found
+
+
+def _is_ordinary(piece: str, at: int, public: int, *, mixed: bool) -> bool:
+    """Whether a piece of what a rule found reads as words.
+
+    The rule may have taken a word of the next row for the end of a token. Right behind a public
+    prefix stands the token itself, whatever it reads as.
+    """
+    return (
+        len(set(piece)) <= _MONOTONOUS
+        or (at >= public and _WORDS.fullmatch(piece) is not None)
+        or (mixed and _WORD.fullmatch(piece) is not None)
+    )
 
 
 def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
@@ -236,24 +243,10 @@ def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
 
 def _agreed(text: str, at: int, whole: str, at_whole: int) -> int:
     """How far ``text`` from ``at`` on agrees with ``whole`` from ``at_whole`` on."""
-    rest = whole[at_whole:]
-    if text.startswith(rest, at):
-        return at + len(rest)
-    for char in rest:
-        if text[at : at + 1] != char:
-            break
-        at += 1
-    return at
-
-
-def _has_pieces(value: KnownValue, squeezed: str) -> bool:
-    pieces = is_random(squeezed) if value.pieces is None else value.pieces
-    return pieces and len(squeezed) >= WINDOW
-
-
-def _as_word(value: KnownValue, squeezed: str) -> bool:
-    """Whether a value that has no pieces is looked for as a word."""
-    return value.word or len(squeezed) < _SHORTEST_SQUEEZED
+    for number, char in enumerate(whole[at_whole:], at):
+        if text[number : number + 1] != char:
+            return number
+    return at + len(whole) - at_whole
 
 
 # A path, ~name, USER=name, "user": "name", name@host and user@name; an owner and its group.
@@ -276,13 +269,3 @@ def _is_named(text: str, start: int, end: int) -> bool:
     after = text[end : end + _NAME_CONTEXT + len(word)].split(" ")
     before = text[max(0, start - _NAME_CONTEXT - len(word)) : start].split(" ")
     return word in (next(filter(None, after), ""), next(filter(None, reversed(before)), ""))
-
-
-def _is_mask(text: str) -> bool:
-    """Whether ``text`` is a mask, which must not be learnt."""
-    return not set(text) - set("x*.0-_:/@")
-
-
-def _follows(text: str, at: int) -> bool:
-    """Whether a letter or digit is at ``at``."""
-    return text[at : at + 1].isalnum()

@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterable
 
 from ptycassette.scrub._mask import TEXT, VOLATILE, mask
-from ptycassette.scrub.match import canonical, plain, squeeze
+from ptycassette.scrub.match import Literals, canonical, plain, squeeze
 from ptycassette.scrub.rules import Rule, is_random, spelt_by_chance
-from ptycassette.scrub.search._known import KnownValue, KnownValues
+from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 
 _MOST_LEARNT = 20_000
 _MOST_JUDGED = 8192
+_MOST_KEPT = 8 << 20
+"""Characters, a byte each."""
 _LINE_OF_KEY = 16
 _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
@@ -36,6 +38,43 @@ _FEWEST_BYTES = 6
 _NO_DIGIT = re.compile("[^A-Za-z0-9+/=]")
 
 
+class Past:
+    """The texts searched so far, each for the values known at that time.
+
+    A rule may match only at the end of a session what was shown in pieces at its start. So the
+    squeezed texts are kept, to see whether a value occurred before it was known. Only then is the
+    session read once more. A long session has too many texts to keep: then the answer is yes.
+    """
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._length = 0
+
+    def add(self, text: str) -> None:
+        """Keep a squeezed text, while there is room."""
+        if self._length <= _MOST_KEPT:
+            self._length += len(text)
+            self._texts.append(text)
+            if self._length > _MOST_KEPT:
+                self._texts.clear()
+
+    def may_hold(self, lesson: Lesson, *, but_last: int = 0) -> bool:
+        """Whether a part of ``lesson`` occurs in a text that was searched.
+
+        The last ``but_last`` texts are left out: they were searched again.
+        """
+        wanted = {*lesson.pieces, *lesson.words}
+        if not wanted or self._length > _MOST_KEPT:
+            return bool(wanted)
+        literals = Literals(wanted)
+        return any(map(literals.occur_in, self._texts[: len(self._texts) - but_last]))
+
+    @property
+    def count(self) -> int:
+        """How many texts there are."""
+        return len(self._texts)
+
+
 class Learner:
     """Judges the matches of rules, and learns from them.
 
@@ -44,10 +83,14 @@ class Learner:
     """
 
     def __init__(self, *, preserved: Iterable[str] = ()) -> None:
-        self._preserved = frozenset(canonical(value) for value in preserved)
+        self._preserved = {canonical(value) for value in preserved}
         self._learnt = KnownValues()
         self._new: list[KnownValue] = []
         self._judged: dict[tuple[str, str], bool] = {}
+
+    def spare(self, value: str) -> None:
+        """Let a value stand from now on, whatever rules say of it."""
+        self._preserved.add(canonical(value))
 
     def takes(self, rule: Rule, value: str) -> bool:
         """Whether a match (canonical) is to be scrubbed. If so, it is learnt.
@@ -92,27 +135,23 @@ class Learner:
 
     def _learn(self, rule: Rule, value: str) -> None:
         """Search for a match from now on. A key is searched for line by line."""
-        lines = value.split() if _of_lines(rule) else [value]
-        for line in lines:
-            if _of_lines(rule):
-                line = line.strip(_BORDERS)  # noqa: PLW2901 - the line itself
-                if len(_NO_DIGIT.sub("", line)) < _LINE_OF_KEY:
-                    continue
+        of_key = _of_lines(rule)
+        for line in [word.strip(_BORDERS) for word in value.split()] if of_key else [value]:
             word = line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY
-            if word and not spelt_by_chance(line):
-                continue  # texts use it without meaning this one
-            if not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES:
-                continue  # some bytes, which stand in many places
-            value_of_line = KnownValue(
-                plain(line),
-                rule.name,
-                rule.placeholder,
-                public=rule.public,
-                pieces=_shaped(rule, line),
-                learnt=True,
+            if (
+                (of_key and len(_NO_DIGIT.sub("", line)) < _LINE_OF_KEY)
+                # Texts use a word without meaning this one.
+                or (word and not spelt_by_chance(line))
+                # Some bytes stand in many places.
+                or (not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES)
+            ):
+                continue
+            name, placeholder, pieces = rule.name, rule.placeholder, _shaped(rule, line)
+            known = KnownValue(
+                plain(line), name, placeholder, public=rule.public, pieces=pieces, learnt=True
             )
-            if len(self._learnt) < _MOST_LEARNT and self._learnt.add(value_of_line):
-                self._new.append(value_of_line)
+            if len(self._learnt) < _MOST_LEARNT and self._learnt.add(known):
+                self._new.append(known)
 
 
 def _generated(word: str) -> bool:

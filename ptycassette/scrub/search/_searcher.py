@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -11,13 +12,11 @@ import msgspec
 
 from ptycassette.scrub._mask import BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.decode import Decoded, decoded_views
-from ptycassette.scrub.match import canonical, squeeze
+from ptycassette.scrub.match import canonical, spread, squeeze
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
-from ptycassette.scrub.search._learning import Learner
-from ptycassette.scrub.search._past import Past
-from ptycassette.scrub.search._spread import spread
+from ptycassette.scrub.search._learning import Learner, Past
 from ptycassette.scrub.views import JoinedLines
 
 _DEPTH = 2
@@ -47,9 +46,19 @@ class _Text(NamedTuple):
     """A text to search: how often it was decoded, and how to map it back to its source."""
 
     text: str
-    form_at: _FormAt
-    to_source: _ToSource
-    depth: int
+    form_at: _FormAt = lambda _: TEXT
+    to_source: _ToSource = lambda start, end: ((start, end),)
+    depth: int = 0
+
+    def decoded(self, inner: Decoded) -> _Text:
+        """A text that was decoded from this one."""
+        form_at = partial(_form_at, self.form_at, inner) if self.depth else inner.form_at
+
+        def to_source(start: int, end: int) -> tuple[tuple[int, int], ...]:
+            parts = inner.sources(start, end)
+            return tuple(stretch for part in parts for stretch in self.to_source(*part))
+
+        return _Text(inner.text, form_at, to_source, self.depth + 1)
 
 
 class Searcher:
@@ -82,6 +91,10 @@ class Searcher:
         """A searcher with the same knowledge, for other texts."""
         return Searcher(rules=self.rules, known=self.known, learner=self._learner)
 
+    def spare(self, value: str) -> None:
+        """Let a value stand from now on, unless it is known to be secret."""
+        self._learner.spare(value)
+
     def adopt(self) -> Lesson | None:
         """Add the learnt values to the known ones; returns what is new, None for nothing."""
         lesson = self.known.learn(self._learner.news())
@@ -106,7 +119,7 @@ class Searcher:
         the same ``source`` continue each other.
         """
         texts = []
-        for one in self._texts(text, _plainly, _same, 0):
+        for one in self._texts(_Text(text)):
             texts.append(one)
             if by_rules:
                 yield from self._by_rules(one, source)
@@ -123,25 +136,11 @@ class Searcher:
             if end and self._learner.takes(rule, value):
                 yield Match(((start, end),), TEXT, rule.name, rule.placeholder, value)
 
-    def _texts(
-        self, text: str, form_at: _FormAt, to_source: _ToSource, depth: int
-    ) -> Iterator[_Text]:
-        """A text, and the texts decoded from it."""
-        yield _Text(text, form_at, to_source, depth)
-        if depth < _DEPTH:
-            for decoded in decoded_views(text):
-                yield from self._decoded(decoded, form_at, to_source, depth)
-
-    def _decoded(
-        self, decoded: Decoded, form_at: _FormAt, to_source: _ToSource, depth: int
-    ) -> Iterator[_Text]:
-        """The texts decoded from a text at ``depth``, and those decoded from them."""
-        return self._texts(
-            decoded.text,
-            _form_chained(form_at, decoded) if depth else decoded.form_at,
-            _chained(to_source, decoded.sources),
-            depth + 1,
-        )
+    def _texts(self, one: _Text) -> Iterator[_Text]:
+        """A text, the texts decoded from it, and those decoded from them."""
+        yield one
+        for decoded in decoded_views(one.text) if one.depth < _DEPTH else ():
+            yield from self._texts(one.decoded(decoded))
 
     def _by_rules(self, one: _Text, source: Hashable = None) -> Iterator[Match]:
         """The matches of rules in a text that are to be scrubbed."""
@@ -162,80 +161,38 @@ class Searcher:
 
     def _known(self, one: _Text, *, by_rules: bool) -> Iterator[Match]:
         """Known values in a text, and everything in the encoded stretches that they lead to."""
-        text, form_at, to_source, depth = one
-        squeezed = squeeze(text)
+        squeezed = squeeze(one.text)
         if self.past is not None:
             self.past.add(squeezed)
         yield from self._known_in(one, squeezed)
-        if depth >= _DEPTH:
-            return
-        for decoded in self.known.sought.views(text):
-            for inner in self._decoded(decoded, form_at, to_source, depth):
+        for decoded in self.known.sought.views(one.text) if one.depth < _DEPTH else ():
+            for inner in self._texts(one.decoded(decoded)):
                 if by_rules:
                     yield from self._by_rules(inner)
                 yield from self._known(inner, by_rules=by_rules)
 
     def _known_in(self, one: _Text, squeezed: str) -> Iterator[Match]:
         """Known values in a text."""
-        text, form_at, to_source, *_ = one
-        for hit in self.known.in_plain(text):
-            stretches = to_source(hit.start, hit.end)
-            yield Match(stretches, form_at(hit.start), hit.value.rule, hit.value.placeholder)
+        text, form_at, to_source, depth = one
+        words = [(hit, [(hit.start, hit.end)]) for hit in self.known.in_plain(text)]
         hits = self.known.in_squeezed(squeezed)
-        if not hits:
-            return
-        for hit, parts in zip(
-            hits, spread(text, [(hit.start, hit.end) for hit in hits]), strict=True
-        ):
-            if not parts:
-                continue
-            whole = parts[0][0], parts[-1][1]
-            if len(parts) > 1 and text[slice(*whole)] in canonical(hit.value.text):
-                parts = [whole]  # noqa: PLW2901 - it has quotes of its own
-            if to_source is _same:
-                yield Match(tuple(parts), TEXT, hit.value.rule, hit.value.placeholder)
-                continue
-            for group in _alike(parts, form_at):
+        torn = zip(hits, spread(text, [(hit.start, hit.end) for hit in hits]), strict=True)
+        for hit, parts in chain(words, torn):
+            if len(parts) > 1 and text[parts[0][0] : parts[-1][1]] in canonical(hit.value.text):
+                parts = [(parts[0][0], parts[-1][1])]  # noqa: PLW2901 - it has quotes of its own
+            # Of a decoded text each part may stand in a form of its own.
+            for group in [[part] for part in parts] if depth else [parts] if parts else []:
                 sources = tuple(chain.from_iterable(to_source(*part) for part in group))
                 form = form_at(group[0][0])
                 yield Match(sources, form, hit.value.rule, hit.value.placeholder)
 
 
-def _same(start: int, end: int) -> tuple[tuple[int, int], ...]:
-    return ((start, end),)
-
-
-def _chained(outer: _ToSource, inner: _ToSource) -> _ToSource:
-    """Map characters of a decoded text to those of the text it was decoded from."""
-    return lambda start, end: tuple(
-        stretch for part in inner(start, end) for stretch in outer(*part)
-    )
-
-
-def _plainly(start: int) -> str:
-    del start
-    return TEXT
-
-
-def _form_chained(outer: _FormAt, inner: Decoded) -> _FormAt:
+def _form_at(outer: _FormAt, inner: Decoded, start: int) -> str:
     """The form of a text decoded from a decoded text: the one nearest to the bytes.
 
     In base64 with a few escapes, the other characters stay base64. Joining parts is not a form.
     """
-
-    def form_at(start: int) -> str:
-        form, own = outer(inner.source(start, start + 1)[0]), inner.form_at(start)
-        if form == TEXT:
-            return own
-        return own + form if form in _AMID_BASE64 and own.startswith(BASE64) else form
-
-    return form_at
-
-
-def _alike(parts: list[tuple[int, int]], form_at: _FormAt) -> Iterator[list[tuple[int, int]]]:
-    """Group the stretches that are masked in the same form."""
-    if form_at(parts[0][0]) == TEXT:
-        yield parts
-        return
-    for part in parts:
-        yield [part]
+    form, own = outer(inner.source(start, start + 1)[0]), inner.form_at(start)
+    if form == TEXT:
+        return own
+    return own + form if form in _AMID_BASE64 and own.startswith(BASE64) else form

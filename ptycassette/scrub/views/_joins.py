@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
 from ptycassette.scrub.rules import looks_torn_off, seems_by_chance
 from ptycassette.scrub.views._lines import EDGE
-from ptycassette.scrub.views._view import View
+from ptycassette.scrub.views._view import RunsView, View
 
 _EDGES = EDGE.encode().decode("latin-1")
 _AROUND = 6
@@ -57,37 +57,20 @@ _LEAST_FULL = 6
 """Narrower lines are no margin of anything."""
 
 
-class JoinedLines(View):
+class JoinedLines(RunsView):
     """The lines of another view, joined where one may continue the one before.
 
     Args:
         parent: the view.
-        text: the lines.
-        runs: (where it begins here, where it begins there, its length), ascending.
-        joins: the positions in ``text`` at which two lines were joined, ascending.
+        parts: the lines, and where they begin there.
+        joins: the positions at which two lines were joined, ascending.
     """
 
     def __init__(
-        self, parent: View, text: str, runs: Sequence[tuple[int, int, int]], joins: Sequence[int]
+        self, parent: View, parts: Iterable[tuple[str, int]], joins: Sequence[int]
     ) -> None:
-        super().__init__(text)
-        self._parent = parent
-        self._runs = runs
-        self._starts = [run[0] for run in runs]
+        super().__init__(parts, parent)
         self._joins = joins
-
-    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """See ``View.pieces``."""
-        self._parent.found = True
-        number = max(0, bisect_right(self._starts, start) - 1)
-        for here, there, length in self._runs[number:]:
-            if here >= end:
-                break
-            first, last = max(here, start), min(here + length, end)
-            if first < last:
-                shift = there - here
-                for at, count, offset in self._parent.pieces(first + shift, last + shift):
-                    yield at - shift, count, offset
 
     def clipped(self, start: int, end: int, *, shaped: bool, whole: int = 0) -> int:
         """The end of a match from ``start`` to ``end``, cut at the first join that splits no word.
@@ -115,7 +98,7 @@ class JoinedLines(View):
         number = bisect_right(self._joins, at)
         piece = text[at : min([found.end(), *self._joins[number : number + 1]])]
         ends_here = piece != word and _is_ordinary(piece)  # the next line was joined to it, too
-        if ends_here or _DATE.match(word) or _stands_alone(last, word) or _ASSIGNED.match(word):
+        if ends_here or _DATE.match(word) or _ASSIGNED.match(word):
             return False
         if looks_torn_off(word):
             return not _is_a_digest_beside(last, word)
@@ -139,81 +122,45 @@ def _is_ordinary(piece: str) -> bool:
 def joined_lines(view: View, cols: int) -> JoinedLines | None:
     """The lines of a view, joined where they may continue in the next one; None when none does."""
     lines = view.text.split("\n")
-    joins = [
+    continue_below = {
         number
         for number, (line, below) in enumerate(pairwise(lines))
-        if _may_go_on(line, below)
-        and _goes_on(lines, number, cols)
-        and not _begins_anew(line, below)
-    ]
-    if not joins:
-        return None
+        if line and _may_continue(line, below) and _is_full(lines, number, cols)
+    }
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    builder = _Builder()
-    last = -1
-    for number in joins:
-        for at in (number, number + 1) if number != last else (number + 1,):
-            if at == number and last >= 0:
-                builder.part()
-            start, end = _shown(lines[at], *lines[max(0, at - 1) : at], *lines[at + 1 : at + 2])
-            builder.add(lines[at][start:end], starts[at] + start, joined=at > number)
-        last = number + 1
-    return builder.view(view)
+    parts: list[tuple[str, int]] = []
+    joins: list[int] = []
+    length = 0
+    for number in sorted({*continue_below, *(number + 1 for number in continue_below)}):
+        if number - 1 in continue_below:
+            joins.append(length)
+        elif parts:
+            parts.append((_APART, -1))
+            length += len(_APART)
+        beside = (*lines[max(0, number - 1) : number], *lines[number + 1 : number + 2])
+        start, end = _shown(lines[number], *beside)
+        parts.append((lines[number][start:end], starts[number] + start))
+        length += end - start
+    return JoinedLines(view, parts, joins) if joins else None
 
 
-def _may_go_on(line: str, below: str) -> bool:
+def _may_continue(line: str, below: str) -> bool:
     """Whether the line below may begin with the end of a word. Fast: it runs for each line."""
     first = _FIRST.match(below)
     if first is not None and not _SAYS.search(first[1]) and first[1] in line:
         first = _FIRST.match(below, first.end())  # a sign before both lines
     if first is None or not _SAYS.search(first[1]):
         return False
-    if first.end() == len(below) or line[-1:] in _HYPHENS:
-        return line != ""
     word = first[1]
-    if word.isalpha() and (word.islower() or word.istitle()):
-        return False
-    if _PLAIN_WORD.fullmatch(word) or line[:_ALIKE] == below[:_ALIKE]:
-        return False
-    return line != ""
-
-
-def _begins_anew(line: str, below: str) -> bool:
-    """Whether the line below names its own value, which is no part of the one above it.
-
-    Put together with it, that one would seem to be longer than any token, and be none.
-    """
-    first, words = _FIRST.match(below), line.rstrip(_EDGES).split()
-    return first is not None and words != [] and _stands_alone(words[-1], first[1])
-
-
-class _Builder:
-    """Joins lines."""
-
-    def __init__(self) -> None:
-        self._text: list[str] = []
-        self._runs: list[tuple[int, int, int]] = []
-        self._joins: list[int] = []
-        self._length = 0
-
-    def add(self, text: str, offset: int, *, joined: bool) -> None:
-        """Append a line, ``joined`` to the one before or not."""
-        if joined:
-            self._joins.append(self._length)
-        self._runs.append((self._length, offset, len(text)))
-        self._text.append(text)
-        self._length += len(text)
-
-    def part(self) -> None:
-        """Separate the next line from those so far."""
-        self._text.append(_APART)
-        self._length += len(_APART)
-
-    def view(self, parent: View) -> JoinedLines | None:
-        """The view of everything that was added."""
-        if not self._joins:
-            return None
-        return JoinedLines(parent, "".join(self._text), self._runs, self._joins)
+    if first.end() != len(below) and line[-1:] not in _HYPHENS:
+        if word.isalpha() and (word.islower() or word.istitle()):
+            return False
+        if _PLAIN_WORD.fullmatch(word) or line[:_ALIKE] == below[:_ALIKE]:
+            return False
+    # What names its own value is no part of the line above. Put together with it, that one would
+    # seem to be longer than any token, and be none.
+    words = line.rstrip(_EDGES).split()
+    return not (words and _stands_alone(words[-1], word))
 
 
 def _shown(line: str, *beside: str) -> tuple[int, int]:
@@ -241,11 +188,10 @@ def _width(line: str) -> int:
     return len(line.encode("latin-1").decode("utf-8", "replace").rstrip())
 
 
-def _goes_on(lines: Sequence[str], number: int, cols: int) -> bool:
-    """Whether a line may continue in the one below.
+def _is_full(lines: Sequence[str], number: int, cols: int) -> bool:
+    """Whether the first word of the line below would not have fitted after a line.
 
-    It may if the first word there would not have fitted after it or is below its text, or if the
-    line ends with a hyphen, where programs break words.
+    A line may also continue below its own text, or behind a hyphen, where programs break words.
     """
     line, below = lines[number], lines[number + 1]
     end = _width(line)
@@ -255,10 +201,8 @@ def _goes_on(lines: Sequence[str], number: int, cols: int) -> bool:
         return False
     start, _ = _shown(below, line)
     word = _WORD.match(below, start)
-    if word is None:
-        return False
-    if word.end() <= end or line.rstrip(_EDGES)[-1:] in _HYPHENS:
-        return True
+    if word is None or word.end() <= end or line.rstrip(_EDGES)[-1:] in _HYPHENS:
+        return word is not None
     around = map(_width, lines[max(0, number - _AROUND) : number + _AROUND + 1])
     margin = max((one for one in around if one <= cols), default=cols)
     return end + word.end() - start > margin

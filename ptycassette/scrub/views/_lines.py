@@ -65,17 +65,13 @@ class Piece(NamedTuple):
         cells = self.line.cells[self.start : self.end]
         for char, origin in zip(cells, self.line.origins[self.start : self.end], strict=False):
             width = 1 if char.isascii() and len(char) == 1 else len(char.encode())
-            if origin is None:
-                sources += [-1] * width
-            elif isinstance(origin, tuple):
-                start, end = origin
-                if end - start == width:
-                    sources += range(start, end)
-                else:  # something stood between its parts: its first character alone is known
-                    first = min(width, len(char[:1].encode()))
-                    sources += [*range(start, start + first), *[-1] * (width - first)]
-            else:
-                sources += range(origin, origin + width)
+            known = 0 if origin is None else width
+            start = -1 if origin is None else origin
+            if isinstance(start, tuple):
+                start, end = start
+                if end - start != width:  # something stood between its parts
+                    known = min(width, len(char[:1].encode()))
+            sources += [*range(start, start + known), *[-1] * (width - known)]
         return sources
 
 

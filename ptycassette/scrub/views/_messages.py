@@ -9,7 +9,7 @@ in which nothing looks like the key of an object costs one look for that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
@@ -27,15 +27,13 @@ _DECODER = JSONDecoder(strict=False)
 _LONGEST = 1 << 18
 _TOO_DEEP = 2048
 _MOST_BROKEN = 8
-_TRAFFIC_BLOCK = 1 << 20
-_TRAFFIC_OVERLAP = 1 << 16
 
 
 class Messages(Blocks):
     """The messages that consecutive JSON objects in the output form together."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(self._messages)
         self._joined = Joined(several=True)
 
     def rest(self) -> Iterator[View]:
@@ -50,7 +48,7 @@ class Messages(Blocks):
         whole = whole if len(raw) - whole <= _LONGEST else len(raw)
         return whole, whole
 
-    def _views(self, raw: str, base: int) -> Iterator[View]:
+    def _messages(self, raw: str, base: int) -> Iterator[View]:
         """Join the strings of the objects in ``raw``."""
         if not _KEY.search(raw):
             return
@@ -60,27 +58,6 @@ class Messages(Blocks):
             for place, start, end in strings:
                 for at, length, offset in view.pieces(start, end):
                     yield from self._joined.put(place, view.text[at : at + length], offset)
-
-
-class TrafficChannel(Blocks):
-    """One direction of traffic with a provider, or one log of it: bytes, and their messages."""
-
-    def __init__(self) -> None:
-        super().__init__(_TRAFFIC_BLOCK, _TRAFFIC_OVERLAP)
-        self._messages = Messages()
-
-    def feed(self, data: bytes) -> Iterator[View]:
-        """Take bytes; returns views whenever a block is full."""
-        yield from super().feed(data)
-        yield from self._messages.feed(data)
-
-    def rest(self) -> Iterator[View]:
-        """The remaining views, at the end."""
-        yield from super().rest()
-        yield from self._messages.rest()
-
-    def _views(self, raw: str, base: int) -> Iterable[View]:
-        return (View(raw, base=base),)
 
 
 def _objects(text: str) -> Iterator[list[tuple[str, int, int]]]:

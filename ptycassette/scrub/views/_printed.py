@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ptycassette.scrub.views._view import PiecewiseView, View
+from ptycassette.scrub.views._view import RunsView, View
 
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
 # of a sequence act at once (what moves counts as its end); U+009B (C2 9B) begins one too.
@@ -57,28 +57,6 @@ _STRINGS = re.compile(rf"{_HEAD}(?P<body>{_BODY})")
 _Span = tuple[int, int]
 
 
-class _Runs:
-    """Collects runs of raw text into a view."""
-
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._starts: list[int] = []
-        self._offsets: list[int] = []
-        self._length = 0
-
-    def add(self, text: str, offset: int) -> None:
-        """Append ``text``, which begins at ``offset`` (-1: it has no bytes in the channel)."""
-        self._parts.append(text)
-        self._starts.append(self._length)
-        self._offsets.append(offset)
-        self._length += len(text)
-
-    def view(self) -> PiecewiseView:
-        """The view of everything that was added."""
-        text = "".join(self._parts)
-        return PiecewiseView(text, starts=self._starts, offsets=self._offsets)
-
-
 class PrintedView(View):
     """The print stream of a block. The origins of its characters are computed on demand.
 
@@ -95,26 +73,21 @@ class PrintedView(View):
         self._raw = raw
         self._base = base
         self._cuts = cuts
-        self._mapped: PiecewiseView | None = None
+        self._mapped: RunsView | None = None
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """See ``View.pieces``."""
         if self._mapped is None:
-            self._mapped = _mapped(self._raw, self._base, self._cuts)
+            self._mapped = RunsView(_runs(self._raw, self._base, self._cuts))
         yield from self._mapped.pieces(start, end)
 
 
-def printed_views(raw: str, *, base: int) -> tuple[View, ...]:
-    """The print stream of canonical ``raw``, and its string sequences, one a line.
-
-    ``base`` is the offset of the first byte of ``raw`` in the channel.
-    """
-    strings = _Runs()
+def printed_views(raw: str, base: int) -> tuple[View, ...]:
+    """The print stream of canonical ``raw``, which is at ``base``, and its strings, one a line."""
+    strings = []
     for match in _STRINGS.finditer(raw):
-        head, at = match.span("body")
-        strings.add(raw[head:at], base + head)
-        strings.add("\n", -1)
-    return PrintedView(raw, base=base), strings.view(), *_struck(raw, base)
+        strings += [(match["body"], base + match.start("body")), ("\n", -1)]
+    return PrintedView(raw, base=base), RunsView(strings), *_struck(raw, base)
 
 
 def _struck(raw: str, base: int) -> Iterator[View]:
@@ -139,16 +112,13 @@ def _kept(raw: str, cuts: Sequence[_Span]) -> Iterator[_Span]:
     yield at, len(raw)
 
 
-def _mapped(raw: str, base: int, cuts: Sequence[_Span]) -> PiecewiseView:
+def _runs(raw: str, base: int, cuts: Sequence[_Span]) -> Iterator[tuple[str, int]]:
     """The print stream, run by run."""
-    printed = _Runs()
     for start, end in _kept(raw, cuts):
         at = start
         for match in _TOKEN.finditer(raw, start, end):
-            if match.start() > at:
-                printed.add(raw[at : match.start()], base + at)
+            yield raw[at : match.start()], base + at
             at = match.end()
             if match.lastgroup != "quiet":
-                printed.add("\n", -1)
-        printed.add(raw[at:end], base + at)
-    return printed.view()
+                yield "\n", -1
+        yield raw[at:end], base + at

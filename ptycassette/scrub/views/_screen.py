@@ -58,28 +58,14 @@ class ScreenView(View):
         self.hit.update(
             range(bisect_right(self._texts, start) - 1, bisect_right(self._texts, end - 1))
         )
-        number = max(0, bisect_right(self._starts, start) - 1)
-        while number < len(self._starts) and self._starts[number] < end:
+        for number in range(max(0, bisect_right(self._starts, start) - 1), len(self._starts)):
             base = self._starts[number]
+            if base >= end:
+                break
             for piece in self._shown[number]:
-                sources = piece.sources()
-                first, last = max(start - base, 0), min(end - base, len(sources))
-                yield from _runs(sources, first, last, base)
-            number += 1
-
-
-def _runs(
-    sources: Sequence[int], first: int, last: int, base: int
-) -> Iterator[tuple[int, int, int]]:
-    """Group consecutive bytes into runs."""
-    at = first
-    while at < last:
-        stop = at + 1
-        while stop < last and sources[stop] == sources[at] + stop - at >= 0:
-            stop += 1
-        if sources[at] >= 0:
-            yield base + at, stop - at, sources[at]
-        at = stop
+                for at, source in enumerate(piece.sources(), base):
+                    if start <= at < end and source >= 0:
+                        yield at, 1, source
 
 
 class Seen:
@@ -186,10 +172,10 @@ class ScreenReader:
             while at < len(numbers) and numbers[at] <= last + 1:
                 last = numbers[at]
                 at += 1
-            first = max(reached, _above(rows, first, cols))
-            reached = _below(rows, last, cols)
+            first = max(reached, _reach(rows, first, cols, -1))
+            reached = _reach(rows, last, cols, 1) + 1
             while at < len(numbers) and numbers[at] < reached:
-                reached = max(reached, _below(rows, numbers[at], cols))
+                reached = max(reached, _reach(rows, numbers[at], cols, 1) + 1)
                 at += 1
             self._keep(rows[first:reached], cols)
 
@@ -236,27 +222,16 @@ def view_of(texts: Iterable[Sequence[_Text]]) -> ScreenView:
     return ScreenView("".join(parts), starts=starts, shown=shown, texts=begins)
 
 
-def _above(rows: Sequence[Row], first: int, cols: int) -> int:
-    """The first of the rows above that row ``first`` may continue."""
-    at = first
-    while at > 0 and first - at < _OF_ONE:
-        text = rows[at - 1].text(cols)
-        if not text or not (first - at < _BESIDE or rows[at].wrapped or _full(text, cols)):
+def _reach(rows: Sequence[Row], at: int, cols: int, step: int) -> int:
+    """The last row above (``step`` -1) or below (1) that belongs to the same text as row ``at``."""
+    for distance in range(_OF_ONE):
+        if not 0 <= at + step < len(rows) or not rows[at + step].text(cols):
             break
-        at -= 1
-    return at
-
-
-def _below(rows: Sequence[Row], last: int, cols: int) -> int:
-    """One after the last row that row ``last`` may continue in."""
-    at = last + 1
-    while at < len(rows) and at - last <= _OF_ONE:
-        before = rows[at - 1].text(cols)
-        if not rows[at].text(cols):
+        upper, lower = sorted((at, at + step))
+        near = distance < _BESIDE or rows[lower].wrapped
+        if not (near or _full(rows[upper].text(cols), cols)):
             break
-        if not (at - last <= _BESIDE or rows[at].wrapped or _full(before, cols)):
-            break
-        at += 1
+        at += step
     return at
 
 

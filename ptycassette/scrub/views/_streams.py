@@ -11,10 +11,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from ptycassette.scrub.views._channels import BLOCK, OutputText
-from ptycassette.scrub.views._messages import Messages, TrafficChannel
+from ptycassette.scrub.views._channels import BLOCK, Blocks
+from ptycassette.scrub.views._messages import Messages
+from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.scrub.views._view import Patch, View
+
+_BODY_BLOCK, _BODY_OVERLAP = 1 << 20, 1 << 16
 
 
 class _Places:
@@ -86,8 +89,8 @@ class StreamText:
     ) -> None:
         self.name = name
         self.screen = screen
-        self._wanted, self._block = wanted, block
-        self._text, self._messages = OutputText(block, wanted), Messages()
+        self._wanted, self._block = wanted or (lambda *_: True), block
+        self._text, self._messages = Blocks(self._printed, block), Messages()
         self._places = _Places()
         self._length = 0
 
@@ -103,7 +106,7 @@ class StreamText:
                 self.screen.feed(part)
             whole = [*self._text.feed(part)]
             messages = [*self._messages.feed(part)]
-            if self._wanted is None or self._wanted(self._length - len(part), self._length):
+            if self._wanted(self._length - len(part), self._length):
                 whole += messages
             if whole or (self.screen is not None and self.screen.full):
                 yield self._placed_views(whole)
@@ -113,6 +116,9 @@ class StreamText:
         if self.screen is not None:
             self.screen.rest()
         return self._placed_views([*self._text.rest(), *self._messages.rest()])
+
+    def _printed(self, raw: str, base: int) -> Iterable[View]:
+        return printed_views(raw, base) if self._wanted(base, base + len(raw)) else ()
 
     def _placed_views(self, views: Iterable[View]) -> Iterator[View]:
         for view in chain(views, () if self.screen is None else self.screen.take()):
@@ -128,17 +134,20 @@ class TrafficText:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._channel = TrafficChannel()
+        bodies = Blocks(lambda raw, base: (View(raw, base=base),), _BODY_BLOCK, _BODY_OVERLAP)
+        self._readers = (bodies, Messages())
         self._places = _Places()
 
     def feed(self, data: bytes, offset: int) -> Iterator[View]:
         """Take bytes that are at ``offset`` of the channel; returns views whenever there are."""
         self._places.add(len(data), offset)
-        yield from self._placed_views(self._channel.feed(data))
+        for reader in self._readers:
+            yield from self._placed_views(reader.feed(data))
 
     def rest(self) -> Iterator[View]:
         """The remaining views, at the end."""
-        yield from self._placed_views(self._channel.rest())
+        for reader in self._readers:
+            yield from self._placed_views(reader.rest())
 
     def _placed_views(self, views: Iterator[View]) -> Iterator[View]:
         for view in views:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.views._view import PiecewiseView
+from ptycassette.scrub.views._view import RunsView
 
 _KEPT = 4096
 _FLUSH = 32768
@@ -90,7 +89,7 @@ class Joined:
         self._lengths: dict[str, int] = {}
         self._number = 0
 
-    def add(self, value: Any) -> Iterator[PiecewiseView]:
+    def add(self, value: Any) -> Iterator[RunsView]:
         """Take one payload; views that became long enough to be searched."""
         self.begin()
         for place, string in strings_of(value):
@@ -102,7 +101,7 @@ class Joined:
         """Begin another value: strings that are put from now on belong to it."""
         self._number += 1
 
-    def put(self, place: str, text: str, offset: int) -> Iterator[PiecewiseView]:
+    def put(self, place: str, text: str, offset: int) -> Iterator[RunsView]:
         """Take one string, which is at ``offset``."""
         if not (text and place) or (self._several and place.endswith(_SAYS_NOTHING)):
             return
@@ -118,17 +117,17 @@ class Joined:
                 run[:] = _tail(run)
                 self._lengths[name] = sum(len(part.text) for part in run)
 
-    def rest(self) -> Iterator[PiecewiseView]:
+    def rest(self) -> Iterator[RunsView]:
         """Return the remaining views, and drop them."""
         yield from self._forget([*self._runs])
 
-    def _forget(self, names: list[str]) -> Iterator[PiecewiseView]:
+    def _forget(self, names: list[str]) -> Iterator[RunsView]:
         for name in names:
             yield from self._view(self._runs.pop(name))
             del self._lengths[name]
         self._given.clear()
 
-    def _view(self, run: list[_String]) -> Iterator[PiecewiseView]:
+    def _view(self, run: list[_String]) -> Iterator[RunsView]:
         """The strings of a place as one, if that is to be handed out."""
         if self._several:
             if run[0].value == run[-1].value or all(part.text == run[0].text for part in run):
@@ -138,12 +137,7 @@ class Joined:
             if same in self._given:
                 return
             self._given.add(same)
-        starts = list(accumulate((len(part.text) for part in run), initial=0))
-        yield PiecewiseView(
-            "".join([part.text for part in run]),
-            starts=starts[:-1],
-            offsets=[part.offset for part in run],
-        )
+        yield RunsView((part.text, part.offset) for part in run)
 
 
 def _tail(run: list[_String]) -> list[_String]:

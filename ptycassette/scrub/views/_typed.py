@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from ptycassette.scrub._mask import decimal_mask, mask
 from ptycassette.scrub.views._view import Patch, View
-from ptycassette.terminal import TypedText
+from ptycassette.terminal import TypedText, edited_text, typed_text
 
 _CURSOR_KEY = re.compile(r"\x1b(?:\[M[\s\S]{3}|\[[\x20-\x3f]{0,60}[\x40-\x7e]|O.)")
 _LONGEST_KEY = 64
 
 
-class SentView(View):
+class _SentView(View):
     """Bytes as they were sent. Those of cursor keys are never masked."""
 
     def __init__(self, text: str, *, base: int) -> None:
@@ -52,3 +52,15 @@ class TypedView(View):
     def offset(self, start: int, end: int) -> int | None:
         """See ``View.offset``."""
         return next((places[0][0] for places in self._sources[start:end] if places), None)
+
+
+def input_views(raw: str, base: int) -> Iterator[View]:
+    """Input (canonical) at offset ``base``: as sent, its keys, and the text after editing."""
+    yield _SentView(raw, base=base)
+    if "\x1b" in raw:
+        yield TypedView(typed_text(raw, base=base, editing=False))
+    if any(key in raw for key in "\x1b\x7f\x08\x15\x17"):
+        yield TypedView(typed_text(raw, base=base))
+    edited = edited_text(raw, base=base)
+    if edited is not None:
+        yield TypedView(edited)

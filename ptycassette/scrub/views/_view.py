@@ -12,7 +12,8 @@ Mapping is done for hits alone; a view without hits costs its text.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from ptycassette.scrub._mask import SELECTOR, TEXT, mask
 
@@ -24,7 +25,6 @@ class View:
     """A root view in which character ``i`` is byte ``base + i`` of the channel.
 
     Attributes:
-        found: whether a search found anything in it.
         kind: texts of one channel and one kind continue each other.
     """
 
@@ -32,7 +32,6 @@ class View:
         self.kind: tuple[str, ...] = (type(self).__name__,)
         self.text = text
         self.base = base
-        self.found = False
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """The patches that mask characters ``start`` to ``end``."""
@@ -61,27 +60,33 @@ class View:
         return None
 
 
-class PiecewiseView(View):
-    """A root view made of runs of bytes, with gaps between them.
+class RunsView(View):
+    """A view made of runs of another text, with gaps between them.
 
     Args:
-        text: the characters.
-        starts: positions in the text where runs start, ascending, the first 0.
-        offsets: offsets in the channel of these runs, or -1 for characters without bytes.
+        parts: the texts of the runs, each with its offset; -1 for one that has no bytes.
+        parent: the view that the offsets are positions in; None if they are those of the channel.
     """
 
-    def __init__(self, text: str, *, starts: Sequence[int], offsets: Sequence[int]) -> None:
-        super().__init__(text)
-        self._starts = starts
-        self._offsets = offsets
+    def __init__(self, parts: Iterable[tuple[str, int]], parent: View | None = None) -> None:
+        texts = [*parts]
+        super().__init__("".join([text for text, _ in texts]))
+        self._starts = [*accumulate((len(text) for text, _ in texts), initial=0)]
+        self._offsets = [offset for _, offset in texts]
+        self._parent = parent
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """See ``View.pieces``."""
         run = max(0, bisect_right(self._starts, start) - 1)
-        while start < end and run < len(self._starts):
-            run_end = self._starts[run + 1] if run + 1 < len(self._starts) else len(self.text)
-            stop = min(end, run_end)
-            if self._offsets[run] >= 0 and stop > start:
-                yield start, stop - start, self._offsets[run] + start - self._starts[run]
-            start = max(start, stop)
+        while run < len(self._offsets) and self._starts[run] < end:
+            here, there = self._starts[run], self._offsets[run]
+            first, last = max(start, here), min(end, self._starts[run + 1])
             run += 1
+            if there < 0 or first >= last:
+                continue
+            shift = there - here
+            if self._parent is None:
+                yield first, last - first, first + shift
+            else:
+                for at, count, offset in self._parent.pieces(first + shift, last + shift):
+                    yield at - shift, count, offset

@@ -13,7 +13,9 @@
 
 The file of the current directory counts, else that of the nearest directory above it, up to the
 repository (a directory with ``.git``) or the home directory. A file above that belongs to another
-user (root excepted) is passed over: it could switch rules of the scrubber off.
+user (root excepted) is passed over: it could switch rules of the scrubber off. PTYCASSETTE_PROJECT
+names a file that counts in every directory; shims set it for what they start, so that a program
+that is started elsewhere is recorded and scrubbed as the project says.
 Options and variables of the environment are stronger.
 """
 
@@ -31,6 +33,7 @@ from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model import MAX_TOML_BYTES, Size, parse_toml, visible
 from ptycassette.system.files.plain_file import read_plain
 
+PROJECT_VARIABLE = "PTYCASSETTE_PROJECT"
 OWN_NAME, SHARED_NAME = "ptycassette.toml", "pyproject.toml"
 _MARK = re.compile(rb"tool\s*\.\s*[\"']?ptycassette|ptycassette\s*=|\[\s*tool\s*\]")
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
@@ -102,12 +105,16 @@ def find_project(start: Path | None = None) -> Project:
     """The project file that counts in a directory; an empty ``Project`` where there is none.
 
     Args:
-        start: the directory; the current one when None.
+        start: the directory; the current one when None. What PTYCASSETTE_PROJECT names counts
+            in its place.
 
     Raises:
         UsageError: it is not TOML, has an unknown key or a value that is not allowed.
         UnreadableError, UnsafeFileError, LimitError: it cannot be read.
+        NotFoundError: PTYCASSETTE_PROJECT names a file that is not there, or says nothing of us.
     """
+    if named := os.environ.get(PROJECT_VARIABLE):
+        return _named(Path(named).absolute())
     here = Path(start or Path.cwd()).absolute()
     for place in _places(here):
         for path in (place / OWN_NAME, place / SHARED_NAME):
@@ -117,6 +124,14 @@ def find_project(start: Path | None = None) -> Project:
             if table is not None:
                 return _project(table, path)
     return Project()
+
+
+def _named(path: Path) -> Project:
+    table = _table_of(path)
+    if table is None:
+        why = "has no table tool.ptycassette" if path.exists() else "is not there"
+        raise NotFoundError(f"the project file {why}", where=f"{PROJECT_VARIABLE}={path}")
+    return _project(table, path)
 
 
 def _places(start: Path) -> Iterator[Path]:
@@ -155,7 +170,7 @@ def _table_of(path: Path) -> dict[str, Any] | None:
     tool = tables.get("tool")
     found = tool.get("ptycassette") if isinstance(tool, dict) else None
     if found is not None and not isinstance(found, dict):
-        raise UsageError("tool.ptycassette is no table", where=visible(str(path)))
+        raise UsageError("tool.ptycassette is not a table", where=visible(str(path)))
     return found
 
 
@@ -166,7 +181,7 @@ def _project(table: dict[str, Any], path: Path) -> Project:
     for key, value in table.items():
         if key not in KEYS:
             raise UsageError(
-                f"{visible(prefix + key, limit=100)} is no key of the project file",
+                f"{visible(prefix + key, limit=100)} is not a key of the project file",
                 where=where,
                 hint=_likely(key) + f"allowed: {', '.join(KEYS)}",
             )

@@ -64,7 +64,7 @@ def _be_private(folder: Path) -> None:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         # A link could lead unscrubbed bytes to a place that others read.
-        raise RefusedError("is no directory", where=str(folder))
+        raise RefusedError("is not a directory", where=str(folder))
     if found.st_uid != os.geteuid():
         raise RefusedError(
             "belongs to another user",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .terminal import UserTerminal as UserTerminal
     from .terminal import local_modes as local_modes
     from .terminal import suspend as suspend
+    from .terminal import window_size as window_size
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -40,6 +41,6 @@ else:
             "process": "DEFAULT_GRACE_S PtyChild signal_name spawn",
             "scripted": "ScriptedPty",
             "signals": "exit_status signal_number",
-            "terminal": "DEFAULT_SIZE SignalPipe UserTerminal local_modes suspend",
+            "terminal": "DEFAULT_SIZE SignalPipe UserTerminal local_modes suspend window_size",
         },
     )

@@ -82,7 +82,7 @@ def test_bytes_are_base64_and_empty_ones_are_left_out() -> None:
             InputRecord(seq=1, t_ms=0, kind="resize", size=Size(rows=1, cols=65536)),
             "1x65536",
         ),
-        (FRAME_CODEC, _frame(raw_start=2), "no range"),
+        (FRAME_CODEC, _frame(raw_start=2), "not a range"),
         (FRAME_CODEC, _frame(parser_offset=-1), "parser_offset"),
         (FRAME_CODEC, _frame(cursor=Cursor(row=2**63, col=0)), "cursor"),
         (FRAME_CODEC, _frame(size=Size(rows=-1, cols=0)), "-1x0"),
@@ -247,7 +247,7 @@ def test_nesting_up_to_the_limit_is_fine_however_it_is_spelled() -> None:
     ("text", "says"),
     [
         (b"\xef\xbb\xbf{}", "byte order mark"),
-        (b'{"a":1,"b":{"x":1,"x":2}}', "'x' stands twice"),
+        (b'{"a":1,"b":{"x":1,"x":2}}', "'x' is there twice"),
         (b"Infinity", "Infinity is no JSON"),
         (b"-Infinity", "no JSON"),
         (b"123456789012345678901234567890", "does not fit 64 bits"),

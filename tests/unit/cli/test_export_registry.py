@@ -19,6 +19,7 @@ from ptycassette.export.registry import EXPORT_OPTIONS, EXPORTS, ExportFormat, e
 from ptycassette.model import Cursor, Output, Screen, Size
 from ptycassette.testing import write_cassette
 
+WHOLE = ("--seq", "1", "--render")
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 SHOUT = ExportFormat(
     name="shout",
@@ -33,7 +34,8 @@ SHOUT = ExportFormat(
 @pytest.fixture
 def shouting(monkeypatch: pytest.MonkeyPatch) -> None:
     """One module and one row more than there are."""
-    importlib.import_module("ptycassette.cli.export")  # as it is, to be put back afterwards
+    for command in ("export", "frames"):  # as they are, to be put back afterwards
+        importlib.import_module(f"ptycassette.cli.{command}")
     module = ModuleType("ptycassette.export.shout")
     vars(module)["of_recording"] = lambda source, *, title=None: (
         f"{title} ".upper().encode() + event.data.upper() for event in source.events() if event.data
@@ -41,19 +43,21 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> None:
     vars(module)["of_screen"] = lambda screen: screen.text.upper().encode()
     monkeypatch.setitem(sys.modules, "ptycassette.export.shout", module)
     monkeypatch.setattr(registry, "EXPORTS", (*EXPORTS, SHOUT))
-    monkeypatch.delitem(sys.modules, "ptycassette.cli.export")
+    for command in ("export", "frames"):
+        monkeypatch.delitem(sys.modules, f"ptycassette.cli.{command}")
 
 
 def test_a_new_row_is_all_that_a_new_export_needs(
     shouting: None, run: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Its choice, its ending and its options are known to the command, its ending to dialogs."""
+    """Its choice, ending and options are known to the commands, its ending to dialogs."""
     write_cassette(tmp_path / "made", Output(0, b"hello"))
     ran = run("export", tmp_path / "made", tmp_path / "out.shout", "--title", "oh")
     screen = Screen(size=Size(rows=1, cols=5), rows=("hello",), cursor=Cursor(row=0, col=0))
 
     assert (ran.status, (tmp_path / "out.shout").read_text()) == (0, "OH HELLO")
     assert "shout" in run("export", "--help").text
+    assert run("frames", tmp_path / "made", *WHOLE, "-f", "shout").text.strip() == "HELLO"
     assert export_of_file("x.SHOUT", of="screen").screen(screen) == b"HELLO"
 
 

@@ -11,7 +11,7 @@ HEAVY = (
     "ptycassette.harness",
     "ptycassette.recording.io.finalising",
     "ptycassette.recording._finalise",
-    "ptycassette.scrub.default",
+    "ptycassette.scrub.session",
     "ptycassette.scrub.io.setup",
     "ptycassette.scrub.search",
     "rich",

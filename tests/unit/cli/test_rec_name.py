@@ -69,7 +69,7 @@ def test_what_stands_before_the_dashes_is_the_name(
     ("words", "said"),
     [
         (("env", "true"), r"rec \[OPTIONS\] -- env true"),
-        (("env",), r"env stands where the name of the cassette belongs, but it is a program"),
+        (("env",), r"env is in the place of the cassette's name, but it is a program"),
         ((), r"what is to be recorded\?"),
         (("x", "y", "--", "env"), r"more than a name before --: x y"),
     ],
@@ -113,7 +113,15 @@ def test_nothing_is_replaced_without_a_name(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("plya", "play"), ("record", "rec"), ("list", "ls"), ("verfy", "verify"), ("lss", "ls")],
+    [
+        ("plya", "play"),
+        ("record", "rec"),
+        ("list", "ls"),
+        ("verfy", "verify"),
+        ("lss", "ls"),
+        ("codegen", "export"),
+        ("show-trace", "view"),
+    ],
 )
 def test_a_mistyped_command_is_answered_with_the_likeliest(word: str, meant: str, run: Run) -> None:
     """By likeness, or by what other tools call it."""
@@ -130,6 +138,23 @@ def test_a_word_that_is_an_option_here_is_answered_with_it(word: str, run: Run) 
 
     assert ran.status == 2
     assert f"Write: ptycassette --{word}" in ran.err
+
+
+def test_there_is_no_command_that_deletes(run: Run) -> None:
+    """Its name is answered with the way to do it; so is help for a command."""
+    assert "rm -r CASSETTE" in run("rm", "x").err
+    assert "ptycassette COMMAND --help" in run("help", "rec").err
+
+
+@pytest.mark.parametrize("name", ["x.gif", "X.MP4", "x.webm"])
+def test_a_video_is_answered_with_the_way_to_one(
+    name: str, run: Run, cassette: Path, tmp_path: Path
+) -> None:
+    """By an asciicast and its converter."""
+    ran = run("export", cassette, tmp_path / name)
+
+    assert ran.status == 2
+    assert "agg NAME.cast NAME.gif" in ran.err
 
 
 def test_what_resembles_nothing_is_answered_with_nothing(run: Run) -> None:

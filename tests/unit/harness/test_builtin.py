@@ -10,12 +10,13 @@ import pytest
 from ptycassette.errors import NotFoundError, UnreadableError, UsageError
 from ptycassette.harness import Place, prepare
 from ptycassette.harness.io.files import (
-    builtin_probes,
     builtin_profiles,
     find_binary,
     installed,
+    known_probes,
     load_probe,
     load_profile,
+    similar_profiles,
 )
 
 PLACE = Place(home="/h", cwd="/h/w", url="http://127.0.0.1:1", key="k" * 40, ca="/ca", model="m")
@@ -35,7 +36,7 @@ def test_every_profile_prepares_every_mode(name: str) -> None:
             assert all("${" not in file.text for file in run.files)
 
 
-@pytest.mark.parametrize("name", builtin_probes())
+@pytest.mark.parametrize("name", known_probes({}))
 def test_every_probe_belongs_to_a_profile_and_a_mode_of_it(name: str) -> None:
     """A probe is called ``HARNESS-WHAT``."""
     probe = load_probe(name, env={})
@@ -85,6 +86,21 @@ def test_files_that_are_not_there_or_wrong_are_told(tmp_path: Path) -> None:
         load_profile(str(wrong))
 
     assert caught.value.where == str(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("codx", "codex"), ("claud", "claude"), ("Gemini", "gemini"), ("open-code", "opencode")],
+)
+def test_a_mistyped_name_gets_a_suggestion(name: str, meant: str) -> None:
+    """A name of another CLI gets none."""
+    with pytest.raises(NotFoundError) as caught:
+        load_profile(name, env={})
+
+    assert f"did you mean {meant}?" in (caught.value.hint or "")
+    assert similar_profiles(name, env={}) == (meant,)
+    for other in ("mycli", "agent", "claude-squad", "bash"):
+        assert similar_profiles(other, env={}) == ()
 
 
 def test_programs_are_looked_up(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -123,17 +125,6 @@ def test_merged_input_that_came_early_is_taken_apart(strategy: str) -> None:
     assert rig.output == b"> HI\r\nbye"
 
 
-def test_several_exchanges_at_once_are_taken_apart() -> None:
-    """A driver that pastes a script of commands."""
-    rig = Rig(
-        Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Typed(3, b"b\r"), Output(4, b"B"),
-        Finished(t_us=5, exit=EXIT),
-    )  # fmt: skip
-
-    assert rig.send(b"a\rb\r") == Over(EXIT)
-    assert rig.output == b"$AB"
-
-
 def test_a_sequence_split_into_single_bytes_is_one_key() -> None:
     """An arrow key, a byte at a time."""
     rig = Rig(Typed(0, b"\x1b[A"), Output(1, b"up"), Finished(t_us=2, exit=EXIT))
@@ -142,13 +133,6 @@ def test_a_sequence_split_into_single_bytes_is_one_key() -> None:
         assert rig.output == b""
 
     assert rig.send(b"A") == Over(EXIT)
-
-
-def test_a_lone_escape_is_taken_at_once_where_it_was_recorded() -> None:
-    """Nothing else is awaited, so nothing is gained by waiting for more."""
-    rig = Rig(Typed(0, b"\x1b"), Output(1, b"esc"), Finished(t_us=2, exit=EXIT))
-
-    assert rig.send(b"\x1b") == Over(EXIT)
 
 
 def test_a_lone_escape_waits_where_the_terminal_was_asked_something() -> None:
@@ -161,6 +145,149 @@ def test_a_lone_escape_waits_where_the_terminal_was_asked_something() -> None:
 
     assert rig.send(b"\x1b") == Listen(50_000)
     assert rig.run(wait_us=50_000) == Over(EXIT)
+
+
+END, END_OF_PIPE = "the terminal hangs up", "the pipe ends"
+Act = bytes | Size | str | int
+"""What a driver does: it types, sets a size, sends a signal, ends its input, or waits (in us)."""
+
+
+class Case(NamedTuple):
+    """What was recorded, what the driver does, and what comes of it."""
+
+    recorded: list[JournalEvent]
+    acts: list[Act]
+    kinds: tuple[str, ...] = ()
+    over: Over | None = Over(EXIT)  # None: whatever
+    output: bytes | None = None
+    expected: str | None = None
+    options: Mapping[str, Any] = MappingProxyType({})
+
+
+def to_end(*items: JournalEvent) -> list[JournalEvent]:
+    """A recording that ends as ``EXIT`` says."""
+    return [*items, Finished(t_us=9_000_000, exit=EXIT)]
+
+
+TWO_LINES = to_end(Typed(0, b"one\r"), Output(1, b"1"), Typed(2, b"two\r"), Output(3, b"2"))
+COLON_Q = to_end(Output(0, b":"), Typed(1, b"q"))
+MIDDLE, TINY = Size(rows=26, cols=90), Size(rows=5, cols=5)
+CHANGED, MISSING, EXTRA = ("input-changed",), ("input-missing",), ("input-extra",)
+RESIZED = ("resize-changed",)
+LATE_SIZE = {"recorded_size": SIZE, "size": OTHER}
+CASES = {
+    # -- lines and keys
+    "a pasted script is taken apart": Case(TWO_LINES, [b"one\rtwo\r"], output=b"12"),
+    "a lone Escape is taken at once where it was recorded, and nothing else is awaited": Case(
+        to_end(Typed(0, b"\x1b"), Output(1, b"esc")), [b"\x1b"]
+    ),
+    "a recorded key split over records waits for its last": Case(
+        to_end(Typed(0, b"\x1b"), Typed(1, b"[A"), Output(2, b"up")), [b"\x1b[A"]
+    ),
+    "a typo that is corrected means the same": Case(hello(), [b"hx\x7fi\r"]),
+    "a key may be corrected for a while": Case(COLON_Q, [b"x", 1_000_000, b"\x7fq"]),
+    "exact finds the first byte that differs": Case(
+        hello(), [b"hi\n"], CHANGED, None, b"> HI", options={"strategy": "exact"}
+    ),
+    "an Escape whose sequence never went on is extra at the end": Case(
+        to_end(Typed(0, b"a\r")), [b"a\r\x1b"], EXTRA, None
+    ),
+    "who hangs up in the middle of a line changed it": Case(hello(), [b"h", END], CHANGED, None),
+    "the end of a pipe is what Ctrl-D was typed for": Case(
+        to_end(Typed(0, b"1+1\r"), Output(1, b"2"), Typed(2, b"\x04")), [b"1+1\n", END_OF_PIPE]
+    ),
+    "a terminal that was closed sent no Ctrl-D": Case(
+        to_end(Typed(2, b"\x04")), [END], MISSING, None
+    ),
+    "answers are known by their shape where other recorders wrote no source": Case(
+        to_end(Output(0, b"\x1b[c"), Typed(1, b"\x1b[?62c"), Output(2, b"ok")), []
+    ),
+    # -- sizes
+    "a size that is set late is neither a wrong start nor a resize": Case(
+        hello(), [0, SIZE], over=None, output=b"> ", options=LATE_SIZE
+    ),
+    "a resize before the first step is no wrong start": Case(
+        to_end(Resized(1, OTHER)), [OTHER], options={"recorded_size": SIZE}
+    ),
+    "resizes that the system merged are the recorded ones": Case(
+        to_end(Resized(1, MIDDLE), Resized(2, OTHER), Output(3, b"b")), [0, OTHER]
+    ),
+    "a resize to another size": Case(
+        to_end(Resized(1, OTHER)), [0, TINY], RESIZED, None, expected="30 rows x 100 columns"
+    ),
+    "a resize that nobody recorded": Case(hello(), [0, OTHER], RESIZED, None),
+    "a resize that never comes is missing": Case(
+        to_end(Resized(1, OTHER)), [1000], MISSING, None,
+        expected="resize to 30 rows x 100 columns", options={"input_timeout_us": 1000},
+    ),
+    "over pipes there is no size": Case(
+        to_end(Resized(1, OTHER), Output(2, b"x")), [], options={"size": None}
+    ),
+    # -- signals
+    "a signal may come before its place": Case(
+        to_end(Output(0, b"a"), Signalled(1, "term"), Output(2, b"b")), ["term"], output=b"ab"
+    ),
+    "a signal that is recorded later waits for its place": Case(
+        to_end(Typed(0, b"a\r"), Signalled(1, "term")), ["term", b"a\r"]
+    ),
+    "a signal waits while a key other than its own is recorded": Case(
+        to_end(Typed(0, b"a\r"), Typed(1, b"\x03")), ["int", 0, b"a\r"]
+    ),
+    "a signal that never comes is missing": Case(
+        to_end(Signalled(1, "term")), [1000], MISSING, None,
+        expected="signal term", options={"input_timeout_us": 1000},
+    ),
+    "Ctrl-C is the signal int": Case(to_end(Signalled(1, "int"), Output(2, b"b")), [b"\x03"]),
+    "the signal int is Ctrl-C": Case(to_end(Typed(1, b"\x03"), Output(2, b"b")), ["int"]),
+    "the signal quit is Ctrl-backslash": Case(to_end(Typed(1, b"\x1c")), ["quit"]),
+    "exact tells a signal from a key": Case(
+        to_end(Typed(1, b"\x03")), ["int"], EXTRA, None, options={"strategy": "exact"}
+    ),
+    "a signal that nobody recorded ends the run": Case(
+        hello(), [0, "hup"], EXTRA, Over(None, complete=False, killed_by="hup"),
+        options={"lenient": True},
+    ),
+    # -- lenient
+    "one mistake is one divergence, and the rest is played": Case(
+        TWO_LINES, [b"uno\rtwo\r"], CHANGED, output=b"12", options={"lenient": True}
+    ),
+    "exact leaves out the rest of the line": Case(
+        TWO_LINES, [b"uno\rtwo\r"], CHANGED, options={"lenient": True, "strategy": "exact"}
+    ),
+    **{
+        f"goes on without a missing {type(missing).__name__}": Case(
+            to_end(missing, Output(1, b"1")), [5], MISSING,
+            options={"lenient": True, "input_timeout_us": 5},
+        )
+        for missing in (Typed(0, b"x\r"), Resized(0, OTHER), Signalled(0, "term"))
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_what_a_driver_does(name: str) -> None:
+    """How the run ends, what diverged, what was played, and what was expected instead."""
+    case = CASES[name]
+    rig = Rig(*case.recorded, **case.options)
+    for act in case.acts:
+        match act:
+            case bytes():
+                rig.send(act)
+            case int():
+                rig.run(wait_us=act)
+            case Size():
+                rig.engine.resized(act, rig.now)
+            case "the terminal hangs up" | "the pipe ends":
+                rig.engine.input_ended(of_pipe=act == END_OF_PIPE)
+            case str():
+                rig.engine.signalled(act, rig.now)
+    over = rig.run()
+
+    assert case.over in {None, over}
+    assert tuple(rig.kinds) == case.kinds
+    assert case.output in {None, rig.output}
+    expected = [found.expected for found in rig.engine.divergences]
+    assert case.expected is None or [one and one.text for one in expected] == [case.expected]
 
 
 def test_time_between_events_is_kept_in_realtime() -> None:
@@ -179,14 +306,6 @@ def test_scaled_time_multiplies_the_gaps() -> None:
     rig = Rig(Output(0, b"a"), Output(1000, b"b"), mode="scaled", scale=2.0)
 
     assert rig.run() == Listen(2000)
-
-
-def test_a_typo_that_is_corrected_means_the_same() -> None:
-    """Under prompt."""
-    rig = Rig(*hello())
-
-    assert rig.send(b"hx\x7fi\r") == Over(EXIT)
-    assert not rig.engine.diverged
 
 
 def test_other_input_is_a_divergence() -> None:
@@ -214,15 +333,6 @@ def test_a_divergence_names_the_nearest_recorded_input() -> None:
     assert (near.exchange, near.seq, near.t_ms, near.similarity) == (2, 2, 5, 1.0)
 
 
-def test_exact_finds_the_first_byte_that_differs() -> None:
-    """CR and LF are not the same."""
-    rig = Rig(*hello(), strategy="exact")
-    rig.send(b"hi\n")
-
-    assert rig.kinds == ["input-changed"]
-    assert rig.output == b"> HI"
-
-
 def test_a_line_left_wrong_is_a_divergence_after_a_while() -> None:
     """A driver that waits for a reaction to a wrong key would wait for ever."""
     rig = Rig(Output(0, b":"), Typed(1, b"q"), Finished(t_us=2, exit=EXIT))
@@ -230,14 +340,6 @@ def test_a_line_left_wrong_is_a_divergence_after_a_while() -> None:
     assert rig.send(b"x") == Listen(2_000_000)
     rig.run(wait_us=2_000_000)
     assert rig.kinds == ["input-changed"]
-
-
-def test_a_typo_may_be_corrected_within_that_while() -> None:
-    """Then nothing diverged."""
-    rig = Rig(Output(0, b":"), Typed(1, b"q"), Finished(t_us=2, exit=EXIT))
-    rig.send(b"x", wait_us=1_000_000)
-
-    assert rig.send(b"\x7fq") == Over(EXIT)
 
 
 def test_input_behind_the_last_recorded_one_is_extra() -> None:
@@ -255,14 +357,6 @@ def test_input_behind_the_last_recorded_one_is_extra() -> None:
     assert rig.engine.divergences[0].got.text == "more"
 
 
-def test_input_that_is_pending_at_the_end_is_extra() -> None:
-    """An Escape whose sequence never went on."""
-    rig = Rig(Typed(0, b"a\r"), Finished(t_us=1, exit=EXIT))
-    rig.send(b"a\r\x1b")
-
-    assert rig.kinds == ["input-extra"]
-
-
 def test_a_driver_that_hangs_up_leaves_input_missing() -> None:
     """It says what was not sent, and what was never played."""
     rig = Rig(*hello())
@@ -276,16 +370,6 @@ def test_a_driver_that_hangs_up_leaves_input_missing() -> None:
     assert rig.engine.divergences[0].expected is not None
     assert rig.engine.divergences[0].expected.text == "hi<enter>"
     assert (unplayed.inputs, unplayed.outputs, unplayed.output_bytes) == (3, 3, 7)
-
-
-def test_a_driver_that_hangs_up_in_the_middle_of_a_line_changed_it() -> None:
-    """What it had typed is shown."""
-    rig = Rig(*hello())
-    rig.send(b"h")
-    rig.engine.input_ended()
-    rig.run()
-
-    assert rig.kinds == ["input-changed"]
 
 
 def test_a_driver_that_does_nothing_runs_into_the_timeout() -> None:
@@ -307,24 +391,6 @@ def test_without_a_timeout_the_driver_is_awaited_for_ever() -> None:
     assert rig.run() == Listen(None)
 
 
-def test_the_end_of_a_pipe_is_what_ctrl_d_was_typed_for() -> None:
-    """Recorded at a terminal, played over a pipe."""
-    rig = Rig(Typed(0, b"1+1\r"), Output(1, b"2"), Typed(2, b"\x04"), Finished(t_us=3, exit=EXIT))
-    rig.send(b"1+1\n")
-    rig.engine.input_ended(of_pipe=True)
-
-    assert rig.run() == Over(EXIT)
-
-
-def test_hanging_up_is_no_ctrl_d() -> None:
-    """A terminal that was closed did not send it."""
-    rig = Rig(Typed(2, b"\x04"), Finished(t_us=3, exit=EXIT))
-    rig.engine.input_ended()
-    rig.run()
-
-    assert rig.kinds == ["input-missing"]
-
-
 def test_answers_of_the_terminal_are_neither_awaited_nor_compared() -> None:
     """No answer, another answer, the same one, all at once: nothing diverges."""
     recorded: list[JournalEvent] = [
@@ -344,15 +410,6 @@ def test_answers_of_the_terminal_are_neither_awaited_nor_compared() -> None:
         assert not rig.engine.diverged
 
 
-def test_answers_recorded_without_a_source_are_not_awaited_either() -> None:
-    """Other recorders write no source; their shape tells."""
-    rig = Rig(
-        Output(0, b"\x1b[c"), Typed(1, b"\x1b[?62c"), Output(2, b"ok"), Finished(t_us=3, exit=EXIT)
-    )
-
-    assert rig.run() == Over(EXIT)
-
-
 def test_another_size_at_the_start_is_a_divergence_after_a_grace() -> None:
     """Some drivers set the size only after the start."""
     rig = Rig(*hello(), recorded_size=SIZE, size=OTHER)
@@ -361,17 +418,6 @@ def test_another_size_at_the_start_is_a_divergence_after_a_grace() -> None:
     rig.run(wait_us=500_000)
     assert rig.kinds == ["size-mismatch"]
     assert rig.output == b""
-
-
-def test_a_size_that_is_set_late_is_no_divergence() -> None:
-    """And no resize."""
-    rig = Rig(*hello(), recorded_size=SIZE, size=OTHER)
-    rig.run()
-    rig.engine.resized(SIZE, rig.now)
-    rig.run()
-
-    assert rig.output == b"> "
-    assert not rig.engine.diverged
 
 
 def test_a_recorded_resize_is_awaited() -> None:
@@ -387,83 +433,6 @@ def test_a_recorded_resize_is_awaited() -> None:
     assert rig.run() == Over(EXIT)
 
 
-def test_a_resize_before_the_first_step_is_no_wrong_start() -> None:
-    """It started at the recorded size; the resize was only fast."""
-    rig = Rig(Resized(1, OTHER), Output(2, b"b"), Finished(t_us=3, exit=EXIT), recorded_size=SIZE)
-    rig.engine.resized(OTHER, 0)
-
-    assert rig.run() == Over(EXIT)
-    assert not rig.engine.diverged
-
-
-def test_resizes_that_the_system_merged_are_the_recorded_ones() -> None:
-    """Two recorded resizes, one signal."""
-    middle = Size(rows=26, cols=90)
-    rig = Rig(Resized(1, middle), Resized(2, OTHER), Output(3, b"b"), Finished(t_us=4, exit=EXIT))
-    rig.run()
-    rig.engine.resized(OTHER, rig.now)
-
-    assert rig.run() == Over(EXIT)
-    assert not rig.engine.diverged
-
-
-def test_a_resize_to_another_size_is_a_divergence() -> None:
-    """Expected and got are sizes."""
-    rig = Rig(Resized(1, OTHER), Output(3, b"b"), Finished(t_us=4, exit=EXIT))
-    rig.run()
-    rig.engine.resized(Size(rows=5, cols=5), rig.now)
-    rig.run()
-
-    assert rig.kinds == ["resize-changed"]
-    assert rig.engine.divergences[0].expected is not None
-    assert rig.engine.divergences[0].expected.text == "30 rows x 100 columns"
-
-
-def test_a_resize_that_nobody_recorded_is_a_divergence() -> None:
-    """Where none is left."""
-    rig = Rig(*hello())
-    rig.run()
-    rig.engine.resized(OTHER, rig.now)
-    rig.run()
-
-    assert rig.kinds == ["resize-changed"]
-
-
-def test_a_resize_that_never_comes_is_missing_input() -> None:
-    """It names the size."""
-    rig = Rig(Resized(1, OTHER), Finished(t_us=4, exit=EXIT), input_timeout_us=1000)
-    rig.run(wait_us=1000)
-
-    assert rig.kinds == ["input-missing"]
-    assert rig.engine.divergences[0].expected is not None
-    assert rig.engine.divergences[0].expected.text == "resize to 30 rows x 100 columns"
-
-
-def test_over_pipes_resizes_are_passed_by() -> None:
-    """There is no size."""
-    rig = Rig(Resized(1, OTHER), Output(2, b"x"), Finished(t_us=4, exit=EXIT), size=None)
-
-    assert rig.run() == Over(EXIT)
-
-
-def test_a_recorded_signal_is_awaited() -> None:
-    """Also when it comes before its place."""
-    rig = Rig(Output(0, b"a"), Signalled(1, "term"), Output(2, b"b"), Finished(t_us=3, exit=EXIT))
-    rig.engine.signalled("term", 0)
-
-    assert rig.run() == Over(EXIT)
-    assert rig.output == b"ab"
-
-
-def test_a_recorded_signal_that_never_comes_is_missing() -> None:
-    """It names the signal."""
-    rig = Rig(Signalled(1, "term"), Finished(t_us=3, exit=EXIT), input_timeout_us=1000)
-    rig.run(wait_us=1000)
-
-    assert rig.engine.divergences[0].expected is not None
-    assert rig.engine.divergences[0].expected.text == "signal term"
-
-
 def test_a_recorded_kill_is_announced_because_nobody_learns_of_it() -> None:
     """A stand-in says before that all went well."""
     rig = Rig(Signalled(1, "term"), Signalled(2, "kill"), Finished(t_us=3, exit=EXIT))
@@ -474,96 +443,6 @@ def test_a_recorded_kill_is_announced_because_nobody_learns_of_it() -> None:
     rig.run()
 
     assert rig.engine.awaits_kill
-
-
-@pytest.mark.parametrize(
-    ("recorded", "act"),
-    [(Signalled(1, "int"), b"\x03"), (Typed(1, b"\x03"), "int"), (Typed(1, b"\x1c"), "quit")],
-)
-def test_a_signal_and_the_key_for_it_mean_the_same(
-    recorded: JournalEvent, act: bytes | str
-) -> None:
-    """A line discipline makes one of the other."""
-    rig = Rig(Output(0, b"a"), recorded, Output(2, b"b"), Finished(t_us=3, exit=EXIT))
-    if isinstance(act, bytes):
-        rig.engine.feed(act, 0)
-    else:
-        rig.engine.signalled(act, 0)
-
-    assert rig.run() == Over(EXIT)
-    assert not rig.engine.diverged
-
-
-def test_a_signal_that_is_recorded_later_waits_for_its_place() -> None:
-    """The line before it is compared first."""
-    rig = Rig(Typed(0, b"a\r"), Signalled(1, "term"), Finished(t_us=3, exit=EXIT))
-    rig.engine.signalled("term", 0)
-
-    assert rig.send(b"a\r") == Over(EXIT)
-    assert not rig.engine.diverged
-
-
-def test_a_signal_with_a_key_of_its_own_waits_while_another_key_is_recorded() -> None:
-    """The line comes first, then the Ctrl-C that the signal stands for."""
-    rig = Rig(Typed(0, b"a\r"), Typed(1, b"\x03"), Finished(t_us=3, exit=EXIT))
-    rig.engine.signalled("int", 0)
-    assert isinstance(rig.run(), Listen)
-
-    assert rig.send(b"a\r") == Over(EXIT)
-    assert not rig.engine.diverged
-
-
-def test_exact_tells_a_signal_from_a_key() -> None:
-    """Bytes are bytes."""
-    rig = Rig(Typed(1, b"\x03"), Finished(t_us=3, exit=EXIT), strategy="exact")
-    rig.engine.signalled("int", 0)
-    rig.run()
-
-    assert rig.kinds == ["input-extra"]
-
-
-def test_a_signal_that_nobody_recorded_ends_the_run() -> None:
-    """And says by what."""
-    rig = Rig(*hello(), lenient=True)
-    rig.run()
-    rig.engine.signalled("hup", rig.now)
-
-    assert rig.run() == Over(None, complete=False, killed_by="hup")
-    assert rig.kinds == ["input-extra"]
-
-
-def test_lenient_goes_on_and_stays_diverged() -> None:
-    """One mistake is one divergence; the rest of the recording is played."""
-    rig = Rig(
-        Typed(0, b"one\r"), Output(1, b"1"), Typed(2, b"two\r"), Output(3, b"2"),
-        Finished(t_us=4, exit=EXIT), lenient=True,
-    )  # fmt: skip
-
-    assert rig.send(b"uno\rtwo\r") == Over(EXIT)
-    assert rig.output == b"12"
-    assert rig.kinds == ["input-changed"]
-
-
-def test_lenient_exact_leaves_out_the_rest_of_the_line() -> None:
-    """It looks for the key that ends it."""
-    rig = Rig(
-        Typed(0, b"one\r"), Output(1, b"1"), Typed(2, b"two\r"), Output(3, b"2"),
-        Finished(t_us=4, exit=EXIT), lenient=True, strategy="exact",
-    )  # fmt: skip
-
-    assert rig.send(b"uno\rtwo\r") == Over(EXIT)
-    assert rig.kinds == ["input-changed"]
-
-
-@pytest.mark.parametrize("missing", [Typed(0, b"x\r"), Resized(0, OTHER), Signalled(0, "term")])
-def test_lenient_goes_on_without_what_is_missing(missing: JournalEvent) -> None:
-    """After the timeout."""
-    rig = Rig(
-        missing, Output(1, b"1"), Finished(t_us=4, exit=EXIT), lenient=True, input_timeout_us=5
-    )
-
-    assert rig.run(wait_us=5) == Over(EXIT)
-    assert rig.kinds == ["input-missing"]
 
 
 def test_lenient_reports_extra_input_and_other_sizes_and_goes_on() -> None:
@@ -626,10 +505,3 @@ def test_stopping_leaves_the_rest_unplayed() -> None:
 
     assert rig.run() == Over(None, complete=False)
     assert rig.engine.unplayed().output_bytes == 2
-
-
-def test_a_recorded_sequence_split_over_records_waits_for_its_last() -> None:
-    """The record that only begins a key is passed by."""
-    rig = Rig(Typed(0, b"\x1b"), Typed(1, b"[A"), Output(2, b"up"), Finished(t_us=3, exit=EXIT))
-
-    assert rig.send(b"\x1b[A") == Over(EXIT)

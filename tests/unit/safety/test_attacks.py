@@ -231,7 +231,7 @@ def test_the_nearest_input_is_looked_for_nearby(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(match, "lexical_score", score)
     entries: tuple[Entry, ...] = read_entries(
-        typed(*[b"%d " % n + b"a" * 900 + b"\r" for n in range(500)])
+        typed(*[b"%d " % n + b"a" * 30 + b"\r" for n in range(500)])
     )
     monkeypatch.setattr(match, "_LONGEST_LOOKED_AT", 5)
     found = nearest_entry(entries, "490 a", number=480)

@@ -48,9 +48,9 @@ from ptycassette.system.files.plain_file import read_plain
 YAML_BOMBS = {
     "aliases": b"a: &a [x]\nb: [*a, *a]",
     "merge": b"a: {<<: {b: 1}}",
-    "wide": b"[" + b"a," * 200_000 + b"a]",
-    "deep": b"[" * 400_000,
-    "keys": b"\n".join(b"k%d: 1" % number for number in range(60_000)),
+    "wide": b"[" + b"a," * 120_000 + b"a]",
+    "deep": b"[" * 250_000,
+    "keys": b"\n".join(b"k%d: 1" % number for number in range(25_000)),
     "long": b"a: " + b"x" * 4_000_000,
     "python": b"a: !!python/object/apply:os.system [ls]",
     "binary": b"a: !!binary AAAA",

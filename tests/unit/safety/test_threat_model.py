@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -20,12 +19,8 @@ def lines() -> list[list[str]]:
 
 def defined_tests() -> set[str]:
     """The name of every test function."""
-    found = set()
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                found.add(node.name)
-    return found
+    files = (ROOT / "tests").rglob("test_*.py")
+    return {name for path in files for name in re.findall(r"def (test_\w+)\(", path.read_text())}
 
 
 def test_every_line_says_what_must_never_happen_and_names_a_test() -> None:
@@ -43,7 +38,8 @@ def test_every_test_that_the_page_names_exists() -> None:
     text = PAGE.read_text(encoding="utf-8")
     named = set(re.findall(r"`(test_\w+)`", text))
     files = set(re.findall(r"`((?:tests/)?[\w/]*\w+\.py)`", text))
-    here = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    folders = ("ptycassette", "viewer", "tests", "benchmarks", "fixtures", "fuzz")
+    here = {path.name for folder in folders for path in (ROOT / folder).rglob("*.py")}
 
     assert len(named) >= 15
     assert named - defined_tests() == set()

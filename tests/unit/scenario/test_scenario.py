@@ -379,11 +379,12 @@ def _json_path(path: str) -> str:
         ("a: &x 1\nb: *x", "anchors and aliases"),
         ("a: &x {b: 1}", "anchors and aliases"),
         ("a: {<<: {b: 1}}", "merge keys"),
-        ("a: 1\na: 2", "stands twice"),
+        ("a: 1\na: 2", "is there twice"),
         ("1: 2", "is not text"),
         ("a: !!python/name:os.system x", "no YAML"),
         ("a: 1\n---\nb: 2", "no YAML"),
-        ("[" + "1," * 200_001 + "1]", "more than"),
+        ("[" + "1," * 10_001 + "1]", "more than 10000 values"),
+        ("[" * 65, "nested deeper than 64 levels"),
         ("[1, 2", "no YAML"),
         ("just text", "no scenario"),
     ],
@@ -570,7 +571,7 @@ def test_repinning_changes_the_pins_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name: t\n", "stands on 0 lines"),
+        ("name: t\n", "is on 0 lines"),
         (
             "expected_manifest_id: a\nexpected_content_digest: b\nrequired_emulator: {name: x}\n",
             "change it by hand",

@@ -12,7 +12,7 @@ import pytest
 from ptycassette.model import Output, SessionMeta
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.decode import Sought
-from ptycassette.scrub.views import OutputText
+from ptycassette.scrub.views import Blocks, printed_views
 from ptycassette.testing import scrub_chunks
 
 LETTERS = "qP7xR2mK9vT4nB8sL3wZ"
@@ -62,7 +62,7 @@ def test_the_name_of_the_next_value_is_not_learnt_with_the_one_before() -> None:
 
 def test_a_block_of_output_ends_with_a_whole_word() -> None:
     """No part of a value is learnt; and the blocks end where those of the screen do."""
-    text = OutputText()
+    text = Blocks(printed_views)
     data = lines(12_000)
     printed = [view.text for view in text.feed(data)][::2]
     rest = next(view.text for view in text.rest())

@@ -6,7 +6,7 @@ import base64
 import textwrap
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ptycassette.model import Cursor, Size
@@ -17,6 +17,7 @@ from ptycassette.terminal import default_emulator
 from ptycassette.terminal._unicode_tables import CLUSTER_CLASSES
 from ptycassette.terminal.widths import _unpack
 from ptycassette.testing import scrub_chunks
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -101,22 +102,17 @@ def painted(text: bytes) -> tuple[Cursor, list[list[bool]]]:
     return emulator.snapshot().cursor, [[char == "" for char in row.chars] for row in rows]
 
 
-@pytest.mark.parametrize("examples", [150, pytest.param(1000, marks=pytest.mark.slow)])
-def test_a_mask_takes_the_cells_of_what_it_stands_for(examples: int) -> None:
+@examples(1000)
+@given(SECRETS)
+@example("7\u0301\ufe0f")
+@example("\U0001f1e9\U0001f1ea\U0001f1eb")
+def test_a_mask_takes_the_cells_of_what_it_stands_for(text: str) -> None:
     """Whatever joins into one cell; and as many bytes, which masking again leaves."""
+    masked = mask(canonical(text)).encode("latin-1")
 
-    @settings(max_examples=examples, deadline=None)
-    @given(SECRETS)
-    @example("7\u0301\ufe0f")
-    @example("\U0001f1e9\U0001f1ea\U0001f1eb")
-    def law(text: str) -> None:
-        masked = mask(canonical(text)).encode("latin-1")
-
-        assert len(masked) == len(text.encode())
-        assert mask(masked.decode("latin-1")).encode("latin-1") == masked
-        assert painted(masked) == painted(text.encode())
-
-    law()
+    assert len(masked) == len(text.encode())
+    assert mask(masked.decode("latin-1")).encode("latin-1") == masked
+    assert painted(masked) == painted(text.encode())
 
 
 @given(SECRETS, st.data())

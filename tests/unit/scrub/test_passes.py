@@ -28,7 +28,7 @@ class Reader:
         assert isinstance(event, Output)
         self.log.append(event.data.decode())
         at = event.data.find(self.text)
-        if at >= 0 and self.patches.add(self.settled + at, self.mask):
+        if at >= 0 and self.patches.cover([(self.settled + at, self.mask)]):
             self.found[Found("output", "rule")] = 0
         self.settled += len(event.data)
 

@@ -20,7 +20,7 @@ from ptycassette.scrub._patches import Patches
 def test_no_control_changes_and_none_is_written(before: bytes, patch: bytes, after: bytes) -> None:
     """A view shows the end of a line where another byte, or none of its kind, stands."""
     patches = Patches()
-    patches.add(7, patch)
+    patches.cover([(7, patch)])
 
     assert patches.apply(before, 7) == after
     assert (

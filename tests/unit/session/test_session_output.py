@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.model import Emulator, EmulatorId, Screen, Size
@@ -13,6 +13,7 @@ from ptycassette.session.core import SessionCore
 from ptycassette.session.options import child_environment
 from ptycassette.terminal import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
+from tests.examples import examples
 
 QUERIES = [
     b"\x1b[c",
@@ -121,7 +122,7 @@ BEFORE = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.sampled_from(BEFORE), st.lists(PIECES, min_size=20, max_size=150), st.integers(1, 5))
 def test_shortened_output_shows_the_same_screen(
     before: bytes, pieces: list[bytes], rows: int

@@ -121,10 +121,10 @@ def test_a_file_of_another_user_above_does_not_count(
         ("idle_limit = nan", "idle_limit is nan"),
         ('compare = "alike"', "compare is 'alike', and must be one of exact, prompt"),
         ("scrub = 5", "scrub is 5, and must be a table"),
-        ("mood = 1", "mood is no key of the project file"),
+        ("mood = 1", "mood is not a key of the project file"),
         ("mood = 1", "did you mean mode[?] allowed: size, mode, library, idle_limit, compare"),
         ("mode = ", "not TOML"),
-        ("'\\u001b[31m' = 1", r"no key of the project file"),
+        ("'\\u001b[31m' = 1", r"not a key of the project file"),
     ],
 )
 def test_an_error_says_file_key_and_what_is_allowed(home: Path, text: str, said: str) -> None:

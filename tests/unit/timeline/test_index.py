@@ -66,7 +66,7 @@ def test_an_index_of_a_slice_keeps_its_seqs() -> None:
 
 @pytest.mark.parametrize(
     ("second", "message"),
-    [((3, 500), "seq 3 stands where 2"), ((2, 50), "time goes back at seq 2")],
+    [((3, 500), "seq 3 is in the place of 2"), ((2, 50), "time goes back at seq 2")],
 )
 def test_events_out_of_order_are_refused(second: tuple[int, int], message: str) -> None:
     """Gaps in seq and time going back are misuse."""

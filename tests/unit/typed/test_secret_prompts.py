@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
+import ptycassette.typed
 from ptycassette.typed import asks_for_secret
+
+TABLES = tomllib.loads(
+    Path(ptycassette.typed.__file__).with_name("prompts.toml").read_text("utf-8")
+)
+NAMES = [
+    name
+    for table in ("names", "names-as-written", "names-unspaced")
+    for words in TABLES[table].values()
+    for name in " ".join(words.split()).split(", ")
+]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +72,36 @@ from ptycassette.typed import asks_for_secret
         "ANTHROPIC_API_KEY=",
         "Access code: ",
         "Tresorschlüssel: ",
+        "P A S S W O R D : ",
+        "🔐 Passwort → ",
+        "Schlüssel:",
+        "Schlu\u0308ssel:",
+        "Bitte Zugangscode eingeben",
+        "Freischaltcode eingeben",
+        "Code d’accès :",  # noqa: RUF001
+        "Introduzca su clave de acceso",
+        "Kod jednorazowy:",
+        "Einmalkennwort:",
+        "PIN-Code:",
+        "Pin:",
+        "2FA code:",
+        "OTP: ",
+        "Enter your pincode",
+        "ﾊﾟｽﾜｰﾄﾞ：",  # noqa: RUF001
+        "パスワードを入力してください",
+        "確認コード：",  # noqa: RUF001
+        "비밀번호를 입력하세요",
+        "请输入访问令牌",
+        "Одноразовый код: ",
+        "Пин-код:",
+        "رمز المرور:",
+        "סיסמה:",
+        "पासवर्ड दर्ज करें",
+        "รหัสผ่าน: ",
+        "Mật khẩu: ",
+        "Şifre: ",
+        "Κωδικός πρόσβασης: ",
+        "Eingabe (Eingabe wird nicht angezeigt)",
     ],
 )
 def test_a_prompt_that_names_a_secret_asks_for_it(label: str) -> None:
@@ -90,6 +134,14 @@ def test_a_prompt_that_names_a_secret_asks_for_it(label: str) -> None:
         "Public key:",
         "Key:",
         "Key bindings:",
+        "Primärschlüssel:",
+        "Öffentlicher Schlüssel:",
+        "Clé primaire :",
+        "Mot clé :",
+        "Palabra clave:",
+        "Parola chiave:",
+        "Публичный ключ:",
+        "Pin code to the board",
         "Path to the ssh key:",
         "Pass 3 of 4:",
         "Pass the file to:",
@@ -101,3 +153,9 @@ def test_a_prompt_that_names_a_secret_asks_for_it(label: str) -> None:
 def test_a_label_that_only_speaks_of_one_does_not(label: str) -> None:
     """Else ordinary input would be masked."""
     assert not asks_for_secret(label)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_name_of_the_table_asks_for_a_secret(name: str) -> None:
+    """In front of a colon."""
+    assert asks_for_secret(f"{name}: ")

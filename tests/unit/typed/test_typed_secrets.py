@@ -194,6 +194,7 @@ def test_what_was_typed_without_editing_is_read_as_it_stands(text: str) -> None:
         "-> Token: ",
         ">> Token:",
         "> API key: ",
+        "\x1b[2J\x1b[3;1H> \x1b[4;1HEnter your password\x1b[3;3H",
     ],
     ids=[
         "row",
@@ -206,6 +207,7 @@ def test_what_was_typed_without_editing_is_read_as_it_stands(text: str) -> None:
         "arrow",
         "signs",
         "sign",
+        "below",
     ],
 )
 def test_what_is_typed_where_a_secret_is_asked_for_is_secret(screen: str) -> None:
@@ -344,6 +346,141 @@ def test_what_is_shown_is_not_secret(text: str, echo: str) -> None:
     assert texts(learner) == []
 
 
+# -- a line that was sent at once --------------------------------------------------------
+
+SIGNS = "*" * len(SECRET)
+
+
+@pytest.mark.parametrize(
+    ("screen", "answer"),
+    [
+        ("\x1b[?1049h\x1b[3;5H", f"{SIGNS}\x1b[?1049l\n"),
+        ("\x1b[?1049h| ", "".join(f"\x1b[30m{sign}\x1b[m\x1b(B" for sign in SIGNS) + "\x1b[?1049l"),
+        ("? Say it ", f"\x1b[G? Say it ****\x1b[9G\x1b[2K\r✔ Say it {SIGNS}\nyou typed {SECRET}\n"),
+        ("? Say it › ", f"\x1b[2K\r✔ Say it … {'•' * len(SECRET)}\n"),  # noqa: RUF001
+        ("\x1b[?25lSay it\n\n", f"\x1b[1A\x1b[2K\r> {'●' * len(SECRET)} \n\x1b[?25h{SECRET}\n"),
+    ],
+    ids=["whiptail", "dialog", "inquirer", "prompts", "no cursor"],
+)
+def test_as_many_signs_as_were_sent_tell_wherever_they_were_printed(
+    screen: str, answer: str
+) -> None:
+    """The screen never shows them: they are gone when the program has written its answer."""
+    assert texts(learn(shown(screen), typed(SECRET + ENTER), shown(answer))) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "* " * len(SECRET),
+        "**" * len(SECRET),
+        "***" * len(SECRET),
+        "".join(f"\x1b[6;{at}H●" for at in range(1, len(SECRET) + 1)),
+    ],
+    ids=["spaced", "two", "three", "placed"],
+)
+def test_signs_that_are_painted_in_other_ways_tell(answer: str) -> None:
+    """Also when the line was sent at once."""
+    learner = learn(shown("Say it> "), typed(SECRET + ENTER), shown(f"{answer}\n{SECRET}\n"))
+
+    assert texts(learner) == [SECRET]
+
+
+def test_a_last_character_that_is_shown_for_a_moment_does_not_show_the_rest() -> None:
+    """As telephones do it; the text before it is hidden."""
+    answer = "\b*".join(SECRET)
+    at_once = learn(shown("Say it> "), typed(SECRET + ENTER), shown(answer))
+    pairs = [
+        event
+        for at, char in enumerate(SECRET)
+        for event in (typed(char), shown(("\b*" if at else "") + char))
+    ]
+    by_keys = learn(shown("Say it> "), *pairs, typed(ENTER))
+
+    assert (texts(at_once), texts(by_keys)) == ([SECRET], [SECRET])
+
+
+def test_signs_that_nobody_can_count_tell() -> None:
+    """One to three for each key."""
+    signs = "*" * sum(1 + at % 3 for at in range(len(SECRET)))
+    learner = learn(shown("Say it: "), typed(SECRET + ENTER), shown(f"{signs}\n{SECRET}\n"))
+
+    assert texts(learner) == [SECRET]
+
+
+@pytest.mark.parametrize("sign", ["*", "•"])
+def test_signs_that_are_cut_anywhere_tell(sign: str) -> None:
+    """Also within a control function, and within a sign."""
+    signs = sign * len(SECRET)
+    answer = f"\x1b[37m\x1b[44m{signs[:4]}\x1b[m{signs[4:]}\x1b[?25l\x1b[?1049l\r\n".encode()
+    for cut in range(len(answer)):
+        parts = (Output(0, answer[:cut]), Output(0, answer[cut:]))
+        learner = learn(shown("\x1b[?1049h| "), typed(SECRET + ENTER), *parts)
+
+        assert texts(learner) == [SECRET], cut
+
+
+def test_two_secrets_that_were_sent_in_one_piece_are_known() -> None:
+    """The second program reads what the first one left."""
+    second = "another" + "-77y"
+    answer = f"{SIGNS}\nAgain> {'*' * len(second)}\n"
+    learner = learn(shown("Say it> "), typed(f"{SECRET}\r{second}\r"), shown(answer))
+
+    assert texts(learner) == [SECRET, second]
+
+
+def test_a_name_that_was_sent_in_one_piece_with_a_secret_is_none() -> None:
+    """Only what is hidden is learnt."""
+    answer = f"alice-1\nCode> {SIGNS}\n"
+
+    assert texts(learn(shown("Name> "), typed(f"alice-1\r{SECRET}\r"), shown(answer))) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("screen", "answer"),
+    [
+        ("? Say it ‣ ", "\x1b[2K\r? Say it ‣ \x1b[2K\r✔ Say it · \nyou typed {}\n"),
+        ("\x1b[?1049h┌────────────┐\n│            │\x1b[2;3H", "\x1b[?25l\x1b[?1049l{}\n"),
+        ("Say it: ", "\nyou typed {}\n"),
+    ],
+    ids=["ticked off", "box", "new line"],
+)
+def test_a_line_that_was_taken_unseen_is_secret(screen: str, answer: str) -> None:
+    """In the first prompt of a program, too."""
+    learner = learn(shown(screen), typed(SECRET + ENTER), shown(answer.format(SECRET)))
+
+    assert texts(learner) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("screen", "line", "answer"),
+    [
+        ("> ", "hello there", "hello there\n***********\n"),
+        ("> ", "hello there", "h\x1b[4Ge\x1b[5Gllo there\n***********\n"),
+        ("Password: *******\nName> ", "alice-1", "\x1b[HPassword: *******\nName> alice-1\n"),
+        ("> ", "hello there", "............\n"),
+        ("? Say it ‣ ", "blue-green", "\x1b[2K\r? Say it ‣ blue-green\x1b[2K\r✔ Say it · blue\n"),
+        ("? Go on? ‣ ", "yes!", "\x1b[2K\r✔ Go on? · true\n"),
+        ("\x1b[?1049h┌────────────┐\n│            │\x1b[2;3H", "hello", "hello\x1b[?1049l\n"),
+        ("\x1b[?1049h┌────────────┐\n│  item one  │\x1b[2;3H", "jjjj", "\x1b[?1049l\n"),
+        ("Say it: ", "hello", "hello\n"),
+        ("› ", "hello", "\nhello\n"),  # noqa: RUF001
+        ("-- more --", "jjjj", "\nnext line\n"),
+    ],
+    ids=[
+        *("echo", "keys", "another field", "dots", "answer", "confirm", "input box", "menu"),
+        *("prompt", "chat", "pager"),
+    ],
+)  # fmt: skip
+def test_a_line_that_was_sent_at_once_is_mostly_no_secret(
+    screen: str, line: str, answer: str
+) -> None:
+    """What is shown, or answered in words, stays as it is."""
+    learner = learn(shown(screen), typed(line + ENTER), shown(answer))
+
+    assert (texts(learner), learner.hidden) == ([], set())
+
+
 # -- nothing in its place --------------------------------------------------------------
 
 
@@ -403,6 +540,26 @@ def test_what_is_not_shown_is_not_always_secret(
 def test_what_was_typed_before_the_prompt_is_its_answer(events: tuple[JournalEvent, ...]) -> None:
     """As from a pipe, and echoed, because the program had not switched that off yet."""
     assert texts(learn(*events)) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("lines", "prompts", "secrets"),
+    [
+        ([SECRET], ["Answer? "], [SECRET]),
+        ([SECRET], ["Answer? Traceback:\n"], [SECRET]),
+        (["alice", SECRET], ["Name? ", "\nAnswer? "], [SECRET]),
+        (["alice"], ["Name? ", "\nAnswer? "], []),
+    ],
+)
+def test_the_end_of_the_input_at_a_prompt_that_does_not_echo_tells(
+    lines: list[str], prompts: list[str], secrets: list[str]
+) -> None:
+    """The line was piped in before, and echoed; what it was for becomes known by that."""
+    ahead = "".join(f"{line}\n" for line in lines)
+    asked = [shown(prompt) for prompt in prompts]
+    learner = learn(typed(ahead), shown(ahead), *asked, typed("\x04", unseen=True))
+
+    assert texts(learner) == secrets
 
 
 @pytest.mark.parametrize(

@@ -27,37 +27,37 @@ def path(make: Callable[..., Path]) -> Path:
     return make(Output(0, rows + b"\x1b[1;97HEND!\x1b[H"), size=Size(30, 100))
 
 
-def sizes(path: Path, keys: str, size: tuple[int, int] = (80, 24)) -> tuple[int, int]:
-    """Columns and rows of the recorded screen in the window, after some keys."""
+def sizes(path: Path, *steps: str, size: tuple[int, int] = (80, 24)) -> list[tuple[int, int]]:
+    """Columns and rows of the recorded screen in the window, after the keys of each step."""
     found: list[tuple[int, int]] = []
 
     async def scenario(pilot: Pilot[Any]) -> None:
-        await press(pilot, *keys.split())
-        region = recording(pilot).stage.scrollable_content_region
-        shown = recording(pilot).stage.display and not recording(pilot).stage.has_class("hidden")
-        found.append((region.width, region.height) if shown else (0, 0))
+        for keys in steps:
+            await press(pilot, *keys.split())
+            stage = recording(pilot).stage
+            region = stage.scrollable_content_region
+            shown = stage.display and not stage.has_class("hidden")
+            found.append((region.width, region.height) if shown else (0, 0))
 
     drive(path, scenario, size=size)
-    return found[0]
+    return found
 
 
-@pytest.mark.parametrize("keys", ["", "p", "p tab tab", "p slash r o w enter"])
-def test_80_by_24_leaves_the_screen_its_rows(path: Path, keys: str) -> None:
+def test_80_by_24_leaves_the_screen_its_rows(path: Path) -> None:
     """With any panel open, and while a message is shown."""
-    assert sizes(path, keys)[1] >= 14
+    found = sizes(path, "", "p", "tab tab", "slash r o w enter")
+
+    assert [rows for _, rows in found if rows < 14] == []
 
 
 def test_keys_move_the_line_between_screen_and_panels(path: Path) -> None:
     """Up and down where one is below the other, else left and right; neither ever vanishes."""
-    rows = [sizes(path, f"p {keys}")[1] for keys in ("", "less_than_sign", "greater_than_sign")]
-    wide = (140, 40)
-    cols = [sizes(path, f"p {keys}", wide)[0] for keys in ("", "less_than_sign")]
-    least = sizes(path, "p " + "less_than_sign " * 20)[1]
-    most = sizes(path, "p " + "greater_than_sign " * 20)[1]
+    less, more = "less_than_sign ", "greater_than_sign "
+    low = sizes(path, "p", less, more, more, less * 12, more * 12)
+    wide = sizes(path, "p", less, size=(140, 40))
 
-    assert rows == [14, 12, 16]
-    assert cols[0] - cols[1] == 4
-    assert (least, most) == (3, 16)
+    assert [rows for _, rows in low] == [14, 12, 14, 16, 3, 16]
+    assert wide[0][0] - wide[1][0] == 4
 
 
 def test_the_mouse_drags_the_line(path: Path) -> None:
@@ -80,13 +80,11 @@ def test_the_mouse_drags_the_line(path: Path) -> None:
 
 def test_z_gives_one_pane_the_window(path: Path) -> None:
     """The screen, then the panels if they are open, then all again; escape ends it."""
-    everything = sizes(path, "p")
+    everything, *zoomed = sizes(path, "p", "z", "z", "z", "z", "escape")
+    closed = sizes(path, "", "z z")
 
-    assert sizes(path, "p z") == (79, 23)
-    assert sizes(path, "p z z") == (0, 0)
-    assert sizes(path, "p z z z") == everything
-    assert sizes(path, "p z escape") == everything
-    assert sizes(path, "z z") == sizes(path, "")
+    assert zoomed == [(79, 23), (0, 0), everything, (79, 23), everything]
+    assert closed[0] == closed[1]
 
 
 def test_long_rows_are_wrapped(path: Path) -> None:

@@ -7,13 +7,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import InputRecord, Screen, Size, default_emulator, open_cassette, save_emulator
 from ptycassette.model import JournalEvent, Output, Resized, Typed
 from ptycassette.testing import manifest_of, write_cassette
 from ptycassette_viewer.session import CassetteSource, ViewerSession
+from tests.examples import examples
 
 PIECES = st.sampled_from(
     [
@@ -69,7 +70,7 @@ def session_on(path: Path) -> ViewerSession:
     return session
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(items=ITEMS, seed=st.integers(0, 10_000), budget=st.sampled_from([0, 400, 10_000_000]))
 def test_state_after_seek_is_state_after_playing(
     tmp_path_factory: pytest.TempPathFactory,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import Size, TerminalSignal, open_cassette, terminal_signals, visible
@@ -15,6 +15,7 @@ from ptycassette.model import JournalEvent, Noted, Output, Resized
 from ptycassette.testing import manifest_of, write_cassette
 from ptycassette_viewer.panels.rows import AllRows, SignalRows
 from ptycassette_viewer.session import ROUTINE, CassetteSource, Signals, ViewerSession, signal_text
+from tests.examples import examples
 
 PIECES = st.sampled_from(
     [
@@ -60,20 +61,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("told")
 
 
-@pytest.mark.parametrize("examples", [10, pytest.param(60, marks=pytest.mark.slow)])
-def test_signals_are_those_of_the_library(folder: Path, examples: int) -> None:
+@examples(60)
+@given(items=ITEMS)
+def test_signals_are_those_of_the_library(folder: Path, items: list[JournalEvent]) -> None:
     """Each at the output that completed it; and a row for each event and each that tells."""
-
-    @settings(max_examples=examples, deadline=None)
-    @given(items=ITEMS)
-    def law(items: list[JournalEvent]) -> None:
-        signals_are_those_of_the_library(folder, items)
-
-    law()
-
-
-def signals_are_those_of_the_library(folder: Path, items: list[JournalEvent]) -> None:
-    """The same for one recording."""
     path = folder / str(len(list(folder.iterdir())))
     write_cassette(path, *items, manifest=manifest_of(size=Size(5, 20)))
     session = ViewerSession(CassetteSource(open_cassette(path, check="manifest")))

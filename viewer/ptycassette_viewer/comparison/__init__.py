@@ -1,1 +1,1 @@
-"""Two recordings: which moments belong together, where they differ, and both on one screen."""
+"""Two recordings: matching times, differences, and both on one screen."""

@@ -1,4 +1,4 @@
-"""The moments at which two recordings begin to differ, found by playing both. No Textual here.
+"""Finds the moments at which two recordings begin to differ, by playing both. Without Textual.
 
 Whenever either of them changes, the corresponding screens are compared. A difference begins
 when a row begins to differ; a lasting difference is reported once. Very short differences are
@@ -24,7 +24,7 @@ _SHOWN = 200
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A row that begins to differ, as it is on both sides then; safe to show."""
+    """A row that begins to differ, as on both sides then; safe to show."""
 
     t_us: int
     row: int
@@ -33,7 +33,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class CommonRows:
-    """Which rows of text were on the screens of both; one thread adds, any may ask."""
+    """The rows of text that were on the screens of both; one thread adds, any may ask."""
 
     def __init__(self) -> None:
         self._rows: tuple[set[str], set[str]] = (set(), set())
@@ -46,7 +46,7 @@ class CommonRows:
                     known.add(row)
 
     def share(self) -> float | None:
-        """Of the one with fewer rows, how many are in the other, too; None without any text.
+        """The share of rows of the smaller one that are also in the other; None without any text.
 
         Rows with less than three letters and digits, such as prompts and frames, do not count.
         """
@@ -68,15 +68,15 @@ def differences(
     stop: Callable[[], bool] = lambda: False,
     common: CommonRows | None = None,
 ) -> Iterator[tuple[int, list[Difference]]]:
-    """How far the comparison is, and the differences known by now.
+    """Yields the progress of the comparison, and the differences so far.
 
     Of the rows that begin to differ at the same moment, the first is reported.
 
     Args:
-        first: indexed; whose time is counted, in microseconds.
+        first: indexed; its time counts, in microseconds.
         second: the other, indexed.
         by_exchange: see ``matching_time``.
-        stop: asked at every moment; ends it.
+        stop: called at every moment; true ends it.
         common: takes the rows of all screens.
     """
     heads = first.head(), second.head()
@@ -132,7 +132,7 @@ def _move(head: Head, session: ViewerSession, t_us: int, stop: Callable[[], bool
 
 
 def _moments(first: ViewerSession, second: ViewerSession, *, by_exchange: bool) -> Iterator[int]:
-    """When either screen may change, on the clock of the first, each once."""
+    """The times at which either screen may change, on the clock of the first, each once."""
     theirs = (
         matching_time(t_us, second, first, by_exchange=by_exchange) if by_exchange else t_us
         for t_us in _changes(second)
@@ -157,6 +157,6 @@ def _differing_rows(a: Screen, b: Screen) -> frozenset[int]:
 
 
 def _row(screen: Screen, row: int) -> tuple[object, ...]:
-    """What a row shows; a row that is not there shows as much as a blank one."""
+    """The text of a row; a missing row counts as blank."""
     text = screen.rows[row] if row < len(screen.rows) else ""
     return text, screen.styles[row] if row < len(screen.styles) else ()

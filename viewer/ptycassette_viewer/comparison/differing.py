@@ -1,4 +1,4 @@
-"""Where two recordings differ: found in a thread that plays both, marked, listed, gone to."""
+"""Finds differences in a thread that plays both recordings; marks and lists them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Differing(PairScreen):
     """One comparison at a time, from the start to the end of both."""
 
     class Compared(Message):
-        """Where differences begin, as far as both were played."""
+        """Where differences begin, as far as both have been played."""
 
         def __init__(self, number: int, begun: list[Difference], share: float) -> None:
             super().__init__()
@@ -57,7 +57,7 @@ class Differing(PairScreen):
         return {"differences": panel, **super().make_panels()}
 
     def _summary(self) -> list[str]:
-        """How many differences, how much is the same, and what the comparison does not reach."""
+        """The number of differences, the common share, and what was not compared."""
         count = len(self.differences)
         parts = [f"{count} difference{'' if count == 1 else 's'}"]
         if self.compared < 1:
@@ -70,19 +70,19 @@ class Differing(PairScreen):
         return parts
 
     def playing_parts(self) -> list[str]:
-        """Also how many differences there are."""
+        """Adds the number of differences."""
         first, *rest = super().playing_parts()
         count, *more = self._summary()
         known = more if self.compared < 1 or not self.marks_differences else []
         return [first, ", ".join((count, *known)), *rest]
 
     def action_sync(self) -> None:
-        """Same exchange, or same time; what differs is looked for again."""
+        """Switch between same exchange and same time; compare again."""
         super().action_sync()
         self._compare()
 
     def _compare(self) -> None:
-        """Look for differences in a thread; a comparison that is going on ends."""
+        """Compare in a thread; ends a comparison in progress."""
         self._number += 1
         self.differences, self.compared = [], 0.0
         self.timeline.set_extra("difference", ())
@@ -122,7 +122,7 @@ class Differing(PairScreen):
         self.post_message(self.Compared(number, portion, 1.0))
 
     def on_differing_compared(self, message: Compared) -> None:
-        """Mark where differences begin; say so when nothing is the same."""
+        """Mark where differences begin; report if nothing is the same."""
         if message.number != self._number:
             return
         self.differences += message.begun
@@ -130,7 +130,7 @@ class Differing(PairScreen):
         self.timeline.set_extra("difference", (found.t_us for found in self.differences))
         if message.share >= 1:
             self.common = self._common_rows.share()
-            # Where all differs, marks only make both hard to read.
+            # If everything differs, marks only make both hard to read.
             self.marks_differences = self.common is None or self.common >= _LITTLE
             self.compare_screens()
             if not self.marks_differences:
@@ -139,7 +139,7 @@ class Differing(PairScreen):
         self.show_panel(self.playback.seq)
 
     def show_panel(self, seq: int) -> None:
-        """The differences go by time."""
+        """Pass the time to the list of differences."""
         if self.panels_open and self.current_panel == "differences":
             panel = self.panels["differences"]
             if isinstance(panel, DifferencesPanel):

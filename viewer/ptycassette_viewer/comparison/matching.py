@@ -1,4 +1,4 @@
-"""What two recordings have in common in time, and where two screens differ. Pure."""
+"""Matching times of two recordings, and differing cells of two screens. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLANK = cells_of_row(Screen(size=Size(1, 1), rows=("",), cursor=Cursor(0, 0)), 
 def differing_cells(a: Screen, b: Screen) -> dict[int, frozenset[int]]:
     """Rows to the columns in which two screens differ, in text or in style.
 
-    What only the larger screen has is compared with blank cells.
+    Cells that only the larger screen has are compared with blank ones.
     """
     found: dict[int, frozenset[int]] = {}
     for row in range(max(a.size.rows, b.size.rows)):
@@ -31,10 +31,10 @@ def differing_cells(a: Screen, b: Screen) -> dict[int, frozenset[int]]:
 def matching_time(
     t_us: int, ours: ViewerSession, theirs: ViewerSession, *, by_exchange: bool
 ) -> int:
-    """The moment of ``theirs`` that belongs to ``t_us`` of ``ours``.
+    """The time in ``theirs`` that corresponds to ``t_us`` in ``ours``.
 
     By exchange, both are at the same fraction of the exchange of the same number, measured
-    from its first event to its last. They begin and end it together, however long each took.
+    from its first event to its last. Both begin and end it together, however long each took.
     """
     if not by_exchange:
         return min(t_us, theirs.duration_us)
@@ -61,7 +61,7 @@ def is_matched(t_us: int, ours: ViewerSession, theirs: ViewerSession) -> bool:
 
 
 def further_exchanges(ours: ViewerSession, theirs: ViewerSession) -> int:
-    """How many exchanges ``theirs`` has behind the last one of ``ours``."""
+    """How many exchanges ``theirs`` has after the last one of ``ours``."""
     last = [
         session.exchanges.number(len(session.exchanges) - 1) if len(session.exchanges) else -1
         for session in (ours, theirs)
@@ -74,7 +74,7 @@ def _place_of_number(session: ViewerSession, number: int) -> int:
 
 
 def _span(session: ViewerSession, place: int) -> tuple[int, int]:
-    """When an exchange begins, and how long it is from there to its last event."""
+    """The start of an exchange, and the time to its last event."""
     cuts, index = session.exchanges, session.index
     last = cuts.starts[place + 1] - 1 if place + 1 < len(cuts) else index.count
     start_us = index.time_of(cuts.starts[place])

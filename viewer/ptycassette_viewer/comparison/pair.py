@@ -80,7 +80,7 @@ class PairScreen(Moving, Finding, Paneling):
 
     @property
     def duration_us(self) -> int:
-        """How long the comparison is, on the clock of the first."""
+        """The duration of the comparison, on the clock of the first."""
         first, second = (session.duration_us for session in self.sessions)
         return first if self.by_exchange else max(first, second)
 
@@ -118,15 +118,15 @@ class PairScreen(Moving, Finding, Paneling):
         self.seekers[1].request(self.matched(t_us))
 
     def matched(self, t_us: int) -> int:
-        """The moment of the second that belongs to one of the first."""
+        """The time in the second that corresponds to one in the first."""
         return matching_time(t_us, self.session, self.other, by_exchange=self.by_exchange)
 
     def _matched_back(self, t_us: int) -> int:
-        """The moment of the first that belongs to one of the second."""
+        """The time in the first that corresponds to one in the second."""
         return matching_time(t_us, self.other, self.session, by_exchange=self.by_exchange)
 
     def go_to_other(self, seq: int) -> None:
-        """Show the second right after its event ``seq``, and the first where it was then."""
+        """Show the second right after its event ``seq``, and the first at the matching time."""
         other_us = self.other.index.time_of(seq)
         t_us = min(self._matched_back(other_us), self.duration_us)
         self.playback.playing = False
@@ -148,11 +148,11 @@ class PairScreen(Moving, Finding, Paneling):
         self.compare_screens()
 
     def compare_screens(self) -> None:
-        """Mark cells that differ; put the second over the first if that is wanted."""
+        """Mark differing cells; show the second over the first if overlaid."""
         ours, theirs = self.stage.screen_shown, self.other_stage.screen_shown
         if ours is not None and theirs is not None:
             self.differing = differing_cells(ours, theirs)
-            # Overlaid, the rows that differ are needed to know which are there twice.
+            # If overlaid, the differing rows are needed to know which are shown twice.
             marked = self.differing if self.marks_differences or self.overlaid else {}
             for view in self.views:
                 view.different = marked
@@ -163,7 +163,7 @@ class PairScreen(Moving, Finding, Paneling):
     # -- what is shown -----------------------------------------------------------------
 
     def playing_parts(self) -> list[str]:
-        """Where both are; how they are matched; how many cells differ."""
+        """Both positions, how they are matched, and the number of differing cells."""
         first, *rest = super().playing_parts()
         at, _, speed = first.partition(" / ")
         beside = clock_text(self.other_shown.t_us if self.other_shown else 0)
@@ -184,7 +184,7 @@ class PairScreen(Moving, Finding, Paneling):
         return [*parts, *rest[1:]]
 
     def show_top(self) -> None:
-        """Say which recording is where."""
+        """Show the names of both recordings."""
         shown = self.shown, self.other_shown
         texts = [
             top_text(session, screen, rows=view.rows_in_view, cols=view.cols_in_view)
@@ -204,7 +204,7 @@ class PairScreen(Moving, Finding, Paneling):
         return (*SIDES, "panels") if self.panels_open else SIDES
 
     def lay_out_panes(self) -> None:
-        """Also put the second beside the first, below it, or away."""
+        """Also lay out the second: beside the first, below it, or hidden."""
         super().lay_out_panes()
         self.query_one("#top").add_class("hidden")  # each has a line of its own
         self.query_one("#stage").set_class(is_narrow(self.app.size.width), "narrow")
@@ -217,14 +217,14 @@ class PairScreen(Moving, Finding, Paneling):
         self.show_top()
 
     def action_overlay(self) -> None:
-        """Both in one pane, or side by side."""
+        """Switch between both in one pane and side by side."""
         self.overlaid = not self.overlaid
         self.zoom(None)
         self.compare_screens()
         self.say("overlaid: - first, + second" if self.overlaid else "side by side")
 
     def action_sync(self) -> None:
-        """Same exchange, or same time."""
+        """Switch between same exchange and same time."""
         self.by_exchange = not self.by_exchange
         self.go_to(self.playback.t_us)
         self.place_hits()
@@ -257,17 +257,17 @@ class PairScreen(Moving, Finding, Paneling):
         super().show_panel(seq)
 
     def on_panel_go(self, message: Panel.Go) -> None:
-        """Go to what was chosen, in the recording of the panel."""
+        """Go to the chosen event, in the recording of the panel."""
         if self._shows_other():
             message.prevent_default()
             self.go_to_other(message.seq)
 
     def hit_time(self, side: int, hit: Hit) -> int:
-        """Hits of the second are where the first was then."""
+        """The time of a hit, on the clock of the first."""
         return self._matched_back(hit.t_us) if side else hit.t_us
 
     def go_to_hit(self, side: int, hit: Hit) -> str:
-        """Go to a hit, and say in which recording it is."""
+        """Go to a hit, and show which recording it is in."""
         if side:
             self.go_to_other(hit.seq)
         else:

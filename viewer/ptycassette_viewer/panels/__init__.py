@@ -1,4 +1,4 @@
-"""Panels: what is known about the moment at the playhead, in lists and in words."""
+"""Panels: lists and descriptions of the moment at the playhead."""
 
 from ptycassette_viewer.panels.chunk import BytesPanel
 from ptycassette_viewer.panels.divergences import DivergencesPanel

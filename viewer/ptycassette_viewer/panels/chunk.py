@@ -54,7 +54,7 @@ class BytesPanel(Panel):
         body.update(_bytes_text(data, start, per_line))
 
     def on_resize(self) -> None:
-        """Lines of hex are as long as there is room."""
+        """Adapt the length of hex lines."""
         if self._shown[0] >= 0:
             self.show(self._seq)
 

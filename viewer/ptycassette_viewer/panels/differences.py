@@ -27,7 +27,7 @@ class DifferencesPanel(Panel):
     label = "Differences"
 
     class Choose(Message):
-        """The user wants to see difference ``number``."""
+        """The user chose difference ``number``."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
@@ -48,7 +48,7 @@ class DifferencesPanel(Panel):
         )
 
     def compose(self) -> ComposeResult:
-        """A line that says how many, and the list."""
+        """The number of differences, and the list."""
         yield Static(classes="panel-title", markup=False)
         yield self.list
 

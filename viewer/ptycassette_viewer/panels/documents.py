@@ -1,4 +1,4 @@
-"""A document of the recording as JSON, every line made visible."""
+"""A document of the recording as JSON, with every line escaped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_LINES = 5_000
 
 
 class DocumentPanel(Panel):
-    """A document of the cassette as JSON, every line made visible."""
+    """A document of the cassette as JSON, with every line escaped."""
 
     def __init__(self, label: str, document: object, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)

@@ -50,17 +50,17 @@ class EventsPanel(Panel):
         self.list = VirtualList(self._count, self._row, id="events-list")
 
     def compose(self) -> ComposeResult:
-        """A line that says what is shown, and the list."""
+        """The filter, and the list."""
         yield Static(classes="panel-title")
         yield self.list
 
     def on_mount(self) -> None:
-        """Say what is shown."""
+        """Show the filter."""
         self._say()
 
     @property
     def rows(self) -> Rows:
-        """What is listed."""
+        """The listed rows."""
         return self._filters[self._filter][1]
 
     def _say(self) -> None:
@@ -81,7 +81,7 @@ class EventsPanel(Panel):
         self._seq = seq
         rows, at = self.rows, self.list.cursor
         if not self.follow or (at < rows.count() and rows.seq(at) == seq):
-            # Several rows may belong to an event; the one that was chosen stays.
+            # Several rows may belong to an event; the chosen one stays.
             self.list.update(at if self.follow else None)
         else:
             self.list.update(rows.place(seq))
@@ -162,7 +162,7 @@ class ExchangesPanel(Panel):
         return text
 
     def _typed(self, first: int, last: int) -> str:
-        """The inputs of an exchange in some words."""
+        """A short text of an exchange's inputs."""
         words: list[str] = []
         seq: int | None = first
         for _ in range(40):

@@ -20,7 +20,7 @@ _PREVIEW_BYTES = 96
 
 
 class Panel(Vertical):
-    """Something about the moment where the playhead is."""
+    """A view of something at the playhead."""
 
     DEFAULT_CSS = """
     Panel { height: 1fr; }
@@ -29,14 +29,14 @@ class Panel(Vertical):
     label: ClassVar[str] = ""
 
     class Go(Message):
-        """The user wants to be behind event ``seq``."""
+        """The user chose the moment after event ``seq``."""
 
         def __init__(self, seq: int) -> None:
             super().__init__()
             self.seq = seq
 
     def show(self, seq: int) -> None:
-        """The playhead is right after event ``seq``."""
+        """Show the moment right after event ``seq``."""
 
 
 def bytes_of(session: ViewerSession, seq: int, limit: int) -> bytes:
@@ -64,7 +64,7 @@ def event_line(session: ViewerSession, seq: int) -> Text:
 
 
 def signal_line(session: ViewerSession, seq: int, line: str) -> Text:
-    """What output ``seq`` told the terminal, in one line; ``line`` is safe to show."""
+    """A terminal signal of output ``seq`` in one line; ``line`` is safe to show."""
     return _start(session, seq, "terminal-signal").append(line)
 
 

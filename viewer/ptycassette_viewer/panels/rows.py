@@ -12,10 +12,10 @@ from ptycassette_viewer.session import Kind, SignalLines, ViewerSession
 
 
 class Rows(Protocol):
-    """Rows in order of time, some more at the end at any time."""
+    """Rows in order of time; more may be added at the end."""
 
     def count(self) -> int:
-        """How many there are now."""
+        """The current number of rows."""
         ...
 
     def seq(self, number: int) -> int:
@@ -27,7 +27,7 @@ class Rows(Protocol):
         ...
 
     def place(self, seq: int) -> int:
-        """The row of event ``seq``, or the last in front of it; -1 when there is none."""
+        """The row of event ``seq``, or the last one before it; -1 when there is none."""
         ...
 
 
@@ -39,7 +39,7 @@ class KindRows:
         self._seqs = session.index.of_kind(kind)
 
     def count(self) -> int:
-        """How many there are now."""
+        """The current number of rows."""
         return len(self._seqs)
 
     def seq(self, number: int) -> int:
@@ -51,7 +51,7 @@ class KindRows:
         return event_line(self._session, self._seqs[number])
 
     def place(self, seq: int) -> int:
-        """The row of event ``seq``, or the last in front of it."""
+        """The row of event ``seq``, or the last one before it."""
         return bisect_right(self._seqs, seq) - 1
 
 
@@ -63,7 +63,7 @@ class SignalRows:
         self._signals = signals
 
     def count(self) -> int:
-        """How many there are now."""
+        """The current number of rows."""
         return len(self._signals)
 
     def seq(self, number: int) -> int:
@@ -71,11 +71,11 @@ class SignalRows:
         return self._signals.seqs[number]
 
     def line(self, number: int) -> Text:
-        """When, and what."""
+        """Time and content."""
         return signal_line(self._session, self.seq(number), self._signals.line(number))
 
     def place(self, seq: int) -> int:
-        """The first row of ``seq``, or the last in front of it."""
+        """The first row of ``seq``, or the last one before it."""
         first = bisect_left(self._signals.seqs, seq)
         if first < len(self._signals) and self._signals.seqs[first] == seq:
             return first
@@ -94,7 +94,7 @@ class AllRows:
         self._seqs = session.signals.notable.seqs
 
     def count(self) -> int:
-        """How many there are now."""
+        """The current number of rows."""
         return self._session.index.count + self._signals.count()
 
     def _signals_before(self, number: int) -> int:

@@ -24,7 +24,7 @@ _MAX_CHILDREN = 5_000
 
 
 class _Events(Tree[Any], inherit_bindings=False):
-    """A tree that leaves space, left and right to the playhead."""
+    """A tree that does not use the keys space, left and right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "cursor_up", "Up", show=False),
@@ -41,7 +41,7 @@ class ServicePanel(Panel):
     label = "Service"
 
     class Read(Message):
-        """The service events that are known by now."""
+        """The service events so far."""
 
         def __init__(self, records: list[ServiceEventRecord]) -> None:
             super().__init__()

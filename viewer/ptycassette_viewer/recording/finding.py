@@ -1,4 +1,4 @@
-"""Keys that search, and lead from hit to hit."""
+"""Keys for searching."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Finding(PlayheadScreen):
         return any(share < 1 for share in self._searched.values())
 
     def status_parts(self) -> list[str]:
-        """How many hits, and how far the search is."""
+        """The number of hits, and the progress."""
         parts = super().status_parts()
         if self._searching and not self.session.source.live:
             parts.append(f"{len(self.hits)} hits, {min(self._searched.values()):.0%} searched")
@@ -70,7 +70,7 @@ class Finding(PlayheadScreen):
         return parts
 
     def action_search(self) -> None:
-        """Ask what to look for."""
+        """Ask for a search text."""
         hint = "text; /regex/ for a regular expression; \\C in front for the case as written"
         self.app.push_screen(
             AskDialog("Search in screens, output, input, events and signals", hint=hint),
@@ -105,7 +105,7 @@ class Finding(PlayheadScreen):
         )
 
     def _look(self, session: ViewerSession, side: int, pattern: Pattern, number: int) -> None:
-        """In a thread: look, and report what is found in portions."""
+        """In a thread: search, and report hits in portions."""
 
         def stop() -> bool:
             session.aside()
@@ -135,7 +135,7 @@ class Finding(PlayheadScreen):
         if message.hits:
             self._sides += [(message.side, hit) for hit in message.hits]
             self.place_hits()
-        # Go to the first from here on, if there is one, else to the first of all.
+        # Go to the next one from here, or else to the first.
         known = not self._searching or bool(self._places and self._places[-1] >= self._here())
         if known and self._to_be_shown and self.hits:
             self._to_be_shown = False
@@ -161,33 +161,33 @@ class Finding(PlayheadScreen):
         self.timeline.set_extra("search hit", (place[0] for place in self._places))
 
     def hit_time(self, side: int, hit: Hit) -> int:  # noqa: ARG002 - for screens of more than one
-        """When a hit in recording ``side`` is, on the clock of the playhead."""
+        """The time of a hit in recording ``side``, on the clock of the playhead."""
         return hit.t_us
 
     def go_to_hit(self, side: int, hit: Hit) -> str:  # noqa: ARG002 - for screens of more than one
-        """Go to a hit; returns what the message about it begins with."""
+        """Go to a hit; returns the beginning of the message."""
         self.go_to_event(hit.seq)
         return ""
 
     def take(self, shown: Shown) -> None:
-        """Show a screen, and of the hit that was gone to, its row."""
+        """Show a screen, and the row of the current hit."""
         super().take(shown)
         self.show_hit(self.stage, shown)
 
     def show_hit(self, view: ScreenView, shown: Shown) -> None:
-        """Bring the hit that was gone to into view, once its screen is there."""
+        """Bring the current hit into view, once its screen is there."""
         if self._hit_seqs.get(view) == shown.seq and shown.exact:
             self._hit_seqs.clear()
             view.show_found()
 
     def _here(self) -> _Place:
-        """The place of the hit that was gone to, or of the playhead once it was moved."""
+        """The place of the current hit, or of the playhead once it was moved."""
         if self._at is not None and self._at[0] == self.playback.t_us:
             return self._at
         return self.playback.t_us, 0, self.playback.seq
 
     def action_hit(self, by: int) -> None:
-        """The next or last hit behind the playhead, round and round."""
+        """Go to the next or previous hit, cyclically."""
         if not self.hits:
             self.say("nothing was found" if not self._searching else "still looking")
             return

@@ -1,4 +1,4 @@
-"""Keys that set markers, and take what is on screen with them."""
+"""Keys for markers, exports and the clipboard."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Noting(PlayheadScreen):
         self.annotations: Annotations | LiveNotes | None = None
 
     def on_mount(self) -> None:
-        """Read the notes that are there."""
+        """Read the notes."""
         try:
             self.annotations = LiveNotes() if self.cassette is None else Annotations(self.cassette)
         except CassetteError as problem:
@@ -28,7 +28,7 @@ class Noting(PlayheadScreen):
         self._show_markers()
 
     def status_parts(self) -> list[str]:
-        """The note of the marker that is here."""
+        """The note of the marker here."""
         note = self._note_here()
         if note is None:
             return super().status_parts()
@@ -89,7 +89,7 @@ class Noting(PlayheadScreen):
         self.go_to(t_us, min(seq, self.session.index.count))
 
     def action_export(self) -> None:
-        """Write what is on screen to a file."""
+        """Write the screen to a file."""
         if self.shown is not None:
             hint = f"the ending says how: {' '.join(SCREEN_ENDINGS)}"
             name = f"screen-{self.shown.seq}.svg"

@@ -1,4 +1,4 @@
-"""Keys that open panels and lead from one to the next."""
+"""Keys for panels."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where the panes are: the recorded terminal, the panels beside or below it, what is around them.
+"""The layout: the recorded terminal, the panels beside or below it, and the lines around them.
 
-In a low window the terminal comes first: timeline, tabs and divider take a row less each, and the
-panels get what is left, unless the user divides it in another way.
+In a low window the terminal has priority: timeline, tabs and divider have one row less each, and
+the panels get the rest, unless the user moves the divider.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PanesScreen(TextualScreen[None]):
 
     @property
     def zooms(self) -> tuple[str, ...]:
-        """What can have the window for itself, in the order of the key."""
+        """The panes that can be zoomed, in order."""
         return ("stage", "panels") if self.panels_open else ("stage",)
 
     def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002 - the protocol
@@ -67,14 +67,14 @@ class PanesScreen(TextualScreen[None]):
         self.place_panes()
 
     def place_panes(self) -> None:
-        """Give every pane its place."""
+        """Lay out all panes."""
         try:
             self.lay_out_panes()
         except NoMatches:  # not composed yet
             return
 
     def lay_out_panes(self) -> None:
-        """Give every pane its place.
+        """Lay out all panes.
 
         Raises:
             NoMatches: they are not there yet.
@@ -118,12 +118,12 @@ class PanesScreen(TextualScreen[None]):
         return max(least, min(wanted, whole - screen))
 
     def action_resize(self, by: int) -> None:
-        """Move the line between screen and panels: right or down, or the other way."""
+        """Move the divider right or down, or back."""
         narrow = is_narrow(self.app.size.width)
         self.move_divider(by * (_STEP_ROWS if narrow else _STEP_COLS))
 
     def move_divider(self, by: int) -> None:
-        """Move the line between screen and panels by so many cells."""
+        """Move the divider by so many cells."""
         if not self.panels_open or self.zoomed:
             return
         narrow = is_narrow(self.app.size.width)
@@ -139,12 +139,12 @@ class PanesScreen(TextualScreen[None]):
         self.move_divider(message.by)
 
     def action_zoom(self) -> None:
-        """Give one pane the whole window, then the next, then all their places again."""
+        """Zoom one pane, then the next, then none."""
         order = (None, *self.zooms)
         at = order.index(self.zoomed) if self.zoomed in order else 0
         self.zoom(order[(at + 1) % len(order)])
 
     def zoom(self, pane: str | None) -> None:
-        """Give one pane the whole window; None gives all their places again."""
+        """Zoom one pane; None ends the zoom."""
         self.zoomed = pane
         self.place_panes()

@@ -1,4 +1,4 @@
-"""The playhead on screen: title, recorded terminal, timeline and status follow it."""
+"""The screen of one playhead, which title, terminal, timeline and status follow."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _INDEXED_S = 60.0
 
 
 class PlayheadScreen(PanesScreen):
-    """One recording and a playhead on it; keys belong to those who build on this.
+    """One recording and its playhead; subclasses add the keys.
 
     Args:
         session: taken over: started when mounted, closed when removed.
-        start_us: where to start; None is the first thing to see.
-        start_seq: the event to start behind, instead.
-        divergences: what drivers did that was not recorded.
-        clock: seconds that never go back; tests give their own.
+        start_us: where to start; None for the first readable screen.
+        start_seq: start after this event instead.
+        divergences: of drivers from the recording.
+        clock: monotonic seconds.
     """
 
     AUTO_FOCUS = ""
@@ -55,7 +55,7 @@ class PlayheadScreen(PanesScreen):
             self.shown = shown
 
     class FirstSight(Message):
-        """Where there is something to see; None: nowhere."""
+        """The first readable screen; None if there is none."""
 
         def __init__(self, seq: int | None) -> None:
             super().__init__()
@@ -102,7 +102,7 @@ class PlayheadScreen(PanesScreen):
 
     @property
     def duration_us(self) -> int:
-        """How long the timeline is."""
+        """The length of the timeline."""
         return self.session.duration_us
 
     @property
@@ -115,7 +115,7 @@ class PlayheadScreen(PanesScreen):
         return all_panels(self.session, self.divergences)
 
     def tabs(self) -> tuple[str, ...]:
-        """What one chooses a panel by."""
+        """The tabs of the panels."""
         return tuple(self.panels)
 
     def stages(self) -> Widget:
@@ -155,7 +155,7 @@ class PlayheadScreen(PanesScreen):
         self.refresh_progress()
 
     def _look_for_start(self) -> None:
-        """In a thread: find the first thing to see, and go there unless the user went elsewhere."""
+        """In a thread: find the first readable screen, and go there unless the user has moved."""
         if self._start_us is not None:
             return
         self.starting = True
@@ -175,7 +175,7 @@ class PlayheadScreen(PanesScreen):
         self.post_message(self.FirstSight(seq))
 
     def on_playhead_screen_first_sight(self, message: FirstSight) -> None:
-        """Go to the first thing to see."""
+        """Go to the first readable screen."""
         if self.starting and message.seq is not None:
             self.go_to(self.session.index.time_of(message.seq), message.seq)
         self.starting = False
@@ -190,7 +190,7 @@ class PlayheadScreen(PanesScreen):
     # -- moving ----------------------------------------------------------------------
 
     def go_to(self, t_us: int, seq: int | None = None) -> None:
-        """Put the playhead at a moment, or behind an event."""
+        """Move the playhead to a time, or after an event."""
         self._follow_live = self.starting = False
         self._place(t_us, seq)
 
@@ -200,11 +200,11 @@ class PlayheadScreen(PanesScreen):
         self.show_position()
 
     def request(self, t_us: int, seq: int | None) -> None:
-        """Ask for the screen at a moment, or behind event ``seq``."""
+        """Ask for the screen at a time, or after event ``seq``."""
         self.seeker.request(t_us, seq)
 
     def go_to_event(self, seq: int | None) -> None:
-        """Put the playhead right after an event; None shows a message instead."""
+        """Move the playhead right after an event; None shows a message instead."""
         if seq is None or not 0 <= seq <= self.session.index.count:
             self.say("there is none")
             return
@@ -212,7 +212,7 @@ class PlayheadScreen(PanesScreen):
         self.go_to(self.session.index.time_of(seq), seq)
 
     def tick(self) -> None:
-        """Let time go by."""
+        """Let time pass."""
         now = self._clock()
         elapsed, self._last_tick = now - self._last_tick, now
         if self._follow_live:
@@ -246,7 +246,7 @@ class PlayheadScreen(PanesScreen):
         self.show_position()
 
     def on_screen_view_moved(self) -> None:
-        """Say which rows are in view."""
+        """Show which rows are in view."""
         self.show_top()
 
     def on_timeline_seek(self, message: Timeline.Seek) -> None:
@@ -254,7 +254,7 @@ class PlayheadScreen(PanesScreen):
         self.go_to(message.t_us)
 
     def on_panel_go(self, message: Panel.Go) -> None:
-        """Go to what was chosen in a panel."""
+        """Go to the event chosen in a panel."""
         self.go_to_event(message.seq)
 
     # -- showing ---------------------------------------------------------------------
@@ -269,18 +269,18 @@ class PlayheadScreen(PanesScreen):
         self._said = None
 
     def status_parts(self) -> list[str]:
-        """What the status line says besides where the playhead is."""
+        """Parts of the status line besides the position."""
         return [] if self.zoomed is None else ["zoomed (z)"]
 
     def playing_parts(self) -> list[str]:
-        """Where the playhead is and how fast it moves; then, in parts of their own, the rest."""
+        """Position and speed of the playhead, then further parts."""
         parts = playing_text(self.playback, self.session, live=self._follow_live)
         if self.shown is not None and not self.shown.exact:
             parts.append("stored frame")
         return parts
 
     def show_position(self) -> None:
-        """Show where the playhead is."""
+        """Show the position."""
         self.timeline.position_us = self.playback.t_us
         first, *rest = self.playing_parts()
         rest += self.status_parts()
@@ -289,12 +289,12 @@ class PlayheadScreen(PanesScreen):
         self._status.show("  ".join((first, *rest)))
 
     def zoom(self, pane: str | None) -> None:
-        """Give one pane the whole window; None gives all their places again."""
+        """Zoom one pane; None ends the zoom."""
         super().zoom(pane)
         self.show_position()
 
     def show_top(self) -> None:
-        """Say what is shown."""
+        """Show the filter."""
         rows, cols = self.stage.rows_in_view, self.stage.cols_in_view
         self._top.show(top_text(self.session, self.shown, rows=rows, cols=cols))
 
@@ -314,7 +314,7 @@ class PlayheadScreen(PanesScreen):
             )
 
     def action_up(self) -> None:
-        """End the zoom; then go back to where this was opened from, or ask whether to quit."""
+        """End the zoom; without one, go back, or ask whether to quit."""
         if self.zoomed is not None:
             self.zoom(None)
         elif self.opened_from_list:
@@ -323,7 +323,7 @@ class PlayheadScreen(PanesScreen):
             self.app.push_screen(LeaveDialog())
 
     def action_leave(self) -> None:
-        """Go back to where this was opened from, or quit."""
+        """Go back, or quit."""
         if self.opened_from_list:
             self.dismiss()
         else:

@@ -1,4 +1,4 @@
-"""What the lines above and below the screen say. Pure; everything from outside made visible."""
+"""The lines above and below the screen. Pure; text from outside is escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ptycassette_viewer.session import CassetteSource, Progress, ViewerSession
 
 
 def playing_text(playback: Playback, session: ViewerSession, *, live: bool) -> list[str]:
-    """Where the playhead is and how fast it moves; then, in parts of their own, the rest."""
+    """Position and speed of the playhead, then further parts."""
     state = "\u25b6" if playback.playing else "\u2016"
     at, end = clock_text(playback.t_us), clock_text(session.duration_us)
     parts = [
@@ -31,9 +31,9 @@ def top_text(
     rows: tuple[int, int] | None = None,
     cols: tuple[int, int] | None = None,
 ) -> str:
-    """Which recording, what its terminal is like now, and how far the background work is.
+    """The recording, the state of its terminal, and the progress of the background work.
 
-    ``rows`` and ``cols`` are those in view, when it is not all of them.
+    ``rows`` and ``cols`` are those in view, if not all are.
     """
     parts = [printable(session.source.name, limit=60)]
     progress = session.progress

@@ -1,4 +1,4 @@
-"""A recording in time: what happened when, and the exact screen at any moment. No Textual here."""
+"""A recording in time: events and exact screens at any moment. Without Textual."""
 
 from ptycassette_viewer.session.checkpoints import Checkpoints
 from ptycassette_viewer.session.exchange_cuts import ExchangeCuts

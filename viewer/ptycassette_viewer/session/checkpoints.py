@@ -1,7 +1,7 @@
-"""States of the emulator along the way, compressed, never more than a budget allows.
+"""Saved states of the emulator, compressed, within a budget.
 
-When the budget is spent, every second state is dropped and the distance
-doubles. One thread keeps; any thread asks.
+When the budget is spent, every second state is dropped and the distance doubles. One thread
+saves; any thread may load.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Checkpoints:
 
     Args:
         max_bytes: how much the compressed states may take.
-        every_s: how much work (seconds of emulation) may lie between two states.
+        every_s: how much work (seconds of emulation) may be between two states.
     """
 
     def __init__(self, *, max_bytes: int, every_s: float = 0.006) -> None:
@@ -45,7 +45,7 @@ class Checkpoints:
         return len(self._seqs)
 
     def keep(self, seq: int, emulator: PyteEmulator) -> None:
-        """Keep the state behind event ``seq``, which is behind all that are kept."""
+        """Save the state after event ``seq``, which is later than all saved ones."""
         state = zlib.compress(save_emulator(emulator), 1)
         with self._lock:
             self._seqs.append(seq)
@@ -72,7 +72,7 @@ class Checkpoints:
         return found, load_emulator(zlib.decompress(state))
 
     def state(self) -> CheckpointsState:
-        """All of it."""
+        """All of its data."""
         with self._lock:
             return CheckpointsState(
                 array("L", self._seqs).tobytes(), list(self._states), self.every_s
@@ -95,7 +95,7 @@ class Checkpoints:
         return self
 
     def become(self, other: Checkpoints) -> None:
-        """Take over what others have; these have nothing yet."""
+        """Take over the states of others; only while empty."""
         with self._lock:
             self._seqs, self._states = other._seqs, other._states
             self.bytes, self.every_s = other.bytes, other.every_s

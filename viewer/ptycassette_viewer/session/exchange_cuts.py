@@ -1,4 +1,4 @@
-"""Where exchanges begin, found while events go by; no event is kept.
+"""Finds where exchanges begin, event by event; no event is kept.
 
 The rule is that of ``ptycassette.exchanges``, whose ``ExchangeCutter`` decides.
 """
@@ -42,15 +42,15 @@ class ExchangeCuts:
         return len(self.starts)
 
     def number(self, place: int) -> int:
-        """The number of the exchange at ``place``: 0 is what comes before any input."""
+        """The number of the exchange at ``place``: 0 is before any input."""
         return place + 1 if self._opens_with_input else place
 
     def place_of(self, seq: int) -> int:
-        """The place of the exchange in which ``seq`` lies; -1 in front of all."""
+        """The place of the exchange that contains ``seq``; -1 before all."""
         return bisect_right(self.starts, seq) - 1
 
     def state(self) -> CutsState:
-        """All of it, once no event follows."""
+        """All of its data, once no event follows."""
         return CutsState(self.starts.tobytes(), self._opens_with_input)
 
     @classmethod
@@ -58,7 +58,7 @@ class ExchangeCuts:
         """The cuts of a state.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not such a state.
         """
         self = cls()
         self.starts.frombytes(state.starts)
@@ -66,6 +66,6 @@ class ExchangeCuts:
         return self
 
     def become(self, other: ExchangeCuts) -> None:
-        """Take over the lines of ``other``; there must be none yet."""
+        """Take over the cuts of ``other``; only while empty."""
         self._opens_with_input = other._opens_with_input
         self.starts.extend(other.starts)

@@ -1,7 +1,8 @@
-"""The first thing to see in a recording: where a viewer starts.
+"""The first readable screen of a recording, where the viewer starts.
 
-Many programs clear the screen, ask the terminal questions and paint in pieces before anything
-can be read. The first sight is the end of the first burst of output after which there is text.
+Many programs clear the screen, query the terminal and paint in pieces before anything can be
+read. The first readable screen is at the end of the first burst of output after which there is
+text.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ _WAIT_S = 0.02
 
 
 def first_sight(session: ViewerSession, stop: Callable[[], bool] = lambda: False) -> int | None:
-    """The event behind which there is something to see; None when there is no such event.
+    """The event after which there is something to read; None when there is none.
 
     Args:
-        session: waited for until it is indexed.
+        session: the recording; waits until it is indexed.
         stop: ends the search.
     """
     head, index = session.head(), session.index
@@ -37,7 +38,7 @@ def first_sight(session: ViewerSession, stop: Callable[[], bool] = lambda: False
 
 
 def _end_of_burst(session: ViewerSession, seq: int) -> int:
-    """The last output in front of a pause or of something typed."""
+    """The last output before a pause or input."""
     index = session.index
     start_us = index.time_of(seq)
     while True:

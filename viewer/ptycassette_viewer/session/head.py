@@ -31,13 +31,13 @@ class Listener(Protocol):
 
 
 class Head:
-    """Stands behind event ``seq``. For one thread at a time.
+    """An emulator after event ``seq``. For one thread at a time.
 
     Args:
         source: where bytes come from.
-        index: what is known of the events.
+        index: of the events.
         checkpoints: states to start from.
-        listener: told every signal in what is fed; None when nobody wants to know.
+        listener: gets every signal; None for none.
     """
 
     def __init__(
@@ -59,32 +59,32 @@ class Head:
 
     @property
     def emulator(self) -> PyteEmulator:
-        """The emulator where the head stands; feed it nothing."""
+        """The emulator at the current position; do not feed it."""
         return self._emulator
 
     @property
     def screen(self) -> Screen:
-        """The screen where the head stands."""
+        """The screen at the current position."""
         if self._screen is None:
             self._screen = self._emulator.snapshot()
         return self._screen
 
     def distance(self, seq: int) -> int:
-        """How many bytes must be fed to get behind event ``seq``."""
+        """How many bytes must be fed to get to event ``seq``."""
         kept = self._checkpoints.before(seq)
         end = self._index.output_end(seq)
         distance = end - self._index.output_end(kept)
         return min(distance, end - self._fed) if self._can_go_on(seq) else distance
 
     def _can_go_on(self, seq: int) -> bool:
-        """Whether ``seq`` lies ahead."""
+        """Whether ``seq`` is ahead."""
         return seq >= self.seq and self._index.output_end(seq) >= self._fed
 
     def move(self, seq: int, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Go behind event ``seq``, which the index knows.
+        """Move to right after event ``seq``, which the index must contain.
 
         Returns:
-            False when ``stop`` said so on the way; a later move goes on from there.
+            False when ``stop`` ended it; a later move continues from there.
         """
         kept = self._checkpoints.before(seq)
         if not self._can_go_on(seq) or self._index.output_end(kept) > self._fed + SLICE_BYTES:
@@ -119,13 +119,13 @@ class Head:
                 self._fed += len(piece)
                 if self._listener is not None:
                     self._listen(self._listener)
-        # What nobody reads (answers, signals) must not pile up.
+        # Unread answers and signals must not pile up.
         self._emulator.answers()
         self._emulator.signals()
         return True
 
     def _pieces(self, block: bytes) -> Iterator[bytes]:
-        """A block in pieces; for a listener, none reaches over the end of an event."""
+        """A block in pieces; with a listener, each ends with its event at the latest."""
         at = 0
         while at < len(block):
             end = at + SLICE_BYTES

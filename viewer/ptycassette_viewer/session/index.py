@@ -1,4 +1,4 @@
-"""What happened when: a growing index of events in flat arrays, under thirty bytes an event.
+"""A growing index of events in flat arrays, under thirty bytes for each event.
 
 One thread adds; any number of threads read at the same time. Readers see a
 prefix of the events: every array is only ever appended to, and ``count`` is
@@ -92,7 +92,7 @@ class EventIndex:
 
     @property
     def duration_us(self) -> int:
-        """When the last event known happens."""
+        """The time of the last known event."""
         return self._times[self.count - 1] if self.count else 0
 
     @property
@@ -113,11 +113,11 @@ class EventIndex:
         return bisect_right(self._ends, offset, hi=self.count) + 1
 
     def time_of(self, seq: int) -> int:
-        """When event ``seq`` happens; 0 for seq 0."""
+        """The time of event ``seq``; 0 for seq 0."""
         return self._times[seq - 1] if seq > 0 else 0
 
     def kind_of(self, seq: int) -> Kind:
-        """What event ``seq`` is."""
+        """The kind of event ``seq``."""
         return KINDS[self._kinds[seq - 1]]
 
     def at(self, t_us: int) -> int:
@@ -129,7 +129,7 @@ class EventIndex:
         return self._of_kind[kind]
 
     def after(self, seq: int, *kinds: Kind) -> int | None:
-        """The first event behind ``seq`` of any of these kinds."""
+        """The first event after ``seq`` of any of these kinds."""
         found = [
             seqs[place]
             for seqs in (self._of_kind[kind] for kind in kinds)
@@ -138,7 +138,7 @@ class EventIndex:
         return min(found, default=None)
 
     def before(self, seq: int, *kinds: Kind) -> int | None:
-        """The last event in front of ``seq`` of any of these kinds."""
+        """The last event before ``seq`` of any of these kinds."""
         found = [
             seqs[place - 1]
             for seqs in (self._of_kind[kind] for kind in kinds)
@@ -147,24 +147,24 @@ class EventIndex:
         return max(found, default=None)
 
     def between(self, kind: Kind, first: int, last: int) -> int:
-        """How many events of a kind lie in ``first..last``, both included."""
+        """How many events of a kind are in ``first..last``, both included."""
         seqs = self._of_kind[kind]
         return max(0, bisect_right(seqs, last) - bisect_left(seqs, first))
 
     def size_at(self, seq: int) -> Size:
-        """The size of the terminal behind event ``seq``."""
+        """The size of the terminal after event ``seq``."""
         seqs, rows, cols = self._sizes
         place = bisect_right(seqs, seq) - 1
         return Size(rows[place], cols[place])
 
     def next_resize(self, seq: int) -> int | None:
-        """The first resize behind ``seq``."""
+        """The first resize after ``seq``."""
         seqs = self._sizes[0]
         place = bisect_right(seqs, seq)
         return seqs[place] if place < len(seqs) else None
 
     def state(self) -> IndexState:
-        """All of it."""
+        """All of its data."""
         seqs, rows, cols = self._sizes
         return IndexState(
             self._times.tobytes(),
@@ -178,7 +178,7 @@ class EventIndex:
         """An index of a state.
 
         Raises:
-            ValueError: its parts do not belong together.
+            ValueError: its parts do not fit together.
         """
         self = cls(Size(1, 1))
         for part in self._sizes:
@@ -208,7 +208,7 @@ class EventIndex:
         return self
 
     def become(self, other: EventIndex) -> None:
-        """Take over what another index knows; this one knows nothing yet."""
+        """Take over another index; only while empty."""
         for ours, theirs in zip(self._sizes, other._sizes, strict=True):
             ours.extend(theirs[1:])
         self._times.extend(other._times)
@@ -224,7 +224,7 @@ def _rises(numbers: array[int]) -> bool:
 
 
 def kind_of(event: Event) -> Kind:
-    """What an event is, told finer than the format does."""
+    """The kind of an event, finer than in the format."""
     record = event.record
     if isinstance(record, InputRecord):
         if record.kind == "input":

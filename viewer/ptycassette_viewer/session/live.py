@@ -1,7 +1,7 @@
 """A recording in progress as a source: its journal is read as it grows, and never touched.
 
 The output seen so far is kept in a temporary file without a name, because the
-journal holds it in pieces. The journal is not scrubbed yet; neither is this.
+journal holds it in pieces. The journal is not scrubbed, and neither is this.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class LiveSource:
             self._service.append(record)
 
     def again(self, stop: Callable[[], bool]) -> Iterator[Event]:
-        """The events from the start, and then those that come, until the end or ``stop``."""
+        """The events from the start and as they come, until the end or ``stop``."""
         with self._follower.again() as follower:
             while not stop() and not self._stopping.is_set():
                 ended = self._ended.is_set()
@@ -103,7 +103,7 @@ class LiveSource:
                 self._stopping.wait(_POLL_S)
 
     def service_events(self) -> Iterator[ServiceEventRecord]:
-        """Those that came until now, up to some megabytes."""
+        """The service events so far, up to some megabytes."""
         return iter(tuple(self._service))
 
     def frame_at(self, t_us: int) -> FrameRecord | None:  # noqa: ARG002 - the protocol
@@ -129,7 +129,7 @@ class LiveSource:
         self._stopping.set()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._stopping.set()
         self._follower.close()
         self._output.close()

@@ -1,12 +1,12 @@
-"""A recording being looked at: indexed and emulated in the background, at once usable.
+"""An open recording: usable at once, indexed and emulated in the background.
 
 Two threads. The first reads the events and fills the index, the exchanges and the
 summaries. The second runs the emulator over the output and
-keeps its state now and then; it steps aside whenever somebody waits for a
+keeps its state now and then; it pauses whenever somebody waits for a
 screen (``with session.foreground():``), and at the end it checks every byte.
 
-Memory: what is left of the budget beside the program itself is shared out, and
-everything that grows is held to its part.
+Memory: the budget minus the program itself is divided, and everything that grows is
+limited to its part.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """How far the background work is.
 
     ``indexed`` and ``emulated`` are shares of the whole, 0 to 1. ``verified``
-    is None while not known. ``problem`` is what stopped it, made to be shown.
+    is None while not known. ``problem`` is what stopped it, safe to show.
     """
 
     indexed: float

@@ -77,7 +77,7 @@ class SignalLines:
         return self
 
     def become(self, other: SignalLines) -> None:
-        """Take over the lines of ``other``; there must be none yet."""
+        """Take over the cuts of ``other``; only while empty."""
         self._lines.extend(other._lines)
         self.seqs.extend(other.seqs)
 
@@ -120,7 +120,7 @@ class Signals:
         (self.routine if name in ROUTINE else self.notable).add(seq, line)
 
     def state(self) -> SignalsState:
-        """All of it."""
+        """All of its data."""
         numbers: dict[str, int] = {}
         notable, routine = (lines.numbered(numbers) for lines in (self.notable, self.routine))
         return SignalsState(list(numbers), notable, routine, self.dropped)

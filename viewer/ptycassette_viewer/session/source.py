@@ -27,9 +27,9 @@ class Source(Protocol):
 
     @property
     def identity(self) -> bytes | None:
-        """What says which recording this is, to the last byte; None when nothing does.
+        """An identity of the recording that covers every byte; None without one.
 
-        Also None for what must leave no traces.
+        Also None for recordings that must leave no traces.
         """
         ...
 
@@ -38,7 +38,7 @@ class Source(Protocol):
         ...
 
     def again(self, stop: Callable[[], bool]) -> Iterator[Event]:
-        """The events once more, for whoever searches; of a live source until ``stop`` says so."""
+        """The events again, for searches; of a live source until ``stop`` returns true."""
         ...
 
     def service_events(self) -> Iterator[ServiceEventRecord]:
@@ -54,10 +54,10 @@ class Source(Protocol):
         ...
 
     def verify(self, aside: Callable[[], None]) -> bool | None:
-        """Check every byte, calling ``aside`` now and then.
+        """Check every byte, calling ``aside`` regularly.
 
         Returns:
-            None when there is nothing to check, or it was told to stop.
+            None when there is nothing to check, or it was stopped.
 
         Raises:
             CassetteError: what is wrong.
@@ -65,16 +65,16 @@ class Source(Protocol):
         ...
 
     def stop(self) -> None:
-        """End what runs in other threads, soon."""
+        """End work in other threads soon."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
         ...
 
 
 class _StoppedError(Exception):
-    """Nobody wants to know any more."""
+    """The work was stopped."""
 
 
 class CassetteSource:
@@ -98,7 +98,7 @@ class CassetteSource:
 
     @property
     def identity(self) -> bytes | None:
-        """The manifest's digest, where it pins every file; not of what was never scrubbed."""
+        """The manifest's digest, if it pins every file; None if it was never scrubbed."""
         cassette = self.cassette
         if not cassette.pinned or cassette.scrub_report.status == "unscrubbed":
             return None

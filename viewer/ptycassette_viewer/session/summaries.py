@@ -1,7 +1,7 @@
 """One line about each event that is not output, kept while indexing; bounded.
 
 Lists show these, so that scrolling through a recording reads no file. Text is
-made visible here, once, where it comes in.
+escaped here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Summaries:
     """Lines by ``seq``.
 
     Args:
-        max_bytes: how much memory they may take; behind that, no line is kept.
+        max_bytes: how much memory they may take; after that, no line is kept.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -34,7 +34,7 @@ class Summaries:
         self._left = max_bytes
 
     def add(self, event: Event) -> None:
-        """Keep a line about an event; none about output and frames."""
+        """Keep a line about an event, except for output and frames."""
         if event.kind in {"output", "frame"} or self._left <= 0:
             return
         line = summary(event)
@@ -55,7 +55,7 @@ class Summaries:
 
 
 def summary(event: Event) -> str:
-    """An event in at most one line."""
+    """An event in one line, or none."""
     record = event.record
     if isinstance(record, InputRecord):
         return _input_line(record)
@@ -89,7 +89,7 @@ def _input_line(record: InputRecord) -> str:
 
 
 def service_line(payload: object) -> str:
-    """The payload of a service event: its type and what fits behind it."""
+    """The payload of a service event: its type and as much as fits."""
     if isinstance(payload, dict):
         kind = payload.get("type") or payload.get("kind") or payload.get("event")
         if isinstance(kind, str):

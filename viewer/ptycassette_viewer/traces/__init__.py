@@ -1,1 +1,1 @@
-"""Traces of tests: read as what they are, files of others; listed and shown."""
+"""Traces of tests, which are untrusted files: read, listed and shown."""

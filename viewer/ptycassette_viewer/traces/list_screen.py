@@ -1,4 +1,4 @@
-"""The traces that were found, the newest first; enter opens one."""
+"""A list of traces, the newest first; enter opens one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TraceListScreen(TextualScreen[None]):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        """How many, the table, the keys."""
+        """The number of traces, the table, the keys."""
         yield Static(id="where", markup=False)
         yield DataTable(cursor_type="row", id="traces")
         yield Footer()
@@ -84,7 +84,7 @@ class TraceListScreen(TextualScreen[None]):
         self._choose(self._paths[message.cursor_row])
 
     def action_ask_to_leave(self) -> None:
-        """Nothing is above the list: ask."""
+        """Ask whether to quit, because no screen is above the list."""
         self.app.push_screen(LeaveDialog())
 
     def action_help(self) -> None:

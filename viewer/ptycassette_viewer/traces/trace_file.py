@@ -1,4 +1,4 @@
-"""The JSON of a trace, with limits: it may come from anywhere. Text is made visible where shown."""
+"""The JSON of a trace: untrusted, so it is read with limits. Text is escaped when shown."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _MAX_COLS = 1_000
 
 
 class KeptScreen(msgspec.Struct, frozen=True):
-    """A screen down to its last row with something in it."""
+    """A screen down to its last row that is not empty."""
 
     rows: tuple[str, ...] = ()
     cols: int = 80
     styles: tuple[tuple[StyleRun, ...], ...] = ()
 
     def screen(self) -> Screen:
-        """As the viewer shows it."""
+        """The screen for the viewer."""
         rows = self.rows[:_MAX_ROWS]
         return Screen(
             size=Size(max(1, len(rows)), min(max(1, self.cols), _MAX_COLS)),
@@ -54,7 +54,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class TraceEvent(msgspec.Struct, frozen=True):
-    """An event of the recording, or a stretch of output."""
+    """An event of the recording, or consecutive output."""
 
     seq: int
     t_ms: int
@@ -82,7 +82,7 @@ class Diverged(msgspec.Struct, frozen=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """What the trace has of a recording."""
+    """The recording in a trace."""
 
     events: tuple[TraceEvent, ...] = ()
     frames: tuple[Frame, ...] = ()
@@ -100,7 +100,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Drifted(msgspec.Struct, frozen=True):
-    """An exchange that changed from the cassette to the recording made now."""
+    """An exchange that differs between the cassette and the new recording."""
 
     old: int = 0
     new: int = 0
@@ -124,7 +124,7 @@ class RunTrace(msgspec.Struct, frozen=True):
 
     @property
     def recorded(self) -> Recorded:
-        """What is known of its recording."""
+        """Its recording."""
         return self.recordings[0] if self.recordings else Recorded()
 
 
@@ -140,7 +140,7 @@ class Trace(msgspec.Struct, frozen=True):
 
     @property
     def headline(self) -> str:
-        """What happened, in some words: the first divergence, what drifted, or the message."""
+        """A summary: the first divergence, the drift, or the message."""
         for run in self.runs:
             if run.divergences:
                 return run.divergences[0].line
@@ -161,7 +161,7 @@ def read_trace(path: Path) -> Trace:
     """The trace at ``path``.
 
     Raises:
-        CassetteError: it cannot be read, is too large, or is no trace.
+        CassetteError: it cannot be read, is too large, or is not a trace.
     """
     try:
         with path.open("rb") as file:

@@ -1,6 +1,6 @@
-"""A trace as a list of rows: what drifted, the steps of the test, the events of the recording.
+"""A trace as a list of rows: drift, the steps of the test, the events of the recording.
 
-Rows are in the order in which things happened; each has the screen to show beside it. Pure.
+Rows are in order of time; each has the screen to show beside it. Pure.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _DIVERGED = "bold red"
 class TraceRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the list.
 
-    ``first`` and ``second`` are the screens before and now, or expected and got, where there are
-    two. ``seq`` is where the recording is then.
+    ``first`` and ``second`` are the screens before and now, or expected and got, if there are
+    two. ``seq`` is the place in the recording.
     """
 
     line: Text
@@ -49,7 +49,7 @@ def trace_rows(trace: Trace) -> list[TraceRow]:
 
 
 def start_of(rows: list[TraceRow]) -> int:
-    """The row to start at: what diverged, what failed, what drifted; else the first."""
+    """The row to start at: a divergence, a failure, drift, or else the first row."""
     return next((number for number, row in enumerate(rows) if row.matters), 0)
 
 

@@ -51,8 +51,8 @@ class TraceScreen(PanesScreen):
     """A trace.
 
     Args:
-        trace: what was read.
-        path: where from.
+        trace: the trace.
+        path: of its file.
         open_cassette: called with a path and the event to start at.
     """
 
@@ -103,7 +103,7 @@ class TraceScreen(PanesScreen):
         return self.rows[number].line
 
     def compose(self) -> ComposeResult:
-        """The test, the screen beside the list, why it failed, what is shown, the keys."""
+        """The test, the screen and the list, the reason of the failure, the status, the keys."""
         yield self._top
         with Container(id="body"):
             yield self.stage
@@ -122,7 +122,7 @@ class TraceScreen(PanesScreen):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Start where it matters."""
+        """Go to the most important row."""
         self.place_panes()
         self._top.show(f"{visible(self._trace.test)}: {visible(self._trace.outcome, limit=20)}")
         self.list.update(start_of(self.rows))
@@ -195,7 +195,7 @@ class TraceScreen(PanesScreen):
         tabs.action_next_tab() if by > 0 else tabs.action_previous_tab()
 
     def on_tabs_tab_activated(self, message: Tabs.TabActivated) -> None:
-        """Show what it names."""
+        """Show the chosen tab."""
         name = (message.tab.id or "").removeprefix("tab-")
         self.query_one(ContentSwitcher).current = name
         self.query_one(f"#{name}").focus()
@@ -248,7 +248,7 @@ class TraceScreen(PanesScreen):
 
 
 def _both(expected: str, got: str) -> Text:
-    """What was expected and what came; characters that differ are marked."""
+    """Expected and actual text, with differing characters marked."""
     sides = Text("  expected ", style=""), Text("  got ", style="not bold")
     matcher = SequenceMatcher(None, expected, got, autojunk=False)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
@@ -260,7 +260,7 @@ def _both(expected: str, got: str) -> Text:
 
 
 def _has_windows() -> bool:
-    """Whether a browser would have a window of its own, and not draw over this one."""
+    """Whether a browser would open a window of its own, instead of drawing over this one."""
     shown = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"} & set(os.environ)
     return bool(shown) or sys.platform in {"darwin", "win32"}
 

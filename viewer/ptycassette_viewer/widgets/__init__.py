@@ -1,1 +1,1 @@
-"""Widgets that know screens, times and lists, and nothing of keys and files."""
+"""Widgets for screens, times and lists, without keys and files."""

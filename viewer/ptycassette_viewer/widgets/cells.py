@@ -1,6 +1,6 @@
-"""A recorded screen as segments for the terminal: colours resolved, widths made to agree.
+"""A recorded screen as segments for the terminal, with its colours and widths.
 
-Text comes from ``cells_of_row``, which lets nothing through that acts or hides.
+Text comes from ``cells_of_row``, which removes what acts or hides.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CUBE = (0, 95, 135, 175, 215, 255)
 
 
 def _rgb(color: int | str | None, default: str) -> str:
-    """A colour as ``#rrggbb``; anything that is none is the default."""
+    """A colour as ``#rrggbb``; the default for anything else."""
     if isinstance(color, str):
         digits = color.removeprefix("#")
         known = len(digits) == 6 and all(c in "0123456789abcdefABCDEF" for c in digits)
@@ -43,7 +43,7 @@ def _rgb(color: int | str | None, default: str) -> str:
 
 @lru_cache(maxsize=4096)
 def rich_style(style: Style) -> RichStyle:
-    """How Rich paints a style. Links are dropped; blinking would never stop, so it is bold."""
+    """The Rich style. Links are dropped; blinking is shown as bold."""
     front, back = _rgb(style.fg, FOREGROUND), _rgb(style.bg, BACKGROUND)
     if style.reverse:
         front, back = back, front
@@ -64,7 +64,7 @@ def rich_style(style: Style) -> RichStyle:
 
 @lru_cache(maxsize=8192)
 def fitted(text: str, width: int) -> str:
-    """``text`` in exactly ``width`` columns as the terminal's library counts them."""
+    """``text`` cut or filled to exactly ``width`` columns, as Rich counts them."""
     measured = cell_len(text)
     if measured == width:
         return text
@@ -76,7 +76,7 @@ def fitted(text: str, width: int) -> str:
 
 _NO_CURSOR = Cursor(0, 0, visible=False)
 _CURSOR = RichStyle(color=BACKGROUND, bgcolor="#f0f0f0")
-# Told apart without colours as well: what was found is underlined.
+# Hits are underlined, too, to be visible without colours.
 FOUND = RichStyle(color="#000000", bgcolor="#ffd75f", bold=True, underline=True)
 DIFFERENT = RichStyle(color="#ffffff", bgcolor="#8c3a3a")
 ADDED = RichStyle(color="#ffffff", bgcolor="#2f6b3a")
@@ -95,9 +95,9 @@ def row_segments(
     Args:
         screen: the screen.
         row: which row, from 0.
-        found: stretches of columns to highlight.
+        found: ranges of columns to highlight.
         different: columns to mark as different.
-        marked: how; None is ``DIFFERENT``.
+        marked: the style for these; ``DIFFERENT`` when None.
     """
     cursor = screen.cursor
     has_cursor = cursor.visible and cursor.row == row
@@ -115,7 +115,7 @@ def row_segments(
 
 @lru_cache(maxsize=4096)
 def _plain_row(text: str, runs: tuple[StyleRun, ...], cols: int) -> list[Segment]:
-    """A row with nothing marked in it; programs paint most rows again and again."""
+    """A row without marks; cached, because programs repaint most rows often."""
     row = Screen(size=Size(1, cols), rows=(text,), styles=(runs,), cursor=_NO_CURSOR)
     return _segments(cells_of_row(row, 0), {})
 
@@ -146,7 +146,7 @@ def _segments(cells: list[Cell], special: dict[int, RichStyle]) -> list[Segment]
 
 
 def row_text(screen: Screen, row: int) -> tuple[str, list[int]]:
-    """The text of a row, and the column at which each of its characters stands."""
+    """The text of a row, and the column of each of its characters."""
     text: list[str] = []
     cols: list[int] = []
     for col, cell in enumerate(cells_of_row(screen, row)):

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 
 class Divider(Widget):
-    """Upright, or flat with the class ``below``; posts ``Divider.Dragged``."""
+    """Vertical, or horizontal with the class ``below``; posts ``Divider.Dragged``."""
 
     DEFAULT_CSS = """
     Divider { width: 1; height: 1fr; color: $foreground-darken-2; }
@@ -19,7 +19,7 @@ class Divider(Widget):
     """
 
     class Dragged(Message):
-        """It was dragged by so many cells, to the right or down."""
+        """Dragged by so many cells, to the right or down."""
 
         def __init__(self, divider: Divider, by: int) -> None:
             super().__init__()
@@ -36,17 +36,17 @@ class Divider(Widget):
         return Strip([Segment(shape * self.size.width, self.rich_style)], self.size.width)
 
     def on_mouse_down(self) -> None:
-        """Take hold of it."""
+        """Start dragging."""
         self._held = True
         self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drag: by where the mouse is, seen from the line."""
+        """Drag to the mouse."""
         by = event.y if self.has_class("below") else event.x
         if self._held and by:
             self.post_message(self.Dragged(self, by))
 
     def on_mouse_up(self) -> None:
-        """Let go."""
+        """Stop dragging."""
         self._held = False
         self.release_mouse()

@@ -1,4 +1,4 @@
-"""One line of text that is painted again only when it says something else."""
+"""One line of text that is repainted only when it changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 
 class Line(Static):
-    """A line; its size never depends on its text. What does not fit is cut, with an ellipsis."""
+    """A line whose size does not depend on its text. Too long a text ends with an ellipsis."""
 
     DEFAULT_CSS = """
     Line { text-wrap: nowrap; text-overflow: ellipsis; }
@@ -18,11 +18,11 @@ class Line(Static):
         self._said = Text("", no_wrap=True)
 
     def show(self, text: str) -> None:
-        """Say something, made visible by the caller."""
+        """Show a text, which the caller has escaped."""
         if text != self._said.plain:
             self._said = Text(text, no_wrap=True)
             self.refresh()
 
     def render(self) -> Text:
-        """What was said last."""
+        """The current text."""
         return self._said

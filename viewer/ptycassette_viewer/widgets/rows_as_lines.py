@@ -1,4 +1,4 @@
-"""Which part of which recorded row is in which line of a window: wrapped, and overlaid. Pure."""
+"""Maps parts of recorded rows to the lines of a window, wrapped or overlaid. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_LINES_PER_ROW = 50
 class Line(msgspec.Struct, frozen=True):
     """Columns ``start`` to ``end`` of a row. ``of`` 1: of the second of two screens.
 
-    ``sign`` is that of a diff: ``-`` the first alone, ``+`` the second alone, else a blank.
+    ``sign`` is as in a diff: ``-`` only in the first, ``+`` only in the second, else a blank.
     """
 
     row: int
@@ -27,15 +27,15 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def row_of(screen: Screen, row: int) -> tuple[str, tuple[StyleRun, ...]]:
-    """Text and styles of a row; nothing where the screen has no such row."""
+    """Text and styles of a row; empty if the screen has no such row."""
     text = screen.rows[row] if row < len(screen.rows) else ""
     return text, screen.styles[row] if row < len(screen.styles) else ()
 
 
 def wrapped_lines(screen: Screen, width: int, *, beside: Screen | None = None) -> list[Line]:
-    """The rows of a screen in lines of ``width`` columns; blank ends of rows take no line.
+    """The rows of a screen in lines of ``width`` columns, without blank ends of rows.
 
-    With ``beside`` each row takes as many lines as in that screen, if those are more.
+    With ``beside`` each row takes at least as many lines as in that screen.
     """
     lines: list[Line] = []
     for row in range(max(screen.size.rows, beside.size.rows if beside else 0)):
@@ -50,9 +50,9 @@ def wrapped_lines(screen: Screen, width: int, *, beside: Screen | None = None) -
 def overlaid_lines(
     first: Screen, second: Screen, different: Collection[int], width: int | None
 ) -> list[Line]:
-    """Both screens in one: a row that differs twice, first and then second. None: not wrapped.
+    """Both screens in one: a differing row appears twice, first of the first screen.
 
-    Of a row that is blank on one side, only the other is there.
+    If it is blank on one side, only the other appears. ``width`` None does not wrap.
     """
     lines: list[Line] = []
     for row in range(max(first.size.rows, second.size.rows)):
@@ -83,7 +83,7 @@ def _parts(screen: Screen, row: int, width: int) -> tuple[tuple[int, int], ...]:
 def _cut(
     text: str, runs: tuple[StyleRun, ...], cols: int, width: int
 ) -> tuple[tuple[int, int], ...]:
-    """Where to cut a row, never through a wide character."""
+    """The column to cut a row at, never through a wide character."""
     if cols <= width:
         return ((0, cols),)
     row = Screen(size=Size(1, cols), rows=(text,), styles=(runs,), cursor=_NO_CURSOR)

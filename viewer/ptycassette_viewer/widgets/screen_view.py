@@ -49,7 +49,7 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     partner: ScreenView | None = None
 
     class Moved(Message):
-        """Other rows or columns are in view."""
+        """Posted when other rows or columns are in view."""
 
     def __init__(
         self,
@@ -81,14 +81,14 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         self.refresh_rows(changed)
 
     def _fit(self) -> None:
-        """No bar for a recording as wide as the window: it would hide the last column."""
+        """Hide the scroll bar if the recording is as wide as the window, for its last column."""
         screen = self.screen_shown
         tight = screen is not None and self._lines is None and screen.size.cols == self.size.width
         if self.styles.scrollbar_size_vertical != (0 if tight else 1):
             self.styles.scrollbar_size_vertical = 0 if tight else 1
 
     def _lay_out(self) -> None:
-        """Decide which rows are in which lines, and how large the whole is."""
+        """Map rows to lines, and set the virtual size."""
         screen = self.screen_shown
         if screen is None:
             return
@@ -112,20 +112,20 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
             self._fit()
 
     def lay_out_again(self) -> None:
-        """The partner shows something else, or has another width."""
+        """Lay out again, after a change of the partner."""
         if self._lines is not None or self.wrap:
             self._lay_out()
             self._painted.clear()
             self.refresh()
 
     def watch_wrap(self) -> None:
-        """Show rows in other lines."""
+        """Lay out again."""
         self._lay_out()
         self._painted.clear()
         self.refresh()
 
     def watch_over(self) -> None:
-        """Show rows in other lines."""
+        """Lay out again."""
         self.watch_wrap()
 
     def _line_of(self, row: int) -> int:
@@ -163,19 +163,19 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         self._scrolled()
 
     def _scrolled(self) -> None:
-        """Take the partner along; say so."""
+        """Scroll the partner, too, and post ``Moved``."""
         if self.partner is not None and not self._taken_along:
             self.partner.go_along(self.scroll_x, self.scroll_y)
         self.post_message(self.Moved())
 
     def go_along(self, x: float, y: float) -> None:
-        """Scroll as the partner did, as far as there are rows and columns."""
+        """Scroll as the partner did, as far as possible."""
         self._taken_along = True
         self.scroll_to(x=x, y=y, animate=False, immediate=True, force=True)
         self._taken_along = False
 
     def show_row(self, row: int, col: int = 0) -> None:
-        """Bring a row, and a column of it, into view, unless they are; and stay there."""
+        """Bring a row and a column into view, and stop following the cursor."""
         self.stay()
         line = self._line_of(row)
         top, height = self.scroll_offset.y, self.scrollable_content_region.height
@@ -187,7 +187,7 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
             self.scroll_to(x=x, animate=False, immediate=True, force=True)
 
     def show_found(self) -> None:
-        """Bring a row with what was found into view, unless one is."""
+        """Bring a row with a hit into view, unless one is."""
         screen = self.screen_shown
         if screen is None:
             return
@@ -197,12 +197,12 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
             self.show_row(rows[0])
 
     def scroll_by(self, cols: int, rows: int) -> None:
-        """Scroll, and stay there."""
+        """Scroll, and stop following the cursor."""
         self.stay()
         self.scroll_relative(x=cols, y=rows, animate=False)
 
     def stay(self) -> None:
-        """Do not follow the cursor any more: the user scrolls."""
+        """Stop following the cursor."""
         for view in (self, self.partner):
             if view is not None:
                 view.follows = False
@@ -325,7 +325,7 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
             different=self.different.get(row, frozenset()),
         )
         if screen.size.cols - self.scroll_offset.x < self.size.width:
-            # A fine line shows where the recording ends.
+            # A thin line marks the edge of the recording.
             return Strip([*segments, _EDGE], screen.size.cols + 1)
         return Strip(segments, screen.size.cols)
 

@@ -1,4 +1,4 @@
-"""The timeline: how much was printed when, what else happened, and where the playhead is.
+"""The timeline: output density, marks of other events, and the playhead.
 
 Three lines: a strip of output density, a line of marks, the seek bar; in a low window two,
 with the marks over the density. Marks differ by their shapes, and have the colours that
@@ -56,7 +56,7 @@ _Mark = tuple[str, RichStyle]
 
 
 def _painted(below: str, marks: list[_Mark | None] | None, base: RichStyle) -> Strip:
-    """Marks, if any, over the density of output, which is ``below``."""
+    """Marks over the output density ``below``."""
     parts = [
         Segment(char, base + _OUTPUT) if mark is None else Segment(mark[0], base + mark[1])
         for char, mark in zip(below, marks or [None] * len(below), strict=True)
@@ -207,6 +207,6 @@ class Timeline(Widget):
             self.post_message(self.Seek(self.time_at(event.x)))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:  # noqa: ARG002 - the protocol
-        """Let go."""
+        """Stop dragging."""
         self._dragging = False
         self.release_mouse()

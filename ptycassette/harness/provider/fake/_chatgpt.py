@@ -1,7 +1,7 @@
-"""What Codex asks of ChatGPT's own backend when it is signed in with an account.
+"""The requests of Codex to ChatGPT's own backend, if it is signed in with an account.
 
-Sources: Codex CLI's open source (account and rate-limit clients) and what it
-asks when it runs: ``GET /backend-api/wham/accounts/check`` decides which
+Sources: Codex CLI's open source (account and rate-limit clients) and the requests
+of a running one: ``GET /backend-api/wham/accounts/check`` decides which
 workspace is used, ``GET /backend-api/wham/usage`` fills the limits of
 ``/status``. Codex takes both only from an HTTPS origin.
 """

@@ -24,7 +24,7 @@ _RESULT_PREVIEW = 60
 
 
 def misfits(when: When, ask: Ask) -> tuple[str, ...]:
-    """Which conditions of ``when`` do not hold for ``ask``; empty when the reply is for it."""
+    """The conditions of ``when`` that do not hold for ``ask``; empty if the reply matches."""
     results = "\n".join(result.text for result in ask.results)
     after = "tool" if ask.results else "prompt"
     checks = {
@@ -67,7 +67,7 @@ class Replies:
         )
 
     def unused(self) -> tuple[str, ...]:
-        """Replies that were asked for less often than ``times`` says (``0``: not even once)."""
+        """Replies that were used less often than ``times`` (``0``: not even once)."""
         return tuple(
             self._name(index)
             for index, reply in enumerate(self._replies)

@@ -1,4 +1,4 @@
-"""Checks the key of a client, and logs it: keys are numbered, never written down."""
+"""Checks the keys of clients. The log has numbers in place of keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ptycassette.harness.provider.wire.neutral import Api
 class NotLetInError(Exception):
     """The client has no key, or a wrong one; reported in the form of the API.
 
-    Clients look at the words: litellm, for one, knows a wrong key of OpenAI by them.
+    The wording matters: litellm recognises a wrong OpenAI key by it.
 
     Args:
         api: whose words.
@@ -47,7 +47,7 @@ class Door:
 
     Args:
         auth: what the script asks of a client.
-        accepted_keys: if given, only these API keys are let in.
+        accepted_keys: if given, only these API keys are accepted.
     """
 
     def __init__(self, auth: Auth, accepted_keys: frozenset[str] | None) -> None:
@@ -57,10 +57,10 @@ class Door:
         self._keys: dict[str, int] = {}
 
     def entry(self, request: HttpRequest, transport: str, body: Body) -> dict[str, Any]:
-        """The log entry of a request: all that it said, keys withheld.
+        """The log entry of a request, without its keys.
 
-        ``key`` is 1 for the first key that was seen, 2 for the next other one:
-        enough to find a program that keeps using an old key.
+        ``key`` is 1 for the first key, 2 for the next different one: enough to find a program
+        that keeps using an old key.
         """
         entry: dict[str, Any] = {
             "n": next(self._numbers),
@@ -79,7 +79,7 @@ class Door:
         return entry
 
     def let_in(self, request: HttpRequest, api: Api | None) -> None:
-        """Return if the client may come in.
+        """Check that the client is accepted.
 
         Raises:
             NotLetInError: no key, or the wrong one.

@@ -1,8 +1,8 @@
-"""What a provider remembers and checks of conversations.
+"""The memory of a provider, and its checks of conversations.
 
-The Responses API may continue an earlier answer by its id; the rest of the
-conversation then lies with the provider. All APIs refuse tool results that
-answer no call and calls that get no result.
+The Responses API may continue an earlier answer by its id; the provider then has
+the conversation so far. All APIs refuse tool results without a call, and calls
+without a result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class History:
         self._turns: dict[str, tuple[Message, ...]] = {}
 
     def keep(self, answer_id: str, ask: Ask, answer: Answer | None) -> None:
-        """Remember a conversation and what was answered, under the answer's id."""
+        """Store a conversation and its answer, under the answer's id."""
         said: tuple[Message, ...] = ()
         if answer is not None:
             text = "".join(part.text for part in answer.parts if isinstance(part, Text))

@@ -1,4 +1,4 @@
-"""Rate limits as the providers tell them: in response headers and in one WebSocket event.
+"""Rate limits as the providers report them: in response headers and in one WebSocket event.
 
 Sources: Anthropic's API reference on rate limits (``anthropic-ratelimit-*``)
 and what Claude Code reads for subscriptions (``anthropic-ratelimit-unified-*``:
@@ -41,7 +41,7 @@ class CodexCredits(_Checked, frozen=True, kw_only=True):
 
 
 class CodexLimits(_Checked, frozen=True, kw_only=True):
-    """What ``x-codex-*`` tells."""
+    """The limits in ``x-codex-*``."""
 
     plan_type: str | None = None
     limit_name: str | None = None
@@ -59,7 +59,7 @@ class AnthropicWindow(_Checked, frozen=True, kw_only=True):
 
 
 class Bucket(_Checked, frozen=True, kw_only=True):
-    """A classic bucket: so many of them, so many left, full again then."""
+    """A classic bucket: its size, what is left, and when it is full again."""
 
     limit: int
     remaining: int
@@ -67,7 +67,7 @@ class Bucket(_Checked, frozen=True, kw_only=True):
 
 
 class AnthropicLimits(_Checked, frozen=True, kw_only=True):
-    """What ``anthropic-ratelimit-*`` tells."""
+    """The limits in ``anthropic-ratelimit-*``."""
 
     status: _Status = "allowed"
     five_hour: AnthropicWindow | None = None
@@ -79,7 +79,7 @@ class AnthropicLimits(_Checked, frozen=True, kw_only=True):
 
 
 class OpenAILimits(_Checked, frozen=True, kw_only=True):
-    """What ``x-ratelimit-*`` tells."""
+    """The limits in ``x-ratelimit-*``."""
 
     requests: Bucket | None = None
     tokens: Bucket | None = None

@@ -1,4 +1,4 @@
-"""Which API and which of its operations a method and a path mean."""
+"""Finds the API and the operation for a method and a path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OperationName = Literal["hello", "generate", "count", "models", "model", "accoun
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """What a request wants. ``model`` is set where the path names one."""
+    """The operation of a request. ``model`` is set if the path names one."""
 
     api: Api | None
     name: OperationName
@@ -70,14 +70,14 @@ def find_operation(request: HttpRequest) -> Operation:
 
 
 def _owner_of_v1(request: HttpRequest) -> Api:
-    """Whose client asks, where the path does not tell."""
+    """The API of a request to ``/v1/models``."""
     if "anthropic-version" in request.headers:
         return "anthropic"
     return "gemini" if "x-goog-api-key" in request.headers else "responses"
 
 
 def _only(method: str, wanted: str, path: str, operation: Operation) -> Operation:
-    """``operation``, if the method is the one it takes."""
+    """``operation``, if the method is right."""
     if method != wanted:
         raise WireError(f"{path} takes {wanted}, not {method}", status=405)
     return operation

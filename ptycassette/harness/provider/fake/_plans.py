@@ -19,7 +19,7 @@ SSE = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-
 def plain(
     status: int, body: bytes, entry: dict[str, Any], headers: dict[str, str]
 ) -> PlannedAnswer:
-    """An answer in one piece; JSON unless ``headers`` say otherwise."""
+    """An answer in one piece; JSON unless ``headers`` have another type."""
     steps = (AnswerPart(0, body),) if body else ()
     reply_headers = {**JSON, **headers}
     return PlannedAnswer(
@@ -39,7 +39,7 @@ def fixed(route: Route, entry: dict[str, Any]) -> PlannedAnswer:
 def refusal(
     api: Api | None, status: int, message: str, entry: dict[str, Any], *, kind: str = ""
 ) -> PlannedAnswer:
-    """An error that the script did not ask for."""
+    """An error that is not in the script."""
     body = error_body(api, status, f"ptycassette fake provider: {message}", kind)
     return plain(status, msgspec.json.encode(body), entry, {})
 
@@ -47,7 +47,7 @@ def refusal(
 def scripted_error(
     api: Api, failure: Failure, headers: dict[str, str], entry: dict[str, Any], *, delay_ms: int
 ) -> PlannedAnswer:
-    """An HTTP error that the script asked for."""
+    """An HTTP error of the script."""
     body = error_body(api, failure.status, failure.message, failure.kind)
     if api == "gemini" and failure.details:
         body["error"]["details"] = failure.details
@@ -73,7 +73,7 @@ def socket_error(
 
 
 def dropped(entry: dict[str, Any], *, delay_ms: int) -> PlannedAnswer:
-    """No answer at all: the connection breaks."""
+    """No answer: the connection breaks."""
     return PlannedAnswer(
         status=0,
         headers={},

@@ -1,4 +1,4 @@
-"""Planned answers as bytes: one place that knows which wire module speaks which API."""
+"""Encodes planned answers, by the wire module of each API."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MODELS = {
 
 
 def error_body(api: Api | None, status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """An error as ``api`` words it; in OpenAI's words where no API is meant."""
+    """An error in the form of ``api``; in OpenAI's without an API."""
     return _ERRORS[api or "responses"](status, message, kind)
 
 
@@ -63,7 +63,7 @@ def streamed(
     pace: Pace,
     framing: responses_events.Framing,
 ) -> tuple[tuple[AnswerPart, ...], Ending]:
-    """The answer as steps of a stream, broken off where the reply says so."""
+    """The answer as steps of a stream, broken off if the reply is."""
     pieces = list(_pieces(answer, ask, stamp, framing))
     ending: Ending = "complete"
     if reply.after_events is not None:
@@ -78,7 +78,7 @@ def streamed(
 def _pieces(
     answer: Answer, ask: Ask, stamp: Stamp, framing: responses_events.Framing
 ) -> Iterable[Piece]:
-    """The stream of whichever API is spoken."""
+    """The stream in the form of the request's API."""
     match ask.api:
         case "anthropic":
             return anthropic.stream(answer, ask, stamp)

@@ -1,8 +1,8 @@
-"""The body of a request: unpacked and decoded within bounds, whoever sent it.
+"""The body of a request, decompressed and decoded within limits.
 
-Whatever reaches the port may be hostile: a web page can make a browser send to 127.0.0.1. A body
-that is larger, denser or deeper than any agent's is refused in the words of the API, before it
-costs much memory or time.
+A request may be hostile: a web page can make a browser send to 127.0.0.1. A body that is larger,
+denser or deeper than any agent's is refused in the form of the API, before it costs much memory
+or time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RAW_DEFLATE, _ANY_HEADER = -zlib.MAX_WBITS, zlib.MAX_WBITS | 32
 
 
 class Body(msgspec.Struct, frozen=True):
-    """A body: its form for the log, and why it is not acceptable JSON, if so."""
+    """A body: its form for the log, and why it is not acceptable JSON; None if it is."""
 
     shown: Any
     wrong: WireError | None = None

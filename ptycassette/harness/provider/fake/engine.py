@@ -3,14 +3,15 @@
 Rules:
 
 * Scripted routes come first, then the known paths of the four APIs; anything
-  else is a 404 in the words of an API, and a *problem*.
-* A request is parsed strictly. What the API would refuse, and what this fake
-  does not know, is answered as the API would and is a problem.
-* The first reply that fits and is not used up answers. None: a problem.
-* A scripted failure is no problem: it is what the script wants.
-* The same requests in the same order give the same bytes, but for times.
+  else is a 404 in the form of an API, and a *problem*.
+* A request is parsed strictly. If the API would refuse it, or this fake does not
+  support it, the answer is the API's error, and that is a problem.
+* The first reply that matches and is not used up answers. If there is none, that is
+  a problem.
+* A scripted failure is not a problem.
+* The same requests in the same order give the same bytes, except for times.
 
-Problems are what a test should look at: each is one line that says what to mend.
+Tests should check the problems: each is one line that says what to fix.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class FakeProvider:
     Args:
         script: what to answer.
         clock: for ``created`` fields and the resets of limits.
-        accepted_keys: if given, only these API keys are let in.
+        accepted_keys: if given, only these API keys are accepted.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class FakeProvider:
             return plans.refusal(api, wrong.status, wrong.message, entry, kind=wrong.kind)
 
     def refuse(self, request: HttpRequest, wrong: WireError) -> PlannedAnswer:
-        """Answer one HTTP request whose body was not read, in the words of its API."""
+        """Refuse one HTTP request whose body was not read, in the form of its API."""
         entry = self._door.entry(request, "http", read_body(b""))
         self._problem(entry, wrong.message)
         try:
@@ -131,7 +132,7 @@ class FakeProvider:
         try:
             body = sent.json
             if _message_type(body) == "response.processed":
-                # Codex tells what it has taken in; nobody answers that.
+                # Codex acknowledges events; there is no answer to that.
                 log_entry = {**entry, "operation": "responses.processed", "status": 200}
                 return PlannedAnswer(status=200, headers={}, steps=(), entry=log_entry)
             return self._generate_responses(body, entry, websocket=True)
@@ -183,7 +184,7 @@ class FakeProvider:
         return plans.plain(200, msgspec.json.encode(entries[0]), entry, self._script.headers)
 
     def _account(self, operation: Operation, request: HttpRequest, entry: _Entry) -> PlannedAnswer:
-        """What Codex asks about a ChatGPT account: it has one if the script has its limits."""
+        """A request of Codex about a ChatGPT account, which exists if the script has its limits."""
         limits = self._script.limits.codex
         if limits is None:
             raise WireError("the script has no limits.codex to tell", status=404)
@@ -282,11 +283,11 @@ class FakeProvider:
         return exchange, stamp, answer
 
     def _limits(self, reply: Reply) -> RateLimits:
-        """The limits that a reply tells."""
+        """The limits for a reply."""
         return reply.limits or self._script.limits
 
     def _headers(self, ask: Ask, reply: Reply, stamp: Stamp) -> dict[str, str]:
-        """Request id, limits, and what the script adds."""
+        """Request id, limits, and the script's headers."""
         request_id = "request-id" if ask.api == "anthropic" else "x-request-id"
         return {
             request_id: stamp.id("req"),
@@ -302,7 +303,7 @@ class FakeProvider:
 
 
 def _message_type(body: Any) -> str:
-    """The type of a WebSocket message, one of the two that are known."""
+    """The type of a WebSocket message, one of the two known ones."""
     kind = body.get("type") if isinstance(body, dict) else None
     if kind not in ("response.create", "response.processed"):  # any JSON; a set would hash it
         raise WireError(f"unknown WebSocket message type {kind!r}")
@@ -310,7 +311,7 @@ def _message_type(body: Any) -> str:
 
 
 def _fails_at_once(reply: Reply, *, streaming: bool) -> bool:
-    """Whether a reply is a failure before anything is said; errors cannot break JSON off."""
+    """Whether a reply is a failure from the start; an error cannot break JSON off."""
     if reply.error is not None:
         return reply.after_events is None or not streaming
     return reply.disconnect and reply.after_events is None
@@ -319,7 +320,7 @@ def _fails_at_once(reply: Reply, *, streaming: bool) -> bool:
 def _in_one_piece(
     reply: Reply, answer: Answer, ask: Ask, stamp: Stamp, pace: Pace
 ) -> tuple[tuple[AnswerPart, ...], Ending]:
-    """An answer to somebody who wants no stream; broken off, half of it arrives."""
+    """An answer without a stream; if it is broken off, half of it arrives."""
     body = whole_body(answer, ask, stamp)
     if reply.after_events is not None:
         return (AnswerPart(pace.first_ms, body[: len(body) // 2]),), "disconnect"

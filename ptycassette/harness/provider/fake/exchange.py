@@ -31,7 +31,7 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str | None:
-        """The API key that the client brought, in whichever way the four APIs take one."""
+        """The client's API key, in any of the ways of the four APIs."""
         for name in ("x-api-key", "x-goog-api-key", "api-key"):
             if self.headers.get(name):
                 return self.headers[name]
@@ -64,7 +64,7 @@ class PlannedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def withheld_values(request: HttpRequest) -> Iterator[str]:
-    """What the log withholds of a request: keys, tokens without their scheme, values of cookies."""
+    """The values that the log withholds: keys, tokens without their scheme, values of cookies."""
     for name, value in request.headers.items():
         if name == "cookie":
             yield from (cookie.partition("=")[2].strip() for cookie in value.split(";"))
@@ -74,12 +74,12 @@ def withheld_values(request: HttpRequest) -> Iterator[str]:
 
 
 def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers for the log: accounts, and what is called like a key or cookie, withheld."""
+    """Headers for the log, without accounts, keys and cookies, which are found by name."""
     return {name: _WITHHELD if _is_withheld(name) else value for name, value in headers.items()}
 
 
 def shown_query(query: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Query parameters for the log: keys withheld."""
+    """Query parameters for the log, without keys."""
     return {name: _WITHHELD if secret_name(name) else value for name, value in query}
 
 

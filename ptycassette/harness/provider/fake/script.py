@@ -1,8 +1,8 @@
 """Provider scripts: what a fake provider answers. TOML text in, a checked script out.
 
-``docs/fake-provider.md`` describes the format for those who write it. A script
-is checked whole before the first request: an unknown name, a wrong type or two
-things that exclude each other are errors that name the place.
+``docs/fake-provider.md`` describes the format. A script is checked completely before
+the first request: an unknown name, a wrong type or contradicting fields are errors
+that name the place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ class Part(_Checked, frozen=True, kw_only=True):
     unoffered: bool = False
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if sum(field is not None for field in (self.text, self.think, self.tool)) != 1:
             raise ValueError("a part has exactly one of text, think and tool")
         if self.tool is None and (self.arguments is not None or self.input is not None):
@@ -57,8 +56,8 @@ class TokenCounts(_Checked, frozen=True, kw_only=True):
 class Failure(_Checked, frozen=True, kw_only=True):
     """An error in place of an answer, or in the middle of one (``after_events``).
 
-    ``details`` go into Gemini's error object (google.rpc.Status), which says there what
-    kind of quota is used up.
+    ``details`` go into Gemini's error object (google.rpc.Status), where the API names the
+    exhausted quota.
     """
 
     status: int
@@ -68,7 +67,6 @@ class Failure(_Checked, frozen=True, kw_only=True):
     details: tuple[dict[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if not 400 <= self.status <= 599:
             raise ValueError("an error has a status from 400 to 599")
 
@@ -81,16 +79,15 @@ class Pace(_Checked, frozen=True, kw_only=True):
     chunk_chars: int = 16
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if self.first_ms < 0 or self.each_ms < 0 or self.chunk_chars < 1:
             raise ValueError("first_ms and each_ms are 0 or more, chunk_chars 1 or more")
 
 
 class When(_Checked, frozen=True, kw_only=True):
-    """Which requests a reply is for. Everything that is given must hold.
+    """The requests that a reply is for. All given conditions must hold.
 
-    ``model`` may hold ``*`` and ``?``. ``after`` says who spoke last: the user
-    (``prompt``) or a tool. ``tools`` says whether the request offers any.
+    ``model`` may hold ``*`` and ``?``. ``after`` is who spoke last: the user
+    (``prompt``) or a tool. ``tools`` is whether the request offers any.
     """
 
     api: Api | None = None
@@ -120,7 +117,6 @@ class Reply(_Checked, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if self.text is not None and self.parts:
             raise ValueError("a reply has text or parts, not both")
         says = self.text is not None or bool(self.parts)
@@ -147,7 +143,7 @@ class Model(_Checked, frozen=True, kw_only=True):
 
 
 class Route(_Checked, frozen=True, kw_only=True):
-    """A fixed answer for one method and path, before anything else is looked at."""
+    """A fixed answer for one method and path; takes precedence over everything else."""
 
     path: str
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "GET"
@@ -157,7 +153,6 @@ class Route(_Checked, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if not self.path.startswith("/") or "?" in self.path:
             raise ValueError("a route's path starts with / and has no query")
         if self.json is not msgspec.UNSET and self.text is not None:
@@ -212,7 +207,7 @@ class Script(_Checked, frozen=True, kw_only=True):
 
 
 def _names(*kinds: type[msgspec.Struct]) -> tuple[str, ...]:
-    """All names that the tables of a script know."""
+    """All field names of a script's tables."""
     return tuple(sorted({f.encode_name for kind in kinds for f in msgspec.structs.fields(kind)}))
 
 

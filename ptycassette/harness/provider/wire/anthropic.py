@@ -82,7 +82,7 @@ def parse(
     """A request as an ``Ask``, and the unknown fields that were ignored.
 
     Raises:
-        WireError: what the API would refuse, or what this fake does not know.
+        WireError: the API would refuse it, or this fake does not support it.
     """
     request, unknown = read(body, _Messages, lenient=lenient)
     if request.max_tokens is None and not counting:

@@ -84,7 +84,7 @@ def parse(
         lenient: ignore unknown fields instead of refusing them.
 
     Raises:
-        WireError: what the API would refuse, or what this fake does not know.
+        WireError: the API would refuse it, or this fake does not support it.
     """
     request, unknown = read(_camel(body), _Generate, lenient=lenient)
     turns: list[Message] = []

@@ -1,4 +1,4 @@
-"""What the four provider APIs have in common: a conversation asked, and an answer to give.
+"""The common ground of the four provider APIs: a conversation, and an answer to it.
 
 Each module of ``wire/`` turns the requests of one API into an ``Ask`` and an
 ``Answer`` into the bytes of that API. Nothing here reads a clock or a socket.
@@ -28,7 +28,7 @@ _MAX_MESSAGE_CHARS = 4000
 
 
 class WireError(Exception):
-    """A request that the API would refuse, or that this fake does not know.
+    """A request that the API would refuse, or that this fake does not support.
 
     Args:
         message: what is wrong, naming the field.
@@ -37,7 +37,7 @@ class WireError(Exception):
     """
 
     def __init__(self, message: str, *, status: int = 400, kind: str = "") -> None:
-        # It may quote what a client sent, megabytes of it.
+        # It may quote the client's input, which may be megabytes.
         more = len(message) - _MAX_MESSAGE_CHARS
         self.message = message if more <= 0 else f"{message[:-more]} ... ({more} more characters)"
         super().__init__(self.message)
@@ -87,7 +87,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def prompt(self) -> str:
-        """What the user said since the model last spoke, or last of all when a tool spoke."""
+        """The user's text since the model last spoke, or the last one before a tool spoke."""
         texts: list[str] = []
         for turn in reversed(self.turns):
             if turn.role == "user" and turn.text:
@@ -123,7 +123,7 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class Thought(msgspec.Struct, frozen=True):
-    """Something the model thinks aloud (a reasoning summary)."""
+    """A reasoning summary of the model."""
 
     text: str
 

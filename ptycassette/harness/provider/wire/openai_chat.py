@@ -99,7 +99,7 @@ def parse(body: Any, *, lenient: bool = False) -> tuple[Ask, tuple[str, ...]]:
     """A request as an ``Ask``, and the unknown fields that were ignored.
 
     Raises:
-        WireError: what the API would refuse, or what this fake does not know.
+        WireError: the API would refuse it, or this fake does not support it.
     """
     request, unknown = read(body, _Completion, lenient=lenient)
     if request.n not in {None, 1}:
@@ -175,7 +175,7 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
                 for piece in slices(text, answer.chunk_chars):
                     yield _chunk(head, {"content": piece}, paced=True)
             case Thought(text=text):
-                # Not OpenAI's own: what compatible servers send and clients read.
+                # Not OpenAI's own, but compatible servers send it and clients read it.
                 for piece in slices(text, answer.chunk_chars):
                     yield _chunk(head, {"reasoning_content": piece}, paced=True)
             case Call():

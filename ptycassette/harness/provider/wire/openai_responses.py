@@ -43,12 +43,12 @@ _TEXTS: dict[str, str | None] = {
     "input_image": None,
     "input_file": None,
     "input_audio": None,
-    # What clients send back of encrypted conversations between agents.
+    # Clients send back parts of encrypted conversations between agents.
     "encrypted_content": None,
 }
 _CALLS = frozenset({"function_call", "custom_tool_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
-# Items that say nothing a script could match.
+# Items without anything that a script could match.
 _SILENT = frozenset(
     {
         "additional_tools",
@@ -131,7 +131,7 @@ def parse(body: Any, *, lenient: bool = False) -> tuple[Ask, Context, tuple[str,
     """A request as an ``Ask``, its context, and the unknown fields that were ignored.
 
     Raises:
-        WireError: what the API would refuse, or what this fake does not know.
+        WireError: the API would refuse it, or this fake does not support it.
     """
     request, unknown = read(body, _Responses, lenient=lenient)
     if request.background:

@@ -1,4 +1,4 @@
-"""How a stand-in ends: as the recorded program did, a signal raised again included."""
+"""Ends a stand-in as the recorded program ended, also by a signal."""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ def run_recorder(
 
     The recorder and the program end when this process ends, for any reason
     (``recording/io/lifeline.py``). When our caller ends, the recording ends as by SIGHUP.
-    Streams that are no terminal we let go of, so that the caller sees each of them end when the
-    program ends it.
+    Our own streams that are not a terminal are closed, so that the caller sees the end of each
+    when the program ends it.
 
     Args:
         target: the cassette.

@@ -17,7 +17,7 @@ from ptycassette.cassette.io import PendingRecordings, open_cassette, refuse_unw
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model import ExitStatus, visible
 from ptycassette.recording.io import diagnostic_path
-from ptycassette.replaying.drifts import Side, drift_lines
+from ptycassette.replaying.drifts import NO_DRIFT, Side, drift_lines
 from ptycassette.replaying.io import (
     MODE_VARIABLE,
     ChosenCassette,
@@ -38,6 +38,7 @@ from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scrub.io import concealed_words
+from ptycassette.system.files import PROJECT_VARIABLE
 
 
 def run_shim(directory: str, program: str, args: Sequence[str]) -> int:
@@ -60,6 +61,8 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
     mode = resolve_mode((MODE_VARIABLE, said), ("shim", config.mode), env={})
     if mode == "live":
         return _step_aside(program, args)
+    if config.project and Path(config.project).exists():
+        os.environ.setdefault(PROJECT_VARIABLE, config.project)
     start = ProgramStart(program=program, args=tuple(args), cwd=str(Path.cwd()), env=os.environ)
     pending = Path(config.pending) if config.pending else None
     secrets = parse_settings([*config.options, "cassette"]).secrets_compared
@@ -112,7 +115,7 @@ def _record(
     old: Side | None,
     hooks: str,
 ) -> int | ExitStatus:
-    """Run the real program, and keep the recording if it has output; say what differs from old."""
+    """Run the real program, keep the recording if it has output, report the differences."""
     program, *args = argv
     find_real(program, os.environ.get("PATH", ""))  # before anything is made for it
     own = PendingRecordings.new(library.place) if library.pending is None else None
@@ -135,7 +138,7 @@ def _record(
                     raise
                 if old is not None:
                     found = drift(old, side_of(place, allow_unscrubbed=True))
-                    notes = tuple(drift_lines(found))
+                    notes = tuple(drift_lines(found)) or (NO_DRIFT,)
                     result = msgspec.structs.replace(result, notes=notes)
                 if own:
                     own.publish()
@@ -154,7 +157,7 @@ def _record(
 
 
 def _side_to_replace(chosen: ChosenCassette) -> Side | None:
-    """What is there already; None where it is not, or is broken."""
+    """The existing cassette; None if there is none, or it is invalid."""
     try:
         return side_of(chosen.path, allow_unscrubbed=True) if chosen.exists else None
     except CassetteError:
@@ -176,7 +179,7 @@ def _rerecord(
     old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals, *, hooks: str
 ) -> int | ExitStatus:
     """Run the real program, and report the drift; the cassette is only read."""
-    # Here, because it loads the emulator, which no replay needs.
+    # Imported here, because it loads the emulator, which replay does not need.
     from ptycassette.replaying.drifted_screens import drift_pictures  # noqa: PLC0415
 
     program, *args = argv
@@ -188,7 +191,7 @@ def _rerecord(
         exit_status, _ = _end_of(new)
         sides = side_of(old), side_of(new)
     found = drift(*sides)
-    notes = tuple(drift_lines(found))
+    notes = tuple(drift_lines(found)) or (NO_DRIFT,)
     write_report(
         report,
         StandinReport(
@@ -201,7 +204,7 @@ def _rerecord(
 
 
 def _end(ended: int | ExitStatus) -> int:
-    """End as the program did. A plain status is returned for the caller to use."""
+    """End as the program did; returns a plain status for the caller to use."""
     return ended if isinstance(ended, int) else end_process(ended)
 
 

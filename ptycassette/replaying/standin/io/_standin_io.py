@@ -4,8 +4,8 @@ Rules:
 
 - The terminal is set raw without echo, because the recorded output already holds
   the echo and the line ends that the line discipline of the recording made.
-- What was typed before that went through a line discipline; it is marked ``cooked``.
-- Output goes out without blocking, so that input and signals are taken meanwhile.
+- Input that was typed before passed a line discipline; it is marked ``cooked``.
+- Output is written without blocking, so that input and signals are read meanwhile.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ READ_BYTES = 65_536
 
 
 class Data(msgspec.Struct, frozen=True):
-    """The driver sent bytes."""
+    """Bytes from the driver."""
 
     data: bytes
     cooked: bool = False
 
 
 class InputEnded(msgspec.Struct, frozen=True):
-    """No more input comes. ``gone``: nothing can be written any more either."""
+    """The end of input. ``gone``: nothing can be written any more either."""
 
     gone: bool
 
@@ -50,7 +50,7 @@ class TerminalResized(msgspec.Struct, frozen=True):
 
 
 class SignalCame(msgspec.Struct, frozen=True):
-    """A signal came; ``name`` is its lower-case short name."""
+    """A signal; ``name`` is its lower-case short name."""
 
     name: str
 
@@ -63,12 +63,12 @@ class DriverPort:
 
     Args:
         stdin, stdout: the descriptors.
-        early: what was read before this object existed; it was cooked.
-        saved: terminal attributes to put back at the end, when raw mode is already set.
+        early: input that was read before this object existed; it was cooked.
+        saved: terminal attributes to restore at the end, if raw mode is already set.
         kinds: what the recorded program's streams were.
 
     Attributes:
-        most_input: as much is still read of stdin; None for all there is.
+        most_input: how many more bytes of stdin to read; None for all.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class DriverPort:
     # -- start and end -----------------------------------------------------------
 
     def start(self) -> None:
-        """Watch signals, set the terminal raw."""
+        """Watch signals, and set the terminal raw."""
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         for number in watched_numbers():
             signal.signal(number, _woken)
@@ -116,7 +116,7 @@ class DriverPort:
             self._early = read_now(self.stdin)
 
     def close(self) -> None:
-        """Put the terminal back; descriptors of the driver stay open."""
+        """Restore the terminal; descriptors of the driver stay open."""
         if self._saved is not None and not self._gone:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(self.stdin, termios.TCSANOW, self._saved)  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ class DriverPort:
 
     @property
     def takes_keys(self) -> bool:
-        """Whether input ends as that of a terminal does: with the driver."""
+        """Whether input ends only with the driver, as at a terminal."""
         return self.is_terminal and self._kinds.stdin == "terminal"
 
     @property
@@ -172,7 +172,7 @@ class DriverPort:
             self._pending.append((fd, data))
 
     def close_stream(self, stream: OutputStream | None) -> None:
-        """Close a stream of ours, as the recorded program did."""
+        """Close one of our streams, as the recorded program did."""
         fd = self.stdin if stream == "stdin" else self._fd_of(stream)
         if stream == "stdin":
             self._input_open = False
@@ -181,14 +181,14 @@ class DriverPort:
         os.close(null)
 
     def _terminal_output(self) -> int:
-        """Where what the recorded program's terminal showed goes: to a stream that was it."""
+        """The descriptor for terminal output: a stream that was the program's terminal."""
         kinds = self._kinds
         if kinds.stdout == "terminal" or not kinds.with_terminal:
             return self.stdout
         return 2 if kinds.stderr == "terminal" else self.stdin
 
     def _fd_of(self, stream: OutputStream | None) -> int:
-        """Where the bytes of a stream go."""
+        """The descriptor for a stream."""
         if stream is None:
             return self._out
         return 2 if stream == "stderr" else self.stdout
@@ -258,7 +258,7 @@ class DriverPort:
             self._pending[0] = (fd, data[done:])
 
     def _lose(self, fd: int) -> None:
-        """Nobody reads this stream any more; the others may be read still."""
+        """Drop a stream that nobody reads any more; others may still be read."""
         self._lost.add(fd)
         self._pending = deque(item for item in self._pending if item[0] != fd)
 
@@ -276,7 +276,7 @@ class DriverPort:
                 yield SignalCame(signal.Signals(number).name.removeprefix("SIG").lower())
 
     def _open_output(self) -> int:
-        """The output without blocking. A second opening leaves the driver's own flags alone."""
+        """Open the output again, non-blocking, so that the driver's own flags do not change."""
         if self.is_terminal:
             with contextlib.suppress(OSError):
                 flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -285,7 +285,7 @@ class DriverPort:
 
 
 def _offset_of(fd: int) -> int | None:
-    """The read position of a file; None for what is not a file."""
+    """The position in a file; None for anything else."""
     try:
         return os.lseek(fd, 0, os.SEEK_CUR)
     except OSError:
@@ -320,7 +320,7 @@ def set_raw(fd: int) -> list[object]:
 
 
 def read_now(fd: int) -> bytes:
-    """What can be read without waiting."""
+    """All that can be read without waiting."""
     if not select.select([fd], [], [], 0)[0]:
         return b""
     try:

@@ -5,10 +5,10 @@ anything else is imported. Rules:
 
 - It imports nothing but small modules of the standard library: no package of ours,
   no ``typing``, no ``re``, hence no ``json`` where its C scanner is at hand.
-- It does nothing that the real stand-in would not do: it sets the terminal raw and
-  writes output that was recorded before any input, once its digests are right.
-  Whatever looks unusual (another size, another mode, a strange file) is left to the real one.
-- Then it hands over: what it wrote, what it read, how the terminal was.
+- It does only what the full stand-in would do: it sets the terminal raw and writes
+  output that was recorded before any input, once its digests are checked. Anything
+  unusual (another size, another mode, a strange file) is left to the full one.
+- Then it hands over what it wrote, what it read, and the terminal's earlier attributes.
 """
 
 # ruff: noqa: PLC0415, PTH100, PTH116, PTH118, PTH120 - loading nothing but what is needed is the point of this file
@@ -37,7 +37,7 @@ SMALL_FLAGS = {"--lenient", "--ignore-size"}
 
 
 class Handover:
-    """What the start-up has done already.
+    """What start-up has done already.
 
     ``written`` counts bytes of ``output.raw``; the digests of the files ``checked`` are right.
     """
@@ -51,7 +51,7 @@ class Handover:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a stand-in; ``argv`` without the program name. Does not return when it played."""
+    """Run a stand-in; ``argv`` without the program name. Does not return if it played."""
     args = list(sys.argv[1:] if argv is None else argv)
     if args[:1] == ["--shim"]:
         open_closed()
@@ -79,10 +79,10 @@ def open_closed() -> None:
 
 
 def load_rest() -> Callable[[list[str], Handover], int]:
-    """Import the full program: this is most of what a stand-in costs, so it is made cheap.
+    """Import the full program. This is most of the cost of a stand-in, so it is made cheap.
 
-    msgspec does without typing_extensions where that cannot be imported; it and what it
-    loads are a tenth of the whole. Collecting garbage while modules load finds none.
+    typing_extensions is kept from loading, because msgspec works without it, and it takes a
+    tenth of the time. The garbage collector is off meanwhile.
     """
     import gc
 
@@ -109,7 +109,7 @@ def block_signals() -> None:
 
 
 def quick_path(args: list[str]) -> str | None:
-    """The cassette, when nothing in the arguments needs more than that; else None."""
+    """The cassette, if the arguments need nothing else; None otherwise."""
     at = 0
     while at < len(args):
         word = args[at]
@@ -124,7 +124,7 @@ def quick_path(args: list[str]) -> str | None:
 
 
 def first_bytes(cassette: str, handover: Handover) -> None:
-    """Write the first recorded output, if it stands before any input."""
+    """Write the first recorded output, if it precedes all input."""
     import fcntl
     import struct
     import termios
@@ -164,7 +164,7 @@ def first_bytes(cassette: str, handover: Handover) -> None:
 
 
 def set_raw(fd: int) -> tuple[list[Any], bytes]:
-    """Set the terminal raw; returns its attributes before, and what was typed before."""
+    """Set the terminal raw; returns its earlier attributes, and the input so far."""
     import select
     import termios
 
@@ -187,7 +187,7 @@ def read_head(path: str, most: int) -> bytes:
 
 
 def are_pinned(cassette: str, pins: dict[str, str]) -> bool:
-    """Whether the files have these digests; False, too, when they are too large for start-up."""
+    """Whether the files have these digests; also False if they are too large for start-up."""
     sizes = [os.stat(os.path.join(cassette, name)).st_size for name in pins]
     if sum(sizes) > PINNED_BYTES:
         return False
@@ -208,7 +208,7 @@ def are_pinned(cassette: str, pins: dict[str, str]) -> bool:
 
 
 def sha256_for(size: int) -> Callable[[], Any]:
-    """SHA-256 by the module that is the quickest to load and to hash so many bytes."""
+    """SHA-256 from the module that is fastest for so many bytes, loading included."""
     small = [("_sha256", "sha256"), ("_sha2", "sha256")]  # Python 3.11, and later ones
     large = [("_hashlib", "openssl_sha256")]
     for module, function in [*small, *large] if size <= SMALL_BYTES else [*large, *small]:
@@ -236,7 +236,7 @@ def read_json(path: str, most: int) -> Any:
 
 
 def parse(data: bytes) -> Any:
-    """A JSON object, by the C scanner alone where there is one: ``json`` takes 8 ms to load."""
+    """A JSON object, by the C scanner alone if there is one: ``json`` takes 8 ms to load."""
     try:
         from _json import make_scanner
     except ImportError:
@@ -249,7 +249,7 @@ def parse(data: bytes) -> Any:
 
 
 class Plain:
-    """What the C scanner asks of a decoder: nothing special."""
+    """The attributes that the C scanner expects of a decoder."""
 
     strict = True
     object_hook = None

@@ -75,7 +75,7 @@ class StandinSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def secrets_compared(self) -> SecretsPolicy:
-        """How secrets are compared: as the option says, else the environment.
+        """How secrets are compared: by the option, else by the environment.
 
         Raises:
             UsageError: the value of either is unknown.
@@ -122,7 +122,7 @@ class StandinSettings(msgspec.Struct, frozen=True, kw_only=True):
         return load_hooks(self.hooks).matches
 
     def engine_options(self) -> StandinOptions:
-        """How the engine plays; the recorded size is the caller's to add."""
+        """The options of the engine; the caller adds the recorded size."""
         tolerance = self.timing_tolerance_ms
         return StandinOptions(
             mode="collapsed" if self.speed is None else "scaled",
@@ -138,7 +138,7 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> StandinSettings:
 
     Args:
         args: the words.
-        report: where the report goes when no option says so.
+        report: where the report goes without an option.
 
     Raises:
         UsageError: an unknown option, a missing value, no cassette.

@@ -1,4 +1,4 @@
-"""One run of a stand-in: opens the cassette, turns the engine, writes the report, ends.
+"""Runs a stand-in: opens the cassette, drives the engine, writes the report, ends.
 
 The heavy parts (the emulator for the screen of a divergence) are loaded only when
 they are needed; imports inside functions are for that.
@@ -74,7 +74,7 @@ def run(args: Sequence[str], started: Started | None = None) -> int:
 
 
 def play(settings: StandinSettings, started: Started | None = None) -> int:
-    """Play a cassette as the recorded program, as ``settings`` say. See ``run``."""
+    """Play a cassette as the recorded program, by ``settings``. See ``run``."""
     report = StandinReport(
         result="running", cassette=settings.name or settings.cassette, argv=settings.argv,
         pid=os.getpid(),
@@ -122,7 +122,7 @@ class _Run:
         size = self._port.size if compare else None
         self._inputs = tuple(cassette.inputs())
         self._signals = {record.signal for record in self._inputs if record.kind == "signal"}
-        # A driver may set its size after we started; who ignores sizes ignores that one too.
+        # A driver may set its size after we started; not if sizes are ignored.
         self._minds_sizes = not settings.ignore_size or any(
             record.kind == "resize" for record in self._inputs
         )
@@ -145,7 +145,7 @@ class _Run:
         self._shape = self._output_shape()
 
     def report(self, report: StandinReport) -> StandinReport:
-        """Play to the end and say how it went."""
+        """Play to the end; returns the report."""
         port = self._port
         port.start()
         try:
@@ -194,14 +194,14 @@ class _Run:
                     if self._minds_sizes:
                         engine.resized(size, at_us)
                 case _:
-                    # A terminal that is closed sends HUP as well; that is no signal of the driver.
+                    # A terminal that is closed sends HUP as well, which is not the driver's signal.
                     if happening.name == "hup" and "hup" not in self._signals and port.hung_up:
                         engine.input_ended()
                     else:
                         engine.signalled(happening.name, at_us)
 
     def _unwritten(self, event: Event) -> bytes:
-        """The bytes of an event that start-up has not written already."""
+        """The bytes of an event that start-up has not written."""
         data = event.data
         skipped = min(self._skip, len(data))
         self._skip -= skipped
@@ -213,7 +213,7 @@ class _Run:
         mode = self._cassette.manifest.terminal.pty_mode or {}
         at_terminal = mode.get("kind") != "pipe"
         kinds = streams_of(self._cassette.manifest)
-        # A terminal that is not set raw, as no keys come from it, makes CR LF itself.
+        # A terminal without keys is not set raw, so it makes CR LF itself.
         cooked = kinds.with_terminal and kinds.stdin != "terminal"
         if how == "unix" or (
             how == "auto" and at_terminal and (cooked or not self._port.is_terminal)

@@ -18,11 +18,11 @@ MAX_REPORT_BYTES = 64 << 20
 
 
 def write_report(path: str, report: StandinReport) -> None:
-    """Write a report as JSON to ``path`` and for people beside it (``.txt``).
+    """Write a report as JSON to ``path``, and as text beside it (``.txt``).
 
     A directory (or a path that ends in a slash) gets two files per process. Nothing
-    is written when ``path`` is empty. Readers never see half a report. What is no regular
-    file (``/dev/null``, a pipe, a link) is never replaced.
+    is written when ``path`` is empty. Readers never see half a report. Only
+    regular files are replaced, never ``/dev/null``, a pipe or a link.
 
     Raises:
         ExistsError: there is such a file.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import FrameRecord, open_cassette
@@ -14,6 +14,7 @@ from ptycassette.errors import InvalidCassetteError, LimitError
 from ptycassette.model import Cursor, Size
 from ptycassette.model.limits import Limits
 from ptycassette.testing import write_cassette
+from tests.examples import examples
 
 
 def frame(t_us: int, width: int) -> FrameRecord:
@@ -31,7 +32,7 @@ def frame(t_us: int, width: int) -> FrameRecord:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     steps=st.lists(st.tuples(st.integers(0, 3_000), st.integers(0, 900)), max_size=30),
     near=st.integers(1, 400),

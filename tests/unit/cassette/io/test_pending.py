@@ -16,6 +16,7 @@ from ptycassette.testing import write_cassette
 HUNG_UP = ExitStatus(code=-1, signal="hangup", exited=False, signaled=True)
 OK = ExitStatus(code=0, exited=True, signaled=False)
 FAILED = ExitStatus(code=3, exited=True, signaled=False)
+ENDED = Output(0, b"", stream="stdout", eof=True)
 
 
 @pytest.fixture
@@ -76,6 +77,7 @@ def test_what_is_no_cassette_is_not_replaced(pending: PendingRecordings) -> None
     [
         ([Finished(t_us=1, exit=HUNG_UP)], False),
         ([Finished(t_us=1)], False),
+        ([ENDED, Finished(t_us=1)], False),
         ([Finished(t_us=1, exit=OK)], True),
         ([Output(0, b"x"), Finished(t_us=1, exit=HUNG_UP)], True),
     ],
@@ -101,6 +103,7 @@ def test_silence_that_was_cut_off_is_refused(
     [
         (b"shown", [Finished(t_us=1, exit=FAILED)], b"shown"),
         (b"shown", [Finished(t_us=1, exit=HUNG_UP)], b"shown"),
+        (b"shown", [ENDED, Finished(t_us=1, exit=FAILED)], b"shown"),
         (b"shown", [Finished(t_us=1, exit=OK)], b""),
         (b"shown", [Output(0, b"why"), Finished(t_us=1, exit=FAILED)], b"why"),
         (b"", [Finished(t_us=1, exit=FAILED)], b""),

@@ -12,7 +12,6 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.recording.io import binary_probe as harness_probe
-from ptycassette.recording.io import recorder
 from ptycassette.recording.io.binary_probe import (
     architecture,
     locale_of,
@@ -126,12 +125,13 @@ def test_a_version_that_was_not_told_in_time_is_asked_for_again(
     """When the session is over; what is not told then either is said where one looks for it."""
     asked: list[float] = []
 
-    def ask(_: Path, arguments: Sequence[str], *, timeout_s: float) -> str | None:
+    def ask(_: Path, arguments: Sequence[str], *, timeout_s: float = 0) -> str | None:
+        if timeout_s == 0:  # before the session
+            return None
         asked.append(timeout_s)
         return late
 
-    monkeypatch.setattr(harness_probe, "ask_version", lambda *_: None)
-    monkeypatch.setattr(recorder, "ask_version", ask)
+    monkeypatch.setattr(harness_probe, "ask_version", ask)
     words = ["rec", "--headless", "--probe-version", str(tmp_path / "c"), "--", "true"]
     status = main(words)
     said = capsys.readouterr().err
@@ -150,7 +150,11 @@ def test_who_was_not_asked_is_not_asked_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     """Nor is one that has told."""
-    monkeypatch.setattr(recorder, "ask_version", lambda *_, **__: pytest.fail("asked"))
+
+    def ask(*_: object, timeout_s: float = 0) -> str | None:
+        return "app 1.0" if timeout_s == 0 else pytest.fail("asked")
+
+    monkeypatch.setattr(harness_probe, "ask_version", ask)
 
     assert main(["rec", "--headless", "-q", *words, str(tmp_path / "c"), "--", "true"]) == 0
     with open_cassette(tmp_path / "c") as cassette:

@@ -167,28 +167,12 @@ def test_what_lies_before_the_start_is_on_the_screen_at_once() -> None:
     assert b"two" in show.terminal.written[0][1]
 
 
-def test_a_pause_stops_time() -> None:
-    """Space stops, space goes on; the pause makes it longer by itself."""
-    assert Show({1.5: "space", 4.5: "space"}).run() == pytest.approx(13.0)
-
-
 def test_a_paused_player_says_so() -> None:
     """Where there is no room for a status, it covers the last row while paused."""
     show = Show({1.5: "space", 4.5: "q"})
     show.run()
 
     assert show.terminal.shown().endswith(" paused 0:01.5  1x")
-
-
-def test_faster_and_slower() -> None:
-    """A step of speed each; what was played stays played."""
-    assert Show({4.0: "+"}).run() == pytest.approx(4.0 + 6.0 / 1.5)
-    assert Show({4.0: "-"}).run() == pytest.approx(4.0 + 6.0 * 1.5)
-
-
-def test_speed_has_bounds() -> None:
-    """However often a key is pressed."""
-    assert Show({0.0: "> " * 99}).run() == pytest.approx(0.1)
 
 
 def test_a_step_shows_the_next_output_and_stands_still() -> None:
@@ -200,14 +184,10 @@ def test_a_step_shows_the_next_output_and_stands_still() -> None:
     assert "three" not in show.terminal.shown()
 
 
-def test_a_step_at_the_end_does_nothing() -> None:
-    """There is no next output."""
-    assert Show({0.5: ". . . . . .", 50.0: "q"}).run() == pytest.approx(50.0)
-
-
 @pytest.mark.parametrize(
     ("keys", "seconds"),
     [
+        # From input to input, by five seconds, by tenths, to the ends and never beyond them.
         ({1.0: "right"}, 5.0),
         ({7.0: "left"}, 15.0),
         ({1.0: "left"}, 11.0),
@@ -222,14 +202,35 @@ def test_a_step_at_the_end_does_nothing() -> None:
         ({7.0: "[ [ ["}, 15.0),
         ({7.0: "]"}, 10.0),
         ({7.0: "x"}, 10.0),
+        # A pause makes it longer by itself; what was played before a change of speed stays played.
+        ({1.5: "space", 4.5: "space"}, 13.0),
+        ({4.0: "+"}, 4.0 + 6.0 / 1.5),
+        ({4.0: "-"}, 4.0 + 6.0 * 1.5),
     ],
 )
-def test_seeking(keys: dict[float, str], seconds: float) -> None:
-    """Five seconds, tenths, ends, and from input to input; nothing beyond the ends."""
+def test_keys_change_how_long_it_takes(keys: dict[float, str], seconds: float) -> None:
+    """All is on the screen at the end."""
     show = Show(keys)
 
     assert show.run() == pytest.approx(seconds)
     assert show.terminal.shown() == "one\ntwo\nthree"
+
+
+@pytest.mark.parametrize(
+    ("keys", "options", "seconds"),
+    [
+        ({1.0: "home"}, {"start": 6.0}, 5.0),
+        ({1.0: "5"}, {"start": 6.0, "end": 8.0}, 2.0),
+        ({0.0: "> " * 99}, {}, 0.1),
+        ({0.5: ". . . . . .", 50.0: "q"}, {}, 50.0),  # there is no output behind the last
+        *(({3.0: key}, {}, 3.0) for key in ("q", "Q", "ctrl-c", "ctrl-d")),
+    ],
+)
+def test_bounds_slices_and_quitting_have_their_time(
+    keys: dict[float, str], options: dict[str, object], seconds: float
+) -> None:
+    """Home is the start of the slice, and percents are of the slice."""
+    assert Show(keys, **options).run() == pytest.approx(seconds)
 
 
 def test_seeking_back_shows_what_was_there() -> None:
@@ -239,18 +240,6 @@ def test_seeking_back_shows_what_was_there() -> None:
 
     assert "three" not in show.terminal.shown()
     assert show.view.screen.text == "one\ntwo"  # type: ignore[union-attr]
-
-
-def test_seeking_stays_within_a_slice() -> None:
-    """Home is the start of the slice, percents are of the slice."""
-    assert Show({1.0: "home"}, start=6.0).run() == pytest.approx(5.0)
-    assert Show({1.0: "5"}, start=6.0, end=8.0).run() == pytest.approx(2.0)
-
-
-@pytest.mark.parametrize("key", ["q", "Q", "ctrl-c", "ctrl-d"])
-def test_quitting(key: str) -> None:
-    """At once, wherever it is."""
-    assert Show({3.0: key}).run() == pytest.approx(3.0)
 
 
 def test_looping_goes_on_until_the_user_quits() -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ptycassette.scrub.match import PatternError
+from ptycassette.model import PatternError
 from ptycassette.scrub.rules import Rule, RuleSet, default_rules
 
 

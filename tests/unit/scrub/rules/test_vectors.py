@@ -8,7 +8,7 @@ import pytest
 
 from ptycassette.scrub.rules import Rule, RuleSet, default_rules
 from ptycassette.scrub.rules._load import Entry, read_file, read_rules
-from ptycassette.scrub.rules._words import data_text
+from ptycassette.scrub.rules._names import data_text
 
 from .conftest import Expand, sample
 

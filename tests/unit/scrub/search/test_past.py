@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.search import Lesson, Past, _past
+from ptycassette.scrub.search import Lesson, Past, _learning
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_pieces_and_words_are_asked_for(
 
 def test_of_much_text_the_answer_is_yes(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not kept: then all is read once more, but not for nothing."""
-    monkeypatch.setattr(_past, "_MOST_KEPT", 10)
+    monkeypatch.setattr(_learning, "_MOST_KEPT", 10)
     past = Past()
     for _ in range(3):
         past.add("12345678")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.match import squeeze
+from ptycassette.scrub.match import spread, squeeze
 from ptycassette.scrub.search import KnownValue, KnownValues
-from ptycassette.scrub.search._spread import spread
 
 VALUE = "vMYbnprykVjiRyY5dF1W"
 

@@ -8,18 +8,17 @@ from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.views import (
     BLOCK,
-    InputChannel,
+    Blocks,
     Joined,
     Messages,
-    OutputText,
-    PiecewiseView,
-    TrafficChannel,
+    RunsView,
     TypedView,
     View,
+    input_views,
+    printed_views,
     rewrite,
     strings_of,
 )
-from ptycassette.scrub.views._printed import printed_views
 from ptycassette.terminal.line_editor import typed_text
 
 
@@ -62,7 +61,7 @@ def test_output_is_cut_at_the_same_bytes_however_it_comes() -> None:
     data = (b"some words and \x1b[31mcolours\x1b[0m\r\n" * 5000)[: 2 * BLOCK]
 
     def views(step: int) -> list[str]:
-        channel = OutputText()
+        channel = Blocks(printed_views)
         found = [v for i in range(0, len(data), step) for v in channel.feed(data[i : i + step])]
         return [view.text for view in [*found, *channel.rest()]]
 
@@ -71,7 +70,7 @@ def test_output_is_cut_at_the_same_bytes_however_it_comes() -> None:
 
 def test_output_blocks_overlap() -> None:
     """What lies on a cut is in one piece in the next view."""
-    channel = OutputText()
+    channel = Blocks(printed_views)
     data = b"x" * (BLOCK - 5) + b" needle-in-one-piece " + b"y" * 100
     views = [*channel.feed(data), *channel.rest()]
 
@@ -80,7 +79,7 @@ def test_output_blocks_overlap() -> None:
 
 def test_input_blocks_overlap() -> None:
     """What lies on a cut is in one piece in the next view."""
-    channel = InputChannel()
+    channel = Blocks(input_views)
     data = b"x" * (BLOCK - 5) + b" needle-in-one-piece " + b"y" * 100
     views = [*channel.feed(data), *channel.rest()]
 
@@ -122,7 +121,7 @@ def test_a_typed_key_is_masked_in_its_sequence() -> None:
 
 def test_views_know_their_bytes() -> None:
     """Each root view leads back to offsets in its channel."""
-    piecewise = PiecewiseView("abcdef", starts=[0, 2, 4], offsets=[10, -1, 20])
+    piecewise = RunsView([("ab", 10), ("cd", -1), ("ef", 20)])
 
     assert list(View("abc", base=7).pieces(1, 3)) == [(1, 2, 8)]
     assert list(piecewise.pieces(1, 6)) == [(1, 1, 11), (4, 2, 20)]
@@ -133,8 +132,8 @@ def test_patches_are_written_wherever_chunks_are_cut() -> None:
     """A patch may lie on a cut; the longer one at a place wins."""
     patches = Patches()
 
-    assert patches.add(3, b"xxxx")
-    assert not patches.add(3, b"xx")
+    assert patches.cover([(3, b"xxxx")])
+    assert not patches.cover([(3, b"xx")])
     assert patches.apply(b"abcde", 0) == b"abcxx"
     assert patches.apply(b"fghij", 5) == b"xxhij"
     assert patches.apply(b"later", 500) == b"later"
@@ -177,29 +176,6 @@ def test_many_places_are_forgotten_in_time() -> None:
     views = [view for number in range(5000) for view in joined.add({f"key{number}": "v"})]
 
     assert len(views) >= 4096
-
-
-def test_traffic_is_searched_as_it_stands_and_by_key() -> None:
-    """Strings of one key and block make one text."""
-    lines = [
-        '{"index":0,"delta":{"text":"se"}}',
-        '{"index":1,"delta":{"text":"--"}}',
-        '{"index":0,"delta":{"text":"cret"}}',
-    ]
-    channel = TrafficChannel()
-    views = [*channel.feed("\n".join(lines).encode()), *channel.rest()]
-
-    assert "secret" in [view.text for view in views]
-    assert views[0].text == "\n".join(lines)
-
-
-def test_traffic_blocks_overlap() -> None:
-    """Traffic of any length is searched in blocks."""
-    channel = TrafficChannel()
-    data = b"x" * ((1 << 20) - 5) + b" needle-in-one-piece " + b"y" * 100
-    views = [*channel.feed(data), *channel.rest()]
-
-    assert sum("needle-in-one-piece" in view.text for view in views) == 1
 
 
 def test_rubout_removes_a_character_of_several_bytes() -> None:
@@ -247,7 +223,7 @@ def test_a_key_is_masked_wherever_it_is_said(raw: str, masked: str) -> None:
     out = raw.encode()
     patches = Patches()
     for offset, data in view.patches(0, len(view.text), "text"):
-        patches.add(offset, data)
+        patches.cover([(offset, data)])
 
     assert patches.apply(out, 0).decode() == masked
 

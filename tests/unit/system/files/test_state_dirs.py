@@ -47,7 +47,7 @@ def test_a_link_instead_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "state").symlink_to(tmp_path / "real")
 
-    with pytest.raises(RefusedError, match="no directory"):
+    with pytest.raises(RefusedError, match="is not a directory"):
         state_dirs.journal_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
 
 

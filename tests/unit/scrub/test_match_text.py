@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.match import Pattern, PatternError, canonical, plain, squeeze
+from ptycassette.model import PatternError
+from ptycassette.scrub.match import Pattern, canonical, plain, squeeze
 
 
 def test_a_pattern_gives_the_span_of_a_named_group() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ptycassette.scrub._whole_json import whole_json
+from ptycassette.scrub._traffic import traffic_views, whole_json
 from ptycassette.scrub.search import SHORTEST_KNOWN
 from ptycassette.testing import scrub_chunks
+from tests.examples import examples
 
 SYNTAX = '{"a": "x ZZ y", "ZZ": ["ZZ", 12345678], "c": "{"t": "ZZ"}"}'
 VALUES = st.text('abCD12\\"/\n\té,:{}[]', min_size=8, max_size=20)
@@ -24,7 +25,7 @@ def scrubbed(document: str, value: str) -> str:
     return b"".join(done).decode()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
 @example('K1"zoCbpDHppoFtb4', True, None)
 @example("hN\\fLM/yuKh8hduP", True, None)
@@ -69,3 +70,24 @@ def test_json_stays_json(value: str, ascii_only: bool, indent: int | None) -> No
 def test_syntax_is_put_back(raw: str, masked: str, whole: str) -> None:
     """In what is JSON; other text is masked as it is."""
     assert whole_json(raw, masked) == whole
+
+
+def test_traffic_is_searched_as_it_stands_and_by_key() -> None:
+    """Strings of one key and block make one text."""
+    lines = [
+        '{"index":0,"delta":{"text":"se"}}',
+        '{"index":1,"delta":{"text":"--"}}',
+        '{"index":0,"delta":{"text":"cret"}}',
+    ]
+    views = [*traffic_views(["\n".join(lines).encode()])]
+
+    assert "secret" in [view.text for view in views]
+    assert views[0].text == "\n".join(lines)
+
+
+def test_traffic_blocks_overlap() -> None:
+    """Traffic of any length is searched in blocks."""
+    data = b"x" * ((1 << 20) - 5) + b" needle-in-one-piece " + b"y" * 100
+    views = [*traffic_views([data])]
+
+    assert sum("needle-in-one-piece" in view.text for view in views) == 1
