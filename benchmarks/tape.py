@@ -2,7 +2,9 @@
 
 ``python -m benchmarks tape``: a provider streams lines that hold its own ``CLOCK_MONOTONIC``; a
 client reads them directly and through the proxy, in turns. What a line is late by directly, the
-machine is late by. Then 100 streams of random bytes at once, one answer of 1 GB, and kills.
+machine is late by. A *pump* that only passes bytes, as small as one can be in Python, is the
+control: what it is late by beside a direct line, any process in between is. Then 100 streams of
+random bytes at once, one answer of 1 GB, and kills.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from benchmarks.measuring import Report, machine, percentile, run
 from ptycassette.tape import AnswerData
 from ptycassette.tape.io import RunningProxy, TapeJournalReader, start_proxy
 
-DIRECT, PROXY = "direct", "through the proxy"
+DIRECT, PUMP, PROXY = "direct", "through a pump", "through the proxy"
 _LINES, _STREAMS = 20, 100
 _PROVIDER = """
 import asyncio, random, time
@@ -72,12 +74,35 @@ async def main():
 
 asyncio.run(main())
 """
+_PUMP = """
+import asyncio, sys
+
+async def pass_on(reader, writer):
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+async def accept(reader, writer):
+    there, here = await asyncio.open_connection("127.0.0.1", int(sys.argv[1]))
+    await asyncio.gather(pass_on(reader, here), pass_on(there, writer))
+
+async def main():
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
 
 
 @contextmanager
-def _provider() -> Iterator[str]:
+def _server(program: str, *arguments: str) -> Iterator[str]:
+    """The URL of a program that prints its port."""
     with subprocess.Popen(
-        [sys.executable, "-c", _PROVIDER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", program, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdout is not None
         try:
@@ -109,13 +134,12 @@ async def _stream(session: aiohttp.ClientSession, base: str) -> tuple[float, lis
     return first or 0.0, late
 
 
-async def _streams(report: Report, direct: str, proxy: str, *, rounds: int, at_once: int) -> None:
-    firsts: dict[str, list[float]] = {DIRECT: [], PROXY: []}
-    lates: dict[str, list[float]] = {DIRECT: [], PROXY: []}
+async def _streams(report: Report, bases: dict[str, str], *, rounds: int, at_once: int) -> None:
+    firsts: dict[str, list[float]] = {who: [] for who in bases}
+    lates: dict[str, list[float]] = {who: [] for who in bases}
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
-        for number in range(2 * rounds):
-            who, base = ((DIRECT, direct), (PROXY, proxy))[number % 2]
+        for who, base in list(bases.items()) * rounds:
             for first, late in await asyncio.gather(
                 *(_stream(session, base) for _ in range(at_once))
             ):
@@ -185,11 +209,12 @@ def measure(*, quick: bool) -> Report:
     """All of it."""
     report = Report(name="tape", title="The tape's proxy, beside none", machine=machine())
     size, kills = (64 << 20, 3) if quick else (1 << 30, 50)
-    with _provider() as url:
-        with _proxy(url) as (proxy, base, _):
+    with _server(_PROVIDER) as url:
+        with _server(_PUMP, url.rpartition(":")[2]) as pump, _proxy(url) as (proxy, base, _):
+            bases = {DIRECT: url, PUMP: pump, PROXY: base}
             rounds = 10 if quick else 100
-            asyncio.run(_streams(report, url, base, rounds=rounds, at_once=1))
-            asyncio.run(_streams(report, url, base, rounds=max(1, rounds // 20), at_once=_STREAMS))
+            asyncio.run(_streams(report, bases, rounds=rounds, at_once=1))
+            asyncio.run(_streams(report, bases, rounds=max(1, rounds // 20), at_once=_STREAMS))
             changed = asyncio.run(_changed(base))
             report.add(f"{_STREAMS} at once: streams changed", "", {PROXY: [float(changed)]})
             process = psutil.Process(proxy._process.pid)  # noqa: SLF001 - to look at it

@@ -9,6 +9,7 @@ import msgspec
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, TextMessage
 from wsproto.extensions import Extension, PerMessageDeflate
+from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
 
 from ptycassette.tape.journal_codec import MAX_ITEM_BYTES
 
@@ -76,12 +77,32 @@ class MessageFollower:
             raise NotFollowedError(f"a message is larger than {MAX_ITEM_BYTES} bytes")
 
 
+class _Deflate(PerMessageDeflate):
+    """wsproto 1.3 forgets that a message is packed when a ping comes between its fragments."""
+
+    def frame_inbound_header(
+        self, proto: FrameDecoder | FrameProtocol, opcode: Opcode, rsv: RsvBits, payload_length: int
+    ) -> CloseReason | RsvBits:
+        self._of_message = self._inbound_compressed
+        return super().frame_inbound_header(proto, opcode, rsv, payload_length)
+
+    def frame_inbound_complete(
+        self,
+        proto: FrameDecoder | FrameProtocol,
+        fin: bool,  # noqa: FBT001 - as the library has it
+    ) -> bytes | CloseReason | None:
+        found = super().frame_inbound_complete(proto, fin)
+        if not self._inbound_is_compressible:
+            self._inbound_compressed = self._of_message
+        return found
+
+
 def _extensions(offered: str) -> list[Extension]:
     found: list[Extension] = []
     for one in filter(None, (part.strip() for part in offered.split(","))):
         if one.split(";")[0].strip().lower() != PerMessageDeflate.name:
             raise NotFollowedError(f"the extension {one!r} is not known")
-        deflate = PerMessageDeflate()
+        deflate = _Deflate()
         try:
             deflate.finalize(one)
         except (ValueError, IndexError) as wrong:

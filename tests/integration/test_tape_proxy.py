@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -634,3 +635,49 @@ def test_what_was_judged_passes_as_it_came(rig: Rig) -> None:
 
     assert got[0].endswith(b"Transfer-Encoding: chunked\r\n\r\n" + sent)
     assert answer == OK
+
+
+def mutated(data: bytes, source: random.Random) -> bytes:
+    """The same with some bytes changed, left out or doubled."""
+    changed = bytearray(data)
+    for _ in range(source.randint(1, 4)):
+        at = source.randrange(len(changed))
+        match source.randrange(4):
+            case 0:
+                changed[at] = source.randrange(256)
+            case 1:
+                del changed[at : at + source.randint(1, 9)]
+            case 2:
+                changed[at:at] = changed[at : at + source.randint(1, 40)]
+            case _:
+                changed[at:at] = source.randbytes(source.randint(1, 20))
+        changed = changed or bytearray(b"x")
+    return bytes(changed)
+
+
+def test_nothing_that_is_sent_to_it_ends_it(rig: Rig) -> None:
+    """Requests and answers with errors in them: each has its end, and the next is served."""
+    source = random.Random(11)
+    answers = [b"".join(pieces) for pieces, _, _ in ANSWERS.values() if pieces]
+
+    def act(connection: socket.socket) -> None:
+        head = head_of(connection)
+        answer = OK if b"/good" in head else mutated(source.choice(answers), source)
+        with suppress(OSError):
+            connection.sendall(answer)
+
+    rig.start(act)
+    whole = post(rig, b'{"a": 1}', b"Connection: keep-alive", b"Accept: */*")
+    for number in range(120):
+        with rig.connect() as client:
+            with suppress(OSError):
+                client.sendall(mutated(whole, source) if number % 2 else whole)
+                client.shutdown(socket.SHUT_WR)
+            received(client)
+    good = rig.ask(rig.get("/good"))
+    items = rig.items()
+
+    assert good == OK
+    begun = {item.exchange for item in items if isinstance(item, RequestBegun)}
+    assert sorted(i.exchange for i in items if isinstance(i, ExchangeEnded)) == sorted(begun)
+    assert rig.running.problem is None
