@@ -27,7 +27,7 @@ from ptycassette.model import (
     Timing,
 )
 from ptycassette.recording._capability import with_probed
-from ptycassette.recording._tape_writer import TAPE_OPTION
+from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.timeline import (
     SECRET_DIGESTS_KEY,
     InputDigest,

@@ -36,7 +36,8 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.recording._manifest import Learnt, make_manifest
-from ptycassette.recording._tape_writer import TAPE_OPTION, QuestionKeys, TapeWriter
+from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.recording._tape_writer import QuestionKeys, TapeWriter
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
 from ptycassette.terminal import FramePolicy, default_emulator
 

@@ -22,11 +22,6 @@ from ptycassette.scrub import masked_places, whole_json
 if TYPE_CHECKING:
     from ptycassette.tape.matching import TapeFinding
 
-TAPE_OPTION = "tape"
-"""The option in the head of a journal that says that model traffic was recorded: an object with
-``key``, the cassette's key in hexadecimal, ``secrets``, what only the proxy and the program
-knew, and ``described``, what the manifest says besides."""
-
 
 class QuestionKeys(Protocol):
     """Tells the questions of one tape apart; asked for each in their order."""

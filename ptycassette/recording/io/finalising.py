@@ -19,7 +19,8 @@ from ptycassette.model import (
 )
 from ptycassette.recording._diagnostic import diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
-from ptycassette.recording._tape_writer import TAPE_OPTION, QuestionKeys
+from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.recording._tape_writer import QuestionKeys
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter

@@ -22,7 +22,7 @@ from ptycassette.model import (
     Sleeper,
     StreamKinds,
 )
-from ptycassette.recording._tape_writer import TAPE_OPTION
+from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.recording.hooks import BeforeRecord
 from ptycassette.recording.io._running_tape import RunningTape, TapeStarter
 from ptycassette.recording.io.binary_probe import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ptycassette.model import SessionMeta, VolatileToken
-from ptycassette.recording._tape_writer import TAPE_OPTION
+from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.tape.io import load_matching_rules
 from ptycassette.tape.matching import Question, QuestionKeys, TapeFinding, check_tape
 
