@@ -156,15 +156,12 @@ class TapeMoment(Noted, frozen=True, omit_defaults=True, kw_only=True, tag="tape
         head: what the entry says of it besides bodies (see ``TapeEntry``), scrubbed like a payload.
         dropped: texts that are kept nowhere, such as headers with credentials. What is secret in
             them is removed everywhere else.
-        unscrubbed: of a question its whole head, with all headers, as it was sent. It is for the
-            key of the question, and kept nowhere.
     """
 
     entry: int
     moment: Literal["question", "answer", "end"]
     head: dict[str, Any]
     dropped: tuple[str, ...] = ()
-    unscrubbed: dict[str, Any] | None = None
 
 
 class Traffic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="traffic"):

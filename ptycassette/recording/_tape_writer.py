@@ -42,7 +42,7 @@ class QuestionKeys(Protocol):
         """The key and the volatile tokens of a question.
 
         Args:
-            head: as it was sent, with ``entry``.
+            head: as it is kept, with ``entry``.
             body: as it was sent, unpacked.
             secrets: the stretches (offset, length) of the body that were scrubbed.
         """
@@ -124,8 +124,7 @@ class _Entry:
         self._chunks: list[Chunk] = []
 
     def begin(self, event: TapeMoment, *, seq: int, t_us: int) -> None:
-        head = event.head if event.unscrubbed is None else event.unscrubbed
-        self._head = {**head, "entry": event.entry}
+        self._head = {**event.head, "entry": event.entry}
         self._fields = {"entry": event.entry, "seq": seq, "t_us": t_us, **_filled(event.head)}
 
     def answer(self, event: TapeMoment, *, seq: int, t_us: int) -> None:

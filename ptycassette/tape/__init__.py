@@ -7,7 +7,16 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._assembling import Assembler as Assembler
+    from ._kept import kept_headers as kept_headers
+    from ._kept import kept_target as kept_target
     from ._unpacking import unpacked_body as unpacked_body
+    from .draws import Draw as Draw
+    from .draws import Draws as Draws
+    from .draws import DrawSource as DrawSource
+    from .draws import RecordedDraws as RecordedDraws
+    from .draws import ServedDraws as ServedDraws
+    from .draws import draws_digest as draws_digest
+    from .draws import read_draws as read_draws
     from .items import AnswerBegun as AnswerBegun
     from .items import AnswerData as AnswerData
     from .items import ExchangeEnded as ExchangeEnded
@@ -25,7 +34,9 @@ else:
         __name__,
         {
             "_assembling": "Assembler",
+            "_kept": "kept_headers kept_target",
             "_unpacking": "unpacked_body",
+            "draws": ("Draw DrawSource Draws RecordedDraws ServedDraws draws_digest read_draws"),
             "items": (
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
                 "RequestData SocketMessage TapeItem"

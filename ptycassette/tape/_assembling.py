@@ -175,7 +175,6 @@ class Assembler:
             moment="question",
             head=head,
             dropped=(*secrets, *dropped),
-            unscrubbed={**head, "target": begun.target, "headers": begun.headers},
         )
         yield from self._results_in(document, entry, t_us)
         for at in range(0, len(body), PIECE_BYTES):

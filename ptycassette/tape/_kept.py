@@ -27,6 +27,8 @@ _SECRET = re.compile(
     r"|signature|code|x-amz-(?:signature|credential|security-token))=([^&#]+)"
 )
 
+_MASK = "x" * 8
+
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -44,7 +46,8 @@ def kept_headers(headers: Iterable[tuple[str, str]]) -> tuple[Headers, tuple[str
 def kept_target(target: str) -> tuple[str, tuple[str, ...]]:
     """A target with credentials in its query masked, and these.
 
-    They are masked with as many ``x``, whatever they look like: what is called a key is one.
+    What is called a key is one, whatever it looks like. The mask is the same for all, so that a
+    replay's target is kept as the recorded one was.
     """
     secrets = tuple(f"{match[1]}={match[2]}" for match in _SECRET.finditer(target))
-    return _SECRET.sub(lambda match: f"{match[1]}={'x' * len(match[2])}", target), secrets
+    return _SECRET.sub(lambda match: f"{match[1]}={_MASK}", target), secrets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import ssl
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -246,3 +247,42 @@ def test_a_certificate_that_nobody_trusts_is_no_way_to_the_provider(tmp_path: Pa
 
     assert asked.returncode != 0
     assert "CERTIFICATE_VERIFY_FAILED" in proxy.reports[0]
+
+
+def test_streams_over_tls_do_not_stop(tmp_path: Path) -> None:
+    """Requests and answers of all sizes, side by side, to their end."""
+    ca = tmp_path / "ca.pem"
+    text = " ".join(["word"] * 400)
+    script = Script.parse(
+        f"version = 1\n[pace]\nchunk_chars = 3\n[[replies]]\ntimes = 0\ntext = '{text}'"
+    )
+
+    async def ask(session: aiohttp.ClientSession, url: str, proxy: str, size: int) -> bool:
+        message = {"role": "user", "content": "x" * size}
+        body = {"model": "gpt-4o", "stream": True, "messages": [message]}
+        headers = {"authorization": "Bearer k"}
+        async with session.post(url, json=body, proxy=proxy, headers=headers) as answer:
+            return (await answer.read()).endswith(b"data: [DONE]\n\n")
+
+    async def talk(url: str, proxy: str) -> list[bool]:
+        trusted = ssl.create_default_context(cafile=f"{tmp_path / 'a.tape'}.pem")
+        connector = aiohttp.TCPConnector(ssl=trusted)
+        timeout = aiohttp.ClientTimeout(total=30)
+        async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
+            asked = [ask(session, url, proxy, size) for size in (1, 5_000, 31_000, 300_000) * 5]
+            return await asyncio.gather(*asked)
+
+    with (
+        FakeProviderServer(script, ca_file=ca) as fake,
+        start_proxy(
+            journal=tmp_path / "a.tape",
+            proxy_env=True,
+            environment={"SSL_CERT_FILE": str(ca)},
+            terms=Terms(upstreams=("*",)),
+        ) as proxy,
+    ):
+        whole = asyncio.run(
+            talk(f"{fake.openai_url}/chat/completions", proxy.environment["HTTPS_PROXY"])
+        )
+
+    assert whole == [True] * 20

@@ -1,4 +1,4 @@
-"""The proxy between an agent CLI and its provider, in a process of its own, and its journal."""
+"""The proxy between an agent CLI and its provider, its journal; rules of matching; draws."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._proxy_messages import ProxyPlan as ProxyPlan
+    from .draw_log import open_draws as open_draws
     from .journal_file import TapeJournalFile as TapeJournalFile
     from .journal_file import TapeJournalReader as TapeJournalReader
     from .journal_file import TapeSink as TapeSink
@@ -20,6 +21,7 @@ else:
         __name__,
         {
             "_proxy_messages": "ProxyPlan",
+            "draw_log": "open_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
             "matching_rules": "load_matching_rules",
             "proxy": "Proxy",

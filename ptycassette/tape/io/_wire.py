@@ -19,7 +19,9 @@ class Wire:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._put_back = b""
-        writer.transport.set_write_buffer_limits(0)
+        # With a limit of 0, asyncio's TLS pauses writers even when nothing waits, and for good.
+        over_tls = writer.get_extra_info("ssl_object") is not None
+        writer.transport.set_write_buffer_limits(high=1 if over_tls else 0, low=0)
 
     @property
     def put_back(self) -> bytes:

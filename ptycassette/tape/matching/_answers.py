@@ -6,7 +6,7 @@ of the others.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 
@@ -47,15 +47,29 @@ def found_in(body: bytes, cuts: tuple[int, ...], names: Finder, values: Finder) 
     return sorted(found, key=lambda one: one.places)
 
 
-def _in_stream(stream: list[tuple[Leaf, list[Span]]], values: Finder) -> Iterator[Found]:
+_Stream = list[tuple[Leaf, list[Span]]]
+
+
+def _in_stream(stream: _Stream, values: Finder) -> Iterator[Found]:
+    """Names in texts that continue each other; in a part of a name no other is looked for."""
     depth = _depth(stream[0][0])
+    taken: list[tuple[int, int]] = []
+    for one in _in_pieces(stream, values, depth) if len(stream) > 1 else ():
+        taken += one.places
+        yield one
     for leaf, spans in stream:
         for span in spans:
             offset, length = leaf.text.place(span.start, span.end)
-            value = leaf.text.data[span.start : span.end]
-            yield Found(span.type, value, ((offset, offset + length),), depth)
-    if len(stream) > 1:
-        yield from _in_pieces(stream, values, depth)
+            place = (offset, offset + length)
+            if not _overlaps(taken, place):
+                value = leaf.text.data[span.start : span.end]
+                yield Found(span.type, value, (place,), depth)
+
+
+def _overlaps(taken: list[tuple[int, int]], place: tuple[int, int]) -> bool:
+    """Whether a place overlaps one of others, which are in order."""
+    at = bisect_left(taken, (place[1], 0)) - 1
+    return at >= 0 and taken[at][1] > place[0]
 
 
 def _depth(first: Leaf) -> int:
@@ -64,9 +78,7 @@ def _depth(first: Leaf) -> int:
     return 2 if first.text.data.lstrip()[:1] in {b"{", b"["} else 1
 
 
-def _in_pieces(
-    stream: list[tuple[Leaf, list[Span]]], values: Finder, depth: int
-) -> Iterator[Found]:
+def _in_pieces(stream: _Stream, values: Finder, depth: int) -> Iterator[Found]:
     """Names that begin in one text and end in another."""
     starts = list(accumulate((len(leaf.text.data) for leaf, _ in stream), initial=0))
     whole = b"".join(leaf.text.data for leaf, _ in stream)
@@ -77,17 +89,13 @@ def _in_pieces(
             continue
         places: list[tuple[int, int]] = []
         for index in range(first, last + 1):
-            leaf, spans = stream[index]
+            text = stream[index][0].text
             start = max(span.start - starts[index], 0)
-            end = min(span.end - starts[index], len(leaf.text.data))
-            if end == start:
-                continue
-            if any(one.start < end and one.end > start for one in spans):
-                break
-            offset, length = leaf.text.place(start, end)
-            places.append((offset, offset + length))
-        else:
-            yield Found(span.type, whole[span.start : span.end], tuple(places), depth)
+            end = min(span.end - starts[index], len(text.data))
+            if end > start:
+                offset, length = text.place(start, end)
+                places.append((offset, offset + length))
+        yield Found(span.type, whole[span.start : span.end], tuple(places), depth)
 
 
 def renamed(

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 
 from ptycassette.model import Chunk
+from ptycassette.tape.draws import Draw, draws_digest
 from ptycassette.tape.matching._answers import Found, found_in, renamed
 from ptycassette.tape.matching._binding import Binding
 from ptycassette.tape.matching._chains import links
@@ -63,12 +64,13 @@ class Fingerprint:
         content = "\n".join(parts).encode() + b"\n" + form
         self._exchanges.append((index, hashlib.sha256(content).digest()))
 
-    def digest(self) -> str:
-        """SHA-256 (hex) of all that was added."""
+    def digest(self, draws: Sequence[Draw]) -> str:
+        """SHA-256 (hex) of all that was added, and of draws."""
         continued = links(self._recorded, self._rules)
         chained: dict[int, bytes] = {}
         for index, content in self._exchanges:
             parent = continued[index].parent
             before = b"" if parent is None else chained.get(parent, b"not yet")
             chained[index] = hashlib.sha256(content + before).digest()
-        return hashlib.sha256(b"".join(sorted(chained.values()))).hexdigest()
+        drawn = draws_digest(draws).encode()
+        return hashlib.sha256(b"".join((*sorted(chained.values()), drawn))).hexdigest()

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching._chains import Link, links
 from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching._recorded import Recorded, TapeExchange, question_of
@@ -66,12 +67,14 @@ def check_tape(
     return tuple(found)
 
 
-def tape_fingerprint(exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes) -> str:
+def tape_fingerprint(
+    exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes, draws: Sequence[Draw] = ()
+) -> str:
     """The fingerprint of a run that asks all that was recorded and is served all of it."""
     matcher = Matcher(exchanges, rules, key=key)
     for index in range(len(exchanges)):
         matcher.ask_again(index)
-    return matcher.fingerprint()
+    return matcher.fingerprint(draws)
 
 
 def _changed(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFinding]:

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ptycassette.model import Chunk, TapeEntry
+from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching._answers import Found, renamed
 from ptycassette.tape.matching._binding import Binding, Pair
 from ptycassette.tape.matching._chains import conversations
@@ -228,6 +229,9 @@ class Matcher:
                 )
         return tuple(changed)
 
-    def fingerprint(self) -> str:
-        """What this run asked and was served; equal to ``tape_fingerprint`` if it was all of it."""
-        return self._fingerprint.digest()
+    def fingerprint(self, draws: Sequence[Draw] = ()) -> str:
+        """What this run asked and was served, and the draws that it was served.
+
+        It is equal to ``tape_fingerprint`` if it was all of the tape.
+        """
+        return self._fingerprint.digest(draws)

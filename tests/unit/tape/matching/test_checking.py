@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ptycassette.tape import Draw
 from ptycassette.tape.matching import TapeFinding, check_tape, tape_fingerprint
 from tests.tapes import KEY, MemoryExchange, asked, cli_rules, matcher, rules, tape
 
@@ -131,8 +132,11 @@ def test_a_fingerprint_tells_runs_apart() -> None:
         tape(second, first),
     ]
     prints = {tape_fingerprint(one, rules(), key=KEY) for one in tapes}
+    draws = [Draw("random", "0x1p-1"), Draw("random", "0x1p-2")]
+    for drawn in (draws, draws[:1], draws[::-1]):
+        prints.add(tape_fingerprint(tapes[0], rules(), key=KEY, draws=drawn))
 
-    assert len(prints | {whole}) == 5
+    assert len(prints | {whole}) == 8
 
 
 def test_a_cli_without_its_rules_is_told_what_to_declare() -> None:
