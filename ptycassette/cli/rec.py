@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,17 +21,14 @@ from ptycassette.cli._rec_plan import (
     secret_key_of,
     steps_of,
 )
-from ptycassette.cli._saving_line import SavingLine
+from ptycassette.cli._rec_run import run_recorder
 from ptycassette.cli.rec_name import RecCommand, generated_name
 from ptycassette.terminal import POLICY_NAMES
 
 if TYPE_CHECKING:
     import socket
 
-    from ptycassette.recording import ScriptStep
-    from ptycassette.recording.io import Lifeline, Recorder, RecordingEnded, RecordPlan, Saver
-
-__all__ = ["command"]
+    from ptycassette.recording.io import Lifeline, RecordPlan, Saver
 
 
 @click.command("rec", cls=RecCommand)
@@ -245,69 +240,7 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     with base_environment(given["scenario"]) as base_env:
         plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
         recorder = Recorder(words, cassette, plan, saver=_saver(plan), lifeline=_lifeline(given))
-        return _run(recorder, steps, interactive=interactive, given=given)
-
-
-def _run(
-    recorder: Recorder,
-    steps: tuple[ScriptStep, ...] | None,
-    *,
-    interactive: bool,
-    given: dict[str, Any],
-) -> int:
-    from ptycassette.errors import RunFailedError
-    from ptycassette.recording.io import (
-        record_headless,
-        record_interactive,
-        record_streams,
-        shell_status,
-    )
-
-    quiet = given["quiet"]
-    fixed = any(given[name] is not None for name in ("size", "cols", "rows"))
-    try:
-        if given["streams"] is not None:
-            with recorder:
-                ended = record_streams(
-                    recorder,
-                    given["streams"],
-                    passes_signals=given["pass_signals"],
-                    secret_key=secret_key_of(given["secret_key"]),
-                    keeps_stderr=not quiet,
-                )
-        elif interactive:
-            with recorder:
-                if not quiet:
-                    _say(f"ptycassette: recording to {_shown(recorder)}; exit the program to stop")
-                ended = record_interactive(
-                    recorder,
-                    fixed_size=fixed,
-                    passes_signals=given["pass_signals"],
-                    secret_key=secret_key_of(given["secret_key"]),
-                )
-        else:
-            in_fd = 0 if steps is None and not sys.stdin.isatty() else None
-            ended = record_headless(
-                recorder, steps, in_fd=in_fd, passes_signals=given["pass_signals"]
-            )
-    except KeyboardInterrupt:
-        if not recorder.saving or recorder.status is None:
-            raise
-        kept = f"the recording is kept: ptycassette recover {_journal(recorder)}"
-        _say(f"ptycassette: saving was stopped; {kept}")
-        return shell_status(recorder.status)
-    except RunFailedError as exc:
-        exc.hint = exc.hint or f"what was recorded: {_shown(recorder)}.diagnostic"
-        raise
-    finally:
-        if isinstance(recorder.plan.progress, SavingLine):
-            recorder.plan.progress.close()
-    if not quiet and (given["streams"] is None or os.isatty(2)):
-        _say(_summary(recorder, ended))
-        missing = (ended.manifest.optional or {}).get("binary_version_missing")
-        if missing is not None:
-            _say(f"ptycassette: its version is not in the manifest: {missing}")
-    return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
+        return run_recorder(recorder, steps, interactive=interactive, given=given)
 
 
 def _name_for(words: tuple[str, ...], given: dict[str, Any]) -> str:
@@ -328,7 +261,7 @@ def _lifeline(given: dict[str, Any]) -> Lifeline | None:
 
 
 def _saver(plan: RecordPlan) -> Saver | None:
-    """A fork of this process, made before it opens anything and has threads."""
+    """A fork of this process, made before it opens files or starts threads."""
     import threading
 
     from ptycassette.recording.io import ForkedSaver, StartedSaver, savers_wanted
@@ -359,30 +292,3 @@ def _saver(plan: RecordPlan) -> Saver | None:
 
 def _on_terminal() -> bool:
     return os.isatty(0) and os.isatty(1)
-
-
-def _say(line: str) -> None:
-    with suppress(OSError):  # the terminal may be gone
-        click.echo(line, err=True)
-
-
-def _shown(recorder: Recorder) -> str:
-    from ptycassette.model import visible
-
-    path = recorder.target
-    with suppress(ValueError):
-        path = path.relative_to(path.cwd())
-    return visible(str(path))
-
-
-def _journal(recorder: Recorder) -> str:
-    from ptycassette.model import visible
-
-    return visible(str(recorder.journal.path))
-
-
-def _summary(recorder: Recorder, ended: RecordingEnded) -> str:
-    from ptycassette.cli._present import time_text
-
-    scrubbed = "" if recorder.plan.scrub else ", NOT scrubbed"
-    return f"ptycassette: saved {_shown(recorder)} ({time_text(ended.duration_us)}{scrubbed})"

@@ -15,17 +15,25 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptycassette.errors import CassetteError
 
 if TYPE_CHECKING:  # rec loads this module before it starts the program
-    from ptycassette.profiles.profile import Credentials, KnownCli, VersionQuery
+    from ptycassette.profiles.profile import KnownCli, VersionQuery
 
 _BUILT_IN = Path(__file__).parent
 _WITHOUT_PROFILE = _BUILT_IN / "without_profile" / "clis.toml"
 _VARIABLE = re.compile(rb"^[A-Z][A-Z0-9_]* *=.*$", re.MULTILINE)
 """A line that sets a variable of the environment: its value names no program."""
+_CREDENTIALS = re.compile(rb"^\[credentials\]\n(?:[^\[\n].*\n)*", re.MULTILINE)
+
+
+class CredentialFiles(NamedTuple):
+    """Files with secrets of one CLI, relative to the home directory and to the work folder."""
+
+    home: tuple[str, ...]
+    cwd: tuple[str, ...]
 
 
 def own_folder(kind: str, env: Mapping[str, str]) -> Path:
@@ -66,15 +74,35 @@ def version_query_of(program: str, *, env: Mapping[str, str] | None = None) -> V
     return None
 
 
-def credentials_of_clis(env: Mapping[str, str] | None = None) -> tuple[Credentials, ...]:
+def credentials_of_clis(env: Mapping[str, str] | None = None) -> tuple[CredentialFiles, ...]:
     """The files of all known CLIs that hold secrets, the user's own profiles too.
+
+    Of the built-in profiles only this table is read: each recording would wait for all of them.
 
     Raises:
         UsageError: a profile of the user's own is wrong; it may name files that hold secrets.
         UnreadableError, UnsafeFileError, LimitError: it cannot be read.
     """
-    found = (cli.credentials for path in _files(env) for cli in _parsed(path, _data(path)))
+    tables: list[Mapping[str, Any]] = []
+    for path in _files(env):
+        data = _data(path)
+        if path == _WITHOUT_PROFILE:
+            tables += [cli.get("credentials", {}) for cli in _read(data)["clis"]]
+        elif path.parent == _BUILT_IN:
+            tables += [_read(table[0])["credentials"] for table in _CREDENTIALS.finditer(data)]
+        else:
+            own = (cli.credentials for cli in _parsed(path, data))
+            tables += [{"home": one.home, "cwd": one.cwd} for one in own]
+    found = (
+        CredentialFiles(tuple(one.get("home", ())), tuple(one.get("cwd", ()))) for one in tables
+    )
     return tuple(one for one in found if one.home or one.cwd)
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - see above
+
+    return tomllib.loads(data.decode())
 
 
 def _files(env: Mapping[str, str] | None) -> Iterator[Path]:

@@ -73,7 +73,7 @@ class Finder:
 
     Attributes:
         screen: the emulator, right after the last event.
-        found: secrets that are not masked yet, and when each came first, in microseconds.
+        found: secrets that are not masked yet: when each came first, in microseconds; how often.
         in_strings: the same for strings that are masked separately, when they are written.
         late: whether a value was learnt that also occurs in text that was searched before.
         settled: how many bytes of output were searched completely.
@@ -119,9 +119,8 @@ class Finder:
         self._past = Past()
         searcher.past = self._past
         self.screen = self._reader.emulator
-        self.found: dict[Found, int] = {}
-        self.in_strings: dict[Found, int] = {}
-        self._times: dict[Found, int] = {}
+        self.found: dict[Found, list[int]] = {}
+        self.in_strings: dict[Found, list[int]] = {}
         self.late = False
         self.settled = 0
 
@@ -229,8 +228,9 @@ class Finder:
 
     def _take(self, channel: str, view: View, match: Match) -> None:
         """Turn a match into patches."""
-        if channel == "service-events" and _in_one_string(view, match):
-            return  # it gets a placeholder when it is written
+        one = channel == "service-events" and len(match.stretches) == 1
+        if one and len([*view.pieces(*match.stretches[0])]) <= 1:
+            return  # in one string of one event: it gets a placeholder when it is written
         if not self._masks[channel].cover(view.masks(match.stretches, match.form)):
             return
         self._note(self.found, channel, match)
@@ -239,22 +239,16 @@ class Finder:
         where = view.offset(start, end) if self._tally.explains else None
         self._tally.count(channel, match.rule, form=match.form, offset=where, length=length)
 
-    def _note(self, where: dict[Found, int], channel: str, match: Match) -> None:
-        found = Found(channel, match.rule)
-        where.setdefault(found, self._t_us)
-        self._times[found] = self._times.get(found, 0) + 1
+    def _note(self, where: dict[Found, list[int]], channel: str, match: Match) -> None:
+        where.setdefault(Found(channel, match.rule), [self._t_us, 0])[1] += 1
 
     def lines(self) -> tuple[str, ...]:
         """The findings for people: channel, time and rule, never the value."""
         lines = []
-        for found, t_us in sorted({**self.in_strings, **self.found}.items()):
-            number = self._times[found]
+        for found in sorted({*self.in_strings, *self.found}):
+            notes = [notes[found] for notes in (self.found, self.in_strings) if found in notes]
+            number = sum(times for _, times in notes)
             times = "once" if number == 1 else f"{number} times"
-            lines.append(f"{found.channel}: {t_us // 1000} ms: rule {found.rule} matches ({times})")
+            at_ms = notes[0][0] // 1000
+            lines.append(f"{found.channel}: {at_ms} ms: rule {found.rule} matches ({times})")
         return tuple(lines)
-
-
-def _in_one_string(view: View, match: Match) -> bool:
-    """Whether a match lies in one string of one event."""
-    runs = sum(1 for start, end in match.stretches for _ in view.pieces(start, end))
-    return runs <= len(match.stretches) == 1

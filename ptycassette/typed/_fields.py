@@ -16,6 +16,7 @@ from ptycassette.typed._signs import FEW_SIGNS, MASKS, Printed, hides
 
 _MOST_BYTES = 4 << 10
 _ROWS_ABOVE = 4
+_ROWS_BELOW = 2
 _ROWS_WITHOUT_CURSOR = 6
 _SILENT_US = 300_000
 _SHORTEST_SILENT = 4
@@ -150,7 +151,7 @@ class Field:
             self.how = "hidden"
             return True
         for shown, exactly in () if first is None else self._in_place(first, at):
-            if typed[:2] in shown:
+            if len(typed) > 1 and typed[:2] in shown:
                 self.shown = True
             elif hides(shown, typed, exactly=exactly):
                 self.how = "hidden"
@@ -218,7 +219,8 @@ def _asks(at: AtCursor, answered: str) -> bool:
         if _LETTER.search(row):
             old = answered != "" and row.strip(_BORDERS).startswith(answered)
             return not old and row_asks(row)
-    return False
+    below = [row for row in at.rows[at.row + 1 : at.row + 1 + _ROWS_BELOW] if _LETTER.search(row)]
+    return bool(below) and row_asks(below[0])
 
 
 def _asks_somewhere(rows: tuple[str, ...]) -> bool:

@@ -18,8 +18,9 @@ from pkgutil import get_data
 import msgspec
 
 _LONGEST = 160
-_ENDS = ":?>=]›❯»…"  # noqa: RUF001 - the signs that are meant
-_CLOSING = " \t:?>=])}›❯»….*_`'\"|"  # noqa: RUF001
+_ENDS = ":?>=]›❯»…→➜➤▶▸‣"  # noqa: RUF001 - the signs that are meant
+_CLOSING = _ENDS + " \t)}.*_`'\"|"
+_SPACED = re.compile(r"\b(?:\w ){3,}\w\b")
 _YES_OR_NO = re.compile(r"\by(?:es)?\s?/\s?n(?:o)?\b|\bj/n\b|\bo/n\b|\bs/n\b", re.IGNORECASE)
 
 
@@ -79,6 +80,7 @@ _NO_NAMES = re.compile(rf"\b{_any_of(_words('no-names'))}\b", re.IGNORECASE)
 def asks_for_secret(label: str) -> bool:
     """Whether ``label``, the text of a prompt in one row, asks for a secret."""
     label = _NO_NAMES.sub("", _as_read(label.strip()[-_LONGEST:]))
+    label = _SPACED.sub(lambda word: word.group().replace(" ", ""), label)
     if _YES_OR_NO.search(label):
         return False
     if _UNSEEN.search(label) or _KEY.match(label):

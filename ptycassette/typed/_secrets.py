@@ -46,7 +46,7 @@ __all__ = ["AtCursor", "How", "LookAtScreen", "TypedSecret", "TypedSecrets"]
 
 _LONGEST_WHOLE = 5
 _MOST_LINE_BYTES = 4 << 10
-_MOST_FIELDS = 8  # of one piece
+_MOST_FIELDS = 3  # of one piece, besides the last one
 _OUTPUTS_LOOKED_AT = 64  # a sign may come by itself
 
 # Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: what ends a line of the line discipline.

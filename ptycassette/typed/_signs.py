@@ -16,8 +16,12 @@ _AMBIGUOUS = frozenset(".·∙⋅x")  # these also stand where nothing is hidden
 _CERTAIN = frozenset("*•●")
 
 _MOST_PRINTED = 16 << 10
-_MOST_RUNS = 256
-_RUN = re.compile(r"([*•●◦○∗⁎＊⬤])\1{3,}")  # noqa: RUF001 - progress bars have the others
+_MOST_RUNS = 64
+_LONGEST_RUN = 512
+_HIDING = "([*•●◦○∗⁎＊⬤])"  # noqa: RUF001 - progress bars have the others
+_RUN = re.compile(_HIDING + r"(?: ?\1){3,}")
+_PLACED_RUN = re.compile(_HIDING + r"(?:\0+\1){3,}")  # each with a position of its own
+_SIGNS_A_KEY = (1, 2, 3)
 # ECMA-48 5.4, 5.6, 8.3.117: what leaves the cursor where it is, and all the rest.
 _QUIET = re.compile(rb"\x1b\[[0-9;:]*m|\x1b[*+()][0-~]|[\x0e\x0f]")
 _STRING = rb"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"
@@ -42,7 +46,7 @@ class Printed:
         self._text = ""
         self._rest = b""
         self._decoder = getincrementaldecoder("utf-8")("replace")
-        self._runs: dict[int, str] = {}  # of signs, by where they start
+        self._runs: dict[int, int] = {}  # where runs of signs start, and how many signs each has
 
     def add(self, data: bytes) -> None:
         """More output."""
@@ -56,11 +60,13 @@ class Printed:
         end = len(data) if cut is None else cut.start()
         self._rest = data[end:]
         visible = _CONTROL.sub(_replacement, _QUIET.sub(b"", data[:end]))
-        start = len(self._text.rstrip(self._text[-1:]))  # a run at the end may go on
+        tail = self._text[-_LONGEST_RUN:]  # a run in it may go on
+        start = max(0, len(self._text) - len(tail) + len(tail.rstrip(tail[-1:] + " \0")) - 1)
         self._text += self._decoder.decode(visible)
-        for run in _RUN.finditer(self._text, start):
-            if len(self._runs) < _MOST_RUNS or run.start() in self._runs:
-                self._runs[run.start()] = run.group()
+        for pattern in (_RUN, _PLACED_RUN):
+            for run in pattern.finditer(self._text, start):
+                if len(self._runs) < _MOST_RUNS or run.start() in self._runs:
+                    self._runs[run.start()] = run.group().count(run[1])
 
     @property
     def new_line_first(self) -> bool:
@@ -84,10 +90,13 @@ class Printed:
             typed: the text.
             before: the rows of the screen before. Signs that stood there hide something else.
         """
-        lengths = {len(typed), len(typed.encode("utf-8", "surrogateescape"))}
-        old = {run.group() for row in before for run in _RUN.finditer(row)}
-        for start, run in self._runs.items():
-            if len(run) in lengths and run not in old:
+        if not self._runs:
+            return False
+        lengths = {len(typed) * signs for signs in _SIGNS_A_KEY}
+        lengths.add(len(typed.encode("utf-8", "surrogateescape")))
+        lengths -= {run.group().count(run[1]) for row in before for run in _RUN.finditer(row)}
+        for start, length in self._runs.items():
+            if length in lengths:
                 return typed not in self._text[:start].translate(_AS_ONE)
         return False
 
@@ -105,14 +114,17 @@ def hides(shown: str, typed: str, *, exactly: bool) -> bool:
         exactly: take only a sign for each character, or a row of three or more of one kind.
     """
     signs = shown.strip(" │┃|║")
-    if _is_one_sign(signs) and len(signs) == len(typed) >= FEW_SIGNS:
+    if len(signs) == len(typed) >= FEW_SIGNS and _is_one_sign(signs):
         return True
+    if len(signs) == len(typed) > FEW_SIGNS and signs[-1] == typed[-1]:
+        signs = signs[:-1] + signs[0]  # the last one is shown for a moment
     if not signs or set(signs) - MASKS:
         return False
     # The program may be behind the keys, or have lost some that came at once (ink).
     behind = signs[0] in _CERTAIN and signs == signs[0] * len(signs)
-    # One more, where it took Enter for text (ink, of a line that came in one piece).
-    if exactly and behind and FEW_SIGNS <= len(signs) <= len(typed) + 1:
+    # One more, where it took Enter for text (ink, of a line that came in one piece). Some programs
+    # paint up to three for a key, so that nobody can count them.
+    if exactly and behind and FEW_SIGNS <= len(signs) <= len(typed) * max(_SIGNS_A_KEY) + 1:
         return True
     return len(signs) == len(typed) or not (exactly or set(signs) & _AMBIGUOUS)
 

@@ -30,7 +30,6 @@ EXAMPLE_DOMAINS = re.compile(
 """RFC 2606: addresses there belong to nobody."""
 
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+.].*)?\Z")
-_EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secret", "token"})
 _NUMBER_INSIDE = re.compile("[0-9]+(?=[A-Za-z])")
 _OF_KEY = re.compile(r"(?=[a-z/+]*[A-Z0-9])[A-Za-z0-9+/=]{4,}")
 _SHORTEST_OF_KEY = 16
@@ -84,18 +83,6 @@ def _value_with_escapes(text: str) -> bool:
     return "\\" in text and looks_like_a_value(text.replace("\\", ""))
 
 
-def _basic_credentials(text: str) -> bool:
-    """Whether the text after ``basic`` is base64 and not a word."""
-    if text.endswith("="):
-        return True
-    varied = any(char.isdigit() or char.isupper() for char in text[1:])
-    return varied and not text.isalpha() and not text.isdigit()
-
-
-def _no_example_password(text: str) -> bool:
-    return text.lower() not in _EXAMPLE_PASSWORDS and not text.startswith(("$", "{", "<", "["))
-
-
 def _password_in_a_sentence(text: str) -> bool:
     if _VERSION.match(text) or text.startswith("\\"):
         return False
@@ -128,27 +115,19 @@ def _not_from_a_manual(text: str) -> bool:
 
 
 JUDGES: Mapping[str, Judge] = {
-    "basic-credentials": _basic_credentials,
     "generated": looks_generated,
     "generated-after-dot": _generated_after_dot,
     "generated-or-signed": generated_or_signed,
     "generated-tail": _generated_tail,
-    "has-a-digit": _has_digit,
     "holds-a-line-of-a-key": _holds_a_line_of_a_key,
-    "letters-and-digits": lambda text: _has_digit(text) and any(map(str.isalpha, text)),
     "looks-like-a-value": looks_like_a_value,
     "made-by-nobody": _made_by_nobody,
-    "mixed-case": _mixed_case,
-    "mixed-case-and-digit": lambda text: _mixed_case(text) and _has_digit(text),
     "no-binary-data": _no_binary_data,
-    "no-example": lambda text: not text.endswith("EXAMPLE"),
-    "no-example-password": _no_example_password,
     "no-host": _no_host,
     "not-from-a-manual": _not_from_a_manual,
     "password-in-a-sentence": _password_in_a_sentence,
     "personal-address": _personal_address,
     "personal-user": _personal_user,
     "signed": _signed,
-    "value-with-a-digit": lambda text: looks_like_a_value(text) and _has_digit(text),
     "value-with-escapes": _value_with_escapes,
 }

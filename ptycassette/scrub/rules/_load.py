@@ -55,6 +55,7 @@ class Entry(RuleFields, frozen=True, kw_only=True):
     kind: Kind | None = None  # type: ignore[assignment]
     public: int = 0
     until: str = ""
+    unless: str = ""
     accept: str = ""
 
 
@@ -186,6 +187,7 @@ def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
             "anchors": tuple(anchor.lower() for anchor in entry.anchors),
             "kind": entry.kind or file.kind,
             "until": expanded(entry.until),
+            "unless": expanded(entry.unless),
             "accept": JUDGES.get(entry.accept),
         }
     )

@@ -56,6 +56,7 @@ class Rule(RuleFields, frozen=True, kw_only=True):
     Attributes:
         public: how many characters at the beginning of a match are no secret.
         until: a pattern; the scrubbed text ends before it. For rows that were joined.
+        unless: a pattern; what it matches as a whole is left.
         accept: judges the text to be scrubbed, without its public beginning; False leaves it.
             It must depend on its argument alone, because its answers are cached.
         whole: the length of a complete match, 0 if it varies. What a row shows of one that is
@@ -66,6 +67,7 @@ class Rule(RuleFields, frozen=True, kw_only=True):
 
     public: int = 0
     until: str = ""
+    unless: str = ""
     accept: Callable[[str], bool] | None = None
     whole: int = 0
     linear: bool = False
@@ -111,7 +113,10 @@ class _Search:
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self._judged = lru_cache(maxsize=_MOST_JUDGED)(self._judge)
+
+    @cached_property
+    def _judged(self) -> Callable[[str], int]:
+        return lru_cache(maxsize=_MOST_JUDGED)(self._judge)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -176,12 +181,18 @@ class _Search:
         length = (self._judged if short else self._judge)(text[start:end])
         return Found(start, start + length, rule) if length else None
 
+    @cached_property
+    def _unless(self) -> re.Pattern[str]:
+        return re.compile(self.rule.unless)
+
     def _judge(self, value: str) -> int:
         """How many characters of ``value`` are scrubbed. What comes often is judged once."""
         over = self._until.search(value)
         value = value[: over.start()] if over else value
-        accept = self.rule.accept
-        return len(value) if not accept or (value and accept(value[self.rule.public :])) else 0
+        rule, secret = self.rule, value[self.rule.public :]
+        if rule.unless and self._unless.fullmatch(secret):
+            return 0
+        return len(value) if not rule.accept or (value and rule.accept(secret)) else 0
 
 
 def _behind_gap(text: str, hit: Found) -> Found | None:

@@ -58,28 +58,14 @@ class ScreenView(View):
         self.hit.update(
             range(bisect_right(self._texts, start) - 1, bisect_right(self._texts, end - 1))
         )
-        number = max(0, bisect_right(self._starts, start) - 1)
-        while number < len(self._starts) and self._starts[number] < end:
+        for number in range(max(0, bisect_right(self._starts, start) - 1), len(self._starts)):
             base = self._starts[number]
+            if base >= end:
+                break
             for piece in self._shown[number]:
-                sources = piece.sources()
-                first, last = max(start - base, 0), min(end - base, len(sources))
-                yield from _runs(sources, first, last, base)
-            number += 1
-
-
-def _runs(
-    sources: Sequence[int], first: int, last: int, base: int
-) -> Iterator[tuple[int, int, int]]:
-    """Group consecutive bytes into runs."""
-    at = first
-    while at < last:
-        stop = at + 1
-        while stop < last and sources[stop] == sources[at] + stop - at >= 0:
-            stop += 1
-        if sources[at] >= 0:
-            yield base + at, stop - at, sources[at]
-        at = stop
+                for at, source in enumerate(piece.sources(), base):
+                    if start <= at < end and source >= 0:
+                        yield at, 1, source
 
 
 class Seen:

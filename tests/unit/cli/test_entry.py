@@ -95,7 +95,7 @@ def test_a_table_entry_without_a_command_is_a_mistake(monkeypatch: pytest.Monkey
     monkeypatch.setitem(entry.COMMANDS, "odd", ("ptycassette.errors", "Odd."))
     monkeypatch.setattr("ptycassette.errors.command", 1, raising=False)
 
-    with pytest.raises(TypeError, match="no click command"):
+    with pytest.raises(TypeError, match="not a click command"):
         entry.cli.get_command(click.Context(entry.cli), "odd")
 
 

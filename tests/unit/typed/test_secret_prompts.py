@@ -72,6 +72,8 @@ NAMES = [
         "ANTHROPIC_API_KEY=",
         "Access code: ",
         "Tresorschlüssel: ",
+        "P A S S W O R D : ",
+        "🔐 Passwort → ",
         "Schlüssel:",
         "Schlu\u0308ssel:",
         "Bitte Zugangscode eingeben",

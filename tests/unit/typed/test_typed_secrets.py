@@ -194,6 +194,7 @@ def test_what_was_typed_without_editing_is_read_as_it_stands(text: str) -> None:
         "-> Token: ",
         ">> Token:",
         "> API key: ",
+        "\x1b[2J\x1b[3;1H> \x1b[4;1HEnter your password\x1b[3;3H",
     ],
     ids=[
         "row",
@@ -206,6 +207,7 @@ def test_what_was_typed_without_editing_is_read_as_it_stands(text: str) -> None:
         "arrow",
         "signs",
         "sign",
+        "below",
     ],
 )
 def test_what_is_typed_where_a_secret_is_asked_for_is_secret(screen: str) -> None:
@@ -365,6 +367,45 @@ def test_as_many_signs_as_were_sent_tell_wherever_they_were_printed(
 ) -> None:
     """The screen never shows them: they are gone when the program has written its answer."""
     assert texts(learn(shown(screen), typed(SECRET + ENTER), shown(answer))) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "* " * len(SECRET),
+        "**" * len(SECRET),
+        "***" * len(SECRET),
+        "".join(f"\x1b[6;{at}H●" for at in range(1, len(SECRET) + 1)),
+    ],
+    ids=["spaced", "two", "three", "placed"],
+)
+def test_signs_that_are_painted_in_other_ways_tell(answer: str) -> None:
+    """Also when the line was sent at once."""
+    learner = learn(shown("Say it> "), typed(SECRET + ENTER), shown(f"{answer}\n{SECRET}\n"))
+
+    assert texts(learner) == [SECRET]
+
+
+def test_a_last_character_that_is_shown_for_a_moment_does_not_show_the_rest() -> None:
+    """As telephones do it; the text before it is hidden."""
+    answer = "\b*".join(SECRET)
+    at_once = learn(shown("Say it> "), typed(SECRET + ENTER), shown(answer))
+    pairs = [
+        event
+        for at, char in enumerate(SECRET)
+        for event in (typed(char), shown(("\b*" if at else "") + char))
+    ]
+    by_keys = learn(shown("Say it> "), *pairs, typed(ENTER))
+
+    assert (texts(at_once), texts(by_keys)) == ([SECRET], [SECRET])
+
+
+def test_signs_that_nobody_can_count_tell() -> None:
+    """One to three for each key."""
+    signs = "*" * sum(1 + at % 3 for at in range(len(SECRET)))
+    learner = learn(shown("Say it: "), typed(SECRET + ENTER), shown(f"{signs}\n{SECRET}\n"))
+
+    assert texts(learner) == [SECRET]
 
 
 @pytest.mark.parametrize("sign", ["*", "•"])

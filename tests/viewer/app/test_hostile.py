@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import runpy
 import sys
@@ -15,11 +16,12 @@ from textual.widgets import ContentSwitcher
 
 from ptycassette import CassetteError, Size, open_cassette
 from ptycassette.model import Noted, Output, Resized, Typed
+from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.session import CassetteSource, ViewerSession
 from ptycassette_viewer.widgets.cells import fitted
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from driving import drive, press, recording, settled
+from driving import drive, press, recording, settled, until
 
 VECTORS: dict[str, bytes] = runpy.run_path(
     str(Path(__file__).resolve().parents[2] / "unit" / "safety" / "escape_vectors.py")
@@ -61,6 +63,35 @@ def test_nothing_of_a_recording_acts_on_the_terminal(make: Callable[..., Path]) 
 
     assert len(texts) == 9
     assert [ACTIVE.findall(text) for text in texts] == [[]] * 9
+    assert "\\e]52" in "".join(texts)
+
+
+def test_nothing_of_two_recordings_acts_on_the_terminal(make: Callable[..., Path]) -> None:
+    """Beside each other, overlaid, in every panel, in the list of differences."""
+    paths = [
+        make(
+            Output(0, f"\x1b]0;{word}{EVIL}\x07{word} {EVIL}".encode()),
+            Typed(1_000, EVIL.encode(), key=word + EVIL),
+            Noted(2_000, {"type": EVIL, "value": [word, EVIL]}),
+            Output(3_000, f"{word}\r\n{EVIL}".encode()),
+            name=word,
+        )
+        for word in ("old", "new")
+    ]
+    texts: list[str] = []
+
+    async def run() -> None:
+        app = ViewerApp(paths[0], other=paths[1])
+        async with app.run_test(size=(160, 40)) as pilot:
+            await until(pilot, lambda: getattr(app.screen, "compared", 0) >= 1)
+            for key in ("end", "p", "d", *["tab"] * 10, "o", "D", "o", "home", "w"):
+                await pilot.press(key)
+                await pilot.pause(0.05)
+                texts.append(painted(pilot))
+
+    asyncio.run(run())
+
+    assert [found for text in texts if (found := ACTIVE.findall(text))] == []
     assert "\\e]52" in "".join(texts)
 
 

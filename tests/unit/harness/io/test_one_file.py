@@ -13,7 +13,9 @@ from ptycassette.cli import main
 from ptycassette.errors import UsageError
 from ptycassette.harness.io.files import load_profile
 from ptycassette.harness.io.offline import fake_key
-from ptycassette.profiles.io import version_query_of
+from ptycassette.profiles import io as profiles_io
+from ptycassette.profiles.io import credentials_of_clis, version_query_of
+from ptycassette.profiles.profile import KnownCli, Profile, clis_without_profile
 from ptycassette.recording.io.binary_probe import version_arguments
 from ptycassette.scrub.io.sources import credential_values
 
@@ -130,3 +132,17 @@ def test_a_file_that_writes_a_name_in_escapes_is_found(tmp_path: Path) -> None:
     (folder / "odd.toml").write_text(PROFILE.replace('"acme-agent"', '"acm\\u0065"'))
 
     assert version_query_of("acme", env={"XDG_CONFIG_HOME": str(tmp_path)}) is not None
+
+
+def test_credential_files_are_those_of_the_profiles(tmp_path: Path) -> None:
+    """Their table is read without the rest of a built-in profile."""
+    folder = Path(profiles_io.__file__).parent
+    read: list[KnownCli] = [
+        Profile.parse(path.read_text(), where="x") for path in sorted(folder.glob("*.toml"))
+    ]
+    read += clis_without_profile((folder / "without_profile" / "clis.toml").read_text())
+    files = [(cli.credentials.home, cli.credentials.cwd) for cli in read]
+
+    found = credentials_of_clis({"HOME": str(tmp_path)})
+    assert [*found] == [(home, cwd) for home, cwd in files if home or cwd]
+    assert len(found) > 10
