@@ -335,7 +335,7 @@ def test_what_goes_wrong_is_told(
 @pytest.mark.parametrize(
     "case",
     [
-        (("rec", "--size", "big", "c"), 2, "no size"),
+        (("rec", "--size", "big", "c"), 2, "is not a size"),
         (("rec", "--id", "x", "c"), 2, "no UUID"),
         (("rec", "--env", "x", "c"), 2, "NAME=VALUE"),
         (("rec", "--service-event", "{", "c"), 2, "takes JSON"),
