@@ -33,7 +33,7 @@ from zlib import crc32
 import msgspec
 
 from ptycassette.errors import JournalError
-from ptycassette.model import JournalEvent, Output, SessionMeta, Typed
+from ptycassette.model import JournalEvent, Output, SessionMeta, Typed, resolved
 
 MAGIC = b"\x89PTYJ\r\n\x01"
 _MAGIC_STEM = MAGIC[:-1]
@@ -152,7 +152,7 @@ class JournalDecoder:
         self._damaged = False
         self._skipped = 0  # bytes after good_bytes that were given up while damaged
         self._hashed = 0  # bytes after good_bytes that were hashed and did not fit
-        self._event_decoder = msgspec.msgpack.Decoder(JournalEvent)
+        self._event_decoder = msgspec.msgpack.Decoder(resolved(JournalEvent))
 
     def feed(self, block: bytes) -> Iterator[JournalEvent]:
         """The events that are complete now. Exhaust the iterator before feeding again.
@@ -267,7 +267,7 @@ class JournalDecoder:
             if (kind == _KIND_META) != (index == 0):
                 raise JournalError("the head is in the wrong place", where=where)
             if kind == _KIND_META:
-                self.meta = msgspec.msgpack.decode(content, type=SessionMeta)
+                self.meta = msgspec.msgpack.decode(content, type=resolved(SessionMeta))
             elif kind == _KIND_BATCH:
                 yield from _reads(t_us, content)
             elif kind == _KIND_EVENT:
