@@ -6,7 +6,7 @@ and secrets are shown by their types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ import msgspec
 from ptycassette.model import VolatileToken, visible
 from ptycassette.tape.matching._binding import Binding, Pair
 from ptycassette.tape.matching._canonical import Token
+from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
 from ptycassette.tape.matching._paths import shown_path
 from ptycassette.tape.matching._recorded import Recorded, question_of
 from ptycassette.tape.matching.question import Question, Skeleton
@@ -112,12 +113,12 @@ class Misses:
         if used_up:
             times = "once" if used_up == 1 else f"{used_up} times"
             return Miss(asked=asked, reason=f"it was asked {times} in the recording, and now again")
-        live = leaves(question, skeleton.tokens)
+        live = leaves(question, skeleton.tokens, self._recorded.compared)
         ranked = [
             (_likeness(self._of(index), live), index) for index in self._like(question, unused)
         ]
         if not ranked:
-            return Miss(asked=asked, reason="every recorded question was asked before")
+            return Miss(asked=asked, reason="every recorded question of its kind was asked before")
         nearest = max(ranked, key=lambda one: (one[0], -one[1]))[1]
         differences = list(_differences(self._of(nearest), live))
         return Miss(
@@ -134,18 +135,21 @@ class Misses:
     def _like(self, question: Question, unused: Sequence[int]) -> list[int]:
         """The entries that are worth comparing."""
 
-        def unlike(index: int) -> tuple[bool, bool, int]:
+        def unlike(index: int) -> tuple[bool, int]:
             entry = self._recorded.exchanges[index].entry
             length = 0 if entry.body is None else entry.body.bytes
-            other = abs(length - len(question.body))
-            return entry.kind != question.kind, entry.target != question.target, other
+            return entry.target != question.target, abs(length - len(question.body))
 
-        return sorted(unused, key=unlike)[:_MOST_COMPARED]
+        exchanges = self._recorded.exchanges
+        alike = [one for one in unused if exchanges[one].entry.kind == question.kind]
+        return sorted(alike, key=unlike)[:_MOST_COMPARED]
 
     def _of(self, index: int) -> _Leaves:
         if index not in self._leaves:
             exchange = self._recorded.exchanges[index]
-            self._leaves[index] = leaves(question_of(exchange), exchange.entry.tokens)
+            self._leaves[index] = leaves(
+                question_of(exchange), exchange.entry.tokens, self._recorded.compared
+            )
         return self._leaves[index]
 
 
@@ -160,44 +164,53 @@ def _quoted(value: bytes) -> str:
     return f"'{visible(value.decode('utf-8', 'replace'), limit=_SHOWN_CHARS)}'"
 
 
-def leaves(question: Question, tokens: Iterable[Token | VolatileToken]) -> _Leaves:
-    """Every value of a question by its place, tokens shown by their types."""
+def leaves(
+    question: Question, tokens: Iterable[Token | VolatileToken], compared: Collection[str]
+) -> _Leaves:
+    """Every value of a question by its place, tokens shown by their types.
+
+    ``compared`` are the names of the headers that count.
+    """
     places: dict[str, list[tuple[int, int, str]]] = {}
     for token in tokens:
         places.setdefault(token.where, []).append((token.offset, token.length, token.type))
     found = {"kind": question.kind, "method": question.method}
-    texts = [("upstream", question.upstream), ("target", question.target), *question.headers]
-    for name, text in texts:
+    headers = [(name, value) for name, value in question.headers if name in compared]
+    for name, text in (("upstream", question.upstream), ("target", question.target), *headers):
         data = text.encode("utf-8", "surrogateescape")
-        if name in places or name in {"upstream", "target"}:
-            found[name] = _shown(data, places.get(name, [])).decode("utf-8", "replace")
-    body = _shown(question.body, places.get("", []))
+        found[name] = _shown(data, places.get(name, [])).decode("utf-8", "replace")
+    in_body = places.get("", [])
     try:
-        found |= {shown_path(path): value for path, value in _walk(msgspec.json.decode(body), ())}
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        found["body"] = body.decode("utf-8", "replace")
+        numbers = frozenset(_numbers(parse_json(question.body)))
+        document = msgspec.json.decode(_shown(question.body, in_body, numbers))
+    except (NoJsonError, msgspec.DecodeError):
+        found["body"] = _shown(question.body, in_body).decode("utf-8", "replace")
+    else:
+        found |= {shown_path(path): value for path, value in _walk(document, ())}
     return found
 
 
-def _shown(text: bytes, places: list[tuple[int, int, str]]) -> bytes:
-    """A text with tokens shown by their types; a number becomes a string."""
+def _shown(
+    text: bytes, places: list[tuple[int, int, str]], numbers: frozenset[int] = frozenset()
+) -> bytes:
+    """A text with tokens shown by their types; what starts at one of ``numbers`` as a string."""
     parts: list[bytes] = []
     at = 0
     for offset, length, type_ in sorted(places):
         if offset < at:
             continue
         shown = f"<{type_}>".encode()
-        number = text[offset - 1 : offset] in {b":", b" ", b","} and text[offset + length :][
-            :1
-        ] in {
-            b",",
-            b"}",
-            b"]",
-        }
-        parts += (text[at:offset], b'"%b"' % shown if number else shown)
+        parts += (text[at:offset], b'"%b"' % shown if offset in numbers else shown)
         at = offset + length
     parts.append(text[at:])
     return b"".join(parts)
+
+
+def _numbers(node: Node) -> Iterator[int]:
+    if node.kind == "number":
+        yield node.start
+    for item in node.items:
+        yield from _numbers(item)
 
 
 def _walk(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -53,6 +53,9 @@ def question_of(exchange: TapeExchange) -> Question:
 class Recorded:
     """A tape.
 
+    Attributes:
+        compared: the headers that count.
+
     Args:
         exchanges: all of it, in order.
         rules: which were used when it was recorded, and maybe more.
@@ -61,9 +64,11 @@ class Recorded:
     def __init__(self, exchanges: Sequence[TapeExchange], rules: Rules) -> None:
         self.exchanges = tuple(exchanges)
         self._rules = rules
+        self.compared = frozenset(rules.headers)
         self._texts: dict[tuple[str, int], bytes] = {}
         self._names: dict[tuple[str, bytes], int | None] = {}
         self._counts: dict[str, int] = {}
+        self._found: dict[int, list[Found]] = {}
         for exchange in self.exchanges:
             body = exchange.question() if _in_body(exchange.entry) else b""
             for token in exchange.entry.tokens:
@@ -133,7 +138,9 @@ class Recorded:
         pieces = list(exchange.pieces())
         chunks = tuple(chunk for chunk, _ in pieces)
         body = b"".join(data for _, data in pieces)
-        return body, chunks, found_in(body, cuts_of(pieces), self._in_answers, self._in_pieces)
+        if index not in self._found:
+            self._found[index] = found_in(body, cuts_of(pieces), self._in_answers, self._in_pieces)
+        return body, chunks, self._found[index]
 
     def answer_form(self, index: int) -> bytes:
         """An answer with the types of names instead of the names."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ptycassette.model import visible
 from ptycassette.tape.matching._misses import leaves
-from ptycassette.tape.matching._recorded import Recorded, question_of
+from ptycassette.tape.matching._recorded import Recorded, TapeExchange, question_of
 
 _INDEX = re.compile(r"\[\d+\]")
 _HEX = re.compile(r"\b[0-9a-f]{24,}\b")
@@ -28,8 +28,12 @@ def undeclared(recorded: Recorded, day: str | None) -> Iterator[tuple[int, str]]
     answers = b"".join(recorded.answer(index)[0] for index in range(len(recorded.exchanges)))
     served = answers.decode("utf-8", "replace")
     seen: set[str] = set()
+    read: set[str] = set()
     for exchange in recorded.exchanges:
-        for path, value in leaves(question_of(exchange), exchange.entry.tokens).items():
+        for path, value in _leaves_of(recorded, exchange).items():
+            if value in read:  # a conversation is sent again with each of its questions
+                continue
+            read.add(value)
             place = _INDEX.sub("[*]", path)
             for text, what in _volatile(value, day):
                 if text in served or place in seen:
@@ -38,6 +42,10 @@ def undeclared(recorded: Recorded, day: str | None) -> Iterator[tuple[int, str]]
                 yield exchange.entry.entry, f"{place}: {what} '{visible(text, limit=80)}'"
                 if len(seen) == _MOST_FINDINGS:
                     return
+
+
+def _leaves_of(recorded: Recorded, exchange: TapeExchange) -> dict[str, str]:
+    return leaves(question_of(exchange), exchange.entry.tokens, recorded.compared)
 
 
 def _volatile(value: str, day: str | None) -> Iterator[tuple[str, str]]:

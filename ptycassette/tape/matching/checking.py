@@ -93,7 +93,7 @@ def _changed(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFindi
 def _played(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFinding]:
     matcher = Matcher(recorded.exchanges, rules, key=key)
     for index, exchange in enumerate(recorded.exchanges):
-        answer = matcher.ask_again(index)
+        answer = matcher.ask_again(index, proved=False)
         number = exchange.entry.entry
         if isinstance(answer, Miss):
             yield TapeFinding("unplayable", number, answer.reason, blocking=True)

@@ -248,6 +248,33 @@ def test_a_miss_names_the_nearest_and_shows_no_token() -> None:
     ]
 
 
+def test_a_changed_header_is_shown() -> None:
+    """Of those that are compared; a key is not among them."""
+    by = cli_rules()
+    recorded, live = (
+        asked({}, headers=(("anthropic-beta", beta), ("x-api-key", beta))) for beta in ("a", "b")
+    )
+    miss = matcher(tape((recorded, {}), by=by), by).ask(live)
+
+    assert isinstance(miss, Miss)
+    assert [str(one) for one in miss.differences] == ["anthropic-beta: recorded 'a', asked 'b'"]
+
+
+def test_tokens_in_numbers_and_in_json_within_json_are_shown_in_their_place() -> None:
+    """A difference beside them is still one at its path."""
+    by = cli_rules("codex")
+    metadata = '{"turn_started_at_unix_ms":17955174,"model":"x"}'
+    item = {"internal_chat_message_metadata_passthrough": {"create_time": 1.5}, "output": "a"}
+    recorded = {"input": [item], "client_metadata": {"x-codex-turn-metadata": metadata}}
+    other = {**recorded, "input": [{**item, "output": "b"}]}
+    miss = matcher(tape((recorded, {}), (asked(b"", kind="websocket"), b""), by=by), by).ask(
+        asked(other)
+    )
+
+    assert isinstance(miss, Miss)
+    assert [str(one) for one in miss.differences] == ["input[0].output: recorded 'a', asked 'b'"]
+
+
 def test_a_changed_name_is_explained() -> None:
     """A question that is equal but for a name says which."""
     run = matcher(tape(({"id": "id-aaaa", "n": 1}, {}), ({"id": "id-aaaa", "n": 2}, {})))
