@@ -2,8 +2,11 @@
 
 A streamed answer is a row of documents: the ``data`` of server-sent events, lines of JSON, messages
 of a WebSocket. What the model writes comes in pieces, so that a path may begin in one event and
-end in the next. Pieces that belong together stand at the same path in documents of the same kind:
-those whose ``type``, numbers of blocks and ids are equal.
+end in the next. Pieces that belong together stand at the same place in documents of the same kind:
+those whose members, ``type``, numbers of blocks and ids are equal.
+
+A stream has thousands of documents, so they are decoded by msgspec, which says that they are JSON,
+and searched for strings.
 """
 
 from __future__ import annotations
@@ -13,15 +16,21 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
+from ptycassette.tape.matching._json_places import NoJsonError, parse_json
 from ptycassette.tape.matching._text import Text
 
 _SSE_DATA = re.compile(rb"(?m)^data:[ ]?([^\r\n]*)")
 _LINE = re.compile(rb"[^\r\n]+")
+_STRING = re.compile(
+    rb'"(?P<text>[^"\\]*+(?:\\.[^"\\]*+)*)"'
+    rb"(?P<colon>[ \t\r\n]*+:[ \t\r\n]*+(?P<number>-?[0-9]++)?)?"
+)
 _TELLING = frozenset(
     {b"type", b"index", b"output_index", b"content_index", b"summary_index", b"item_id", b"id"}
 )
 """Members that say to which piece of an answer an event belongs."""
+_MAX_DECODED_BYTES = 4 << 20
+"""Of a document that is decoded: a list of numbers takes ten times as much memory."""
 
 
 class Leaf(msgspec.Struct, frozen=True):
@@ -48,51 +57,47 @@ def leaves_of(body: bytes, cuts: tuple[int, ...] = ()) -> Iterator[Leaf]:
 
 
 def _of_message(body: bytes, start: int, end: int) -> Iterator[Leaf]:
-    tree = _tree(body, start, end)
-    if tree is not None:
-        yield from _of_document(body, tree)
+    if _is_json(body, start, end):
+        yield from _of_document(body, start, end)
         return
-    data = list(_SSE_DATA.finditer(body, start, end))
-    places = [one.span(1) for one in data] or [
-        one.span() for one in _LINE.finditer(body, start, end)
-    ]
-    trees = [_tree(body, first, last) for first, last in places]
-    if any(trees) and (data or all(trees)):  # text may have a number in one of its lines
-        for one in trees:
-            if one is not None:
-                yield from _of_document(body, one)
+    events = [one.span(1) for one in _SSE_DATA.finditer(body, start, end)]
+    lines = events or [one.span() for one in _LINE.finditer(body, start, end)]
+    documents = [place for place in lines if _is_json(body, *place)]
+    if documents and (events or len(documents) == len(lines)):  # not text with a number in it
+        for place in documents:
+            yield from _of_document(body, *place)
     elif end > start:
         yield Leaf(Text(body, start, end, escaped=False), None)
 
 
-def _tree(body: bytes, start: int, end: int) -> Node | None:
+def _is_json(body: bytes, start: int, end: int) -> bool:
     try:
-        return parse_json(body, start, end)
-    except NoJsonError:
-        return None
+        if end - start > _MAX_DECODED_BYTES:
+            parse_json(body, start, end)
+        else:
+            msgspec.json.decode(memoryview(body)[start:end])
+    except (NoJsonError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
-def _of_document(body: bytes, tree: Node) -> Iterator[Leaf]:
-    telling = tuple(
-        body[one.start : one.end]
-        for one in _telling(body, tree)
-        if one.kind in {"string", "number"}
-    )
-    yield from _walk(body, tree, (telling,))
-
-
-def _telling(body: bytes, tree: Node) -> Iterator[Node]:
-    for key, item in zip(tree.keys, tree.items, strict=False):
-        if body[key.start : key.end] in _TELLING:
-            yield item
-
-
-def _walk(body: bytes, node: Node, path: tuple[object, ...]) -> Iterator[Leaf]:
-    if node.kind == "string":
-        yield Leaf(Text.of(body, node), path)
-    elif node.kind == "array":
-        for index, item in enumerate(node.items):
-            yield from _walk(body, item, (*path, index))
-    elif node.kind == "object":
-        for key, item in zip(node.keys, node.items, strict=True):
-            yield from _walk(body, item, (*path, body[key.start : key.end]))
+def _of_document(body: bytes, start: int, end: int) -> Iterator[Leaf]:
+    members: list[bytes] = []
+    telling: list[bytes] = []
+    places: list[tuple[int, int]] = []
+    name = b""
+    for string in _STRING.finditer(body, start, end):
+        if string["colon"] is not None:
+            name = string["text"]
+            members.append(name)
+            if name in _TELLING:
+                telling.append(string["number"] or b"")
+        else:
+            if name in _TELLING:
+                telling.append(string["text"])
+            members.append(b'"')  # a value; no name is written like this
+            places.append(string.span("text"))
+            name = b""
+    kind = (b"\0".join(members), *telling)
+    for number, (first, last) in enumerate(places):
+        yield Leaf(Text(body, first, last), (kind, number))
