@@ -21,7 +21,7 @@ from ptycassette.errors import (
     MissingFileError,
     UnexpectedFileError,
 )
-from ptycassette.model import DEFAULT_LIMITS, Limits, Manifest, visible
+from ptycassette.model import DEFAULT_LIMITS, Limits, Manifest, resolved, visible
 
 ARTIFACTS_KEY = "artifacts"
 
@@ -54,7 +54,7 @@ def read_artifacts(
     if table is None:
         return None
     try:
-        artifacts = msgspec.convert(table, dict[str, Artifact])
+        artifacts = msgspec.convert(table, resolved(dict[str, Artifact]))
     except msgspec.ValidationError as exc:
         raise ManifestError(
             f"optional.artifacts: {visible(str(exc), limit=300)}", where=where

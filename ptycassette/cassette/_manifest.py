@@ -32,7 +32,15 @@ from ptycassette.cassette.documents import encode_document, parse_document
 from ptycassette.cassette.layout import FORMAT_VERSION, KNOWN_FEATURES, MANIFEST
 from ptycassette.cassette.strict_json import check_keys, explain
 from ptycassette.errors import ManifestError, RequiredFeatureError, VersionError
-from ptycassette.model import DEFAULT_LIMITS, UINT16_MAX, EmulatorId, Limits, Manifest, visible
+from ptycassette.model import (
+    DEFAULT_LIMITS,
+    UINT16_MAX,
+    EmulatorId,
+    Limits,
+    Manifest,
+    resolved,
+    visible,
+)
 
 
 class ManifestPage(msgspec.Struct, frozen=True):
@@ -75,7 +83,7 @@ def decode_manifest(
     require_any_emulator(document, require_emulator, where=where)
     _check_essentials(document, where)
     try:
-        manifest = msgspec.convert(document, Manifest)
+        manifest = msgspec.convert(document, resolved(Manifest))
     except msgspec.ValidationError as exc:
         raise ManifestError(explain(exc), where=where) from exc
     _check_ranges(manifest, where)

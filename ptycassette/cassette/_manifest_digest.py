@@ -21,7 +21,7 @@ from ptycassette.cassette._canonical_json import canonical_json
 from ptycassette.cassette._digests import sha256_hex
 from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import DigestError, ManifestError
-from ptycassette.model import Manifest, visible
+from ptycassette.model import Manifest, resolved, visible
 
 CONTRACT = "ptycassette-1"
 MANIFEST_DIGEST_KEY = "manifest_digest"
@@ -79,7 +79,7 @@ def check_manifest_digest(manifest: Manifest, *, where: str = MANIFEST) -> None:
     if value is None:
         return
     try:
-        digest = msgspec.convert(value, ManifestDigest)
+        digest = msgspec.convert(value, resolved(ManifestDigest))
     except msgspec.ValidationError as exc:
         raise ManifestError(
             f"optional.manifest_digest: {visible(str(exc), limit=300)}", where=where

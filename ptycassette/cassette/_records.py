@@ -35,6 +35,7 @@ from ptycassette.model import (
     TapeEntry,
     check_density,
     check_line_density,
+    resolved,
 )
 
 StreamRecord = InputRecord | OutputRecord | FrameRecord | ServiceEventRecord
@@ -72,7 +73,7 @@ class RecordCodec(Generic[R]):
         self._fault = fault
         self._untyped = untyped
         self._forbidden = forbidden
-        self._decoder: msgspec.json.Decoder[R] = msgspec.json.Decoder(struct)
+        self._decoder: msgspec.json.Decoder[R] = msgspec.json.Decoder(resolved(struct))
 
     def encode(self, record: R, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
         """The line of ``record``, newline included.

@@ -15,7 +15,16 @@ import msgspec
 from ptycassette.cassette._digests import is_sha256
 from ptycassette.cassette._records import RecordCodec
 from ptycassette.errors import ManifestError, TapeError
-from ptycassette.model import INT64_MAX, TAPE, BodyPlace, Limits, Manifest, TapeAnswer, TapeEntry
+from ptycassette.model import (
+    INT64_MAX,
+    TAPE,
+    BodyPlace,
+    Limits,
+    Manifest,
+    TapeAnswer,
+    TapeEntry,
+    resolved,
+)
 
 TAPE_KEY = "tape"
 """The entry of ``optional`` that says that there is a tape."""
@@ -43,7 +52,7 @@ def declared_tape(manifest: Manifest, *, where: str) -> TapeDeclared | None:
     if table is None:
         return None
     try:
-        declared = msgspec.convert(table, TapeDeclared)
+        declared = msgspec.convert(table, resolved(TapeDeclared))
     except msgspec.ValidationError as exc:
         raise ManifestError(f"optional.tape: {exc}", where=where) from exc
     if declared.version < 1 or declared.entries < 0:

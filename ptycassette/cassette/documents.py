@@ -25,6 +25,7 @@ from ptycassette.model import (
     QuotaRecord,
     ScrubReport,
     check_density,
+    resolved,
     visible,
 )
 
@@ -93,7 +94,7 @@ def decode_document(
     if struct is FinalRecord:
         _forget_go_error(value)
     try:
-        record = msgspec.convert(value, struct)
+        record = msgspec.convert(value, resolved(struct))
     except msgspec.ValidationError as exc:
         raise RecordError(explain(exc), where=where) from exc
     fault = _fault(record)

@@ -38,6 +38,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_PROJECT", "the project file, in place of the nearest one"),
     ("PTYCASSETTE_STATE_DIR", "where journals and locks are"),
     ("PTYCASSETTE_EVENTS", "set for the recorded program: where it may write service events"),
+    ("PTYCASSETTE_DRAWS", "where draws are logged or served from (docs/tape.md)"),
     ("PTYCASSETTE_VIEWER_CACHE", "off: the viewer keeps nothing of long recordings"),
     ("PTYCASSETTE_PURE_PYTHON", "any value: the recorder's loop in Python, not in C"),
     ("PTYCASSETTE_NO_SAVER", "any value: nothing is saved before the program has ended"),

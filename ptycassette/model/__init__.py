@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from .records import DiscoveryRecord as DiscoveryRecord
     from .records import QuotaRecord as QuotaRecord
     from .records import ScrubReport as ScrubReport
+    from .resolved_types import resolved as resolved
     from .screen import DEFAULT_STYLE as DEFAULT_STYLE
     from .screen import Screen as Screen
     from .screen import Style as Style
@@ -132,6 +133,7 @@ else:
             ),
             "re2_engine": "PatternError compile_re2",
             "records": "DiscoveryRecord QuotaRecord SCRUB_STATUSES ScrubReport",
+            "resolved_types": "resolved",
             "screen": "DEFAULT_STYLE Screen Style StyleRun",
             "streams": (
                 "STREAMS_KEY StreamKind StreamKinds painted_bytes painted_lines streams_of"

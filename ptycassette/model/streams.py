@@ -8,6 +8,7 @@ import msgspec
 
 from ptycassette.model.events import Event, OutputRecord
 from ptycassette.model.manifest import Manifest
+from ptycassette.model.resolved_types import resolved
 
 STREAMS_KEY = "streams"
 
@@ -59,7 +60,7 @@ def streams_of(manifest: Manifest) -> StreamKinds:
     """
     value = (manifest.optional or {}).get(STREAMS_KEY)
     try:
-        return StreamKinds() if value is None else msgspec.convert(value, StreamKinds)
+        return StreamKinds() if value is None else msgspec.convert(value, resolved(StreamKinds))
     except msgspec.ValidationError:
         return StreamKinds()
 

@@ -13,6 +13,7 @@ from ptycassette.model import (
     TooManyPatternsError,
     file_pattern,
     read_toml,
+    resolved,
     suggest,
 )
 
@@ -77,7 +78,7 @@ def read_checked(text: str, kind: type[S], *, where: str, known: tuple[type, ...
     except TooManyPatternsError as wrong:
         raise UsageError(str(wrong), where=where) from wrong
     try:
-        return msgspec.convert(raw, kind)
+        return msgspec.convert(raw, resolved(kind))
     except msgspec.ValidationError as wrong:
         names = {
             field.encode_name for table in (kind, *known) for field in msgspec.structs.fields(table)

@@ -21,7 +21,7 @@ import msgspec
 
 from ptycassette.cassette import RecordDecoder, RecordEncoder
 from ptycassette.errors import JournalError
-from ptycassette.model import JournalEvent, Output, SessionMeta, Typed
+from ptycassette.model import JournalEvent, Output, SessionMeta, Typed, resolved
 
 MAGIC = b"\x89PTYJ\r\n\x01"
 
@@ -96,13 +96,13 @@ class JournalDecoder(RecordDecoder[JournalEvent]):
     def __init__(self) -> None:
         super().__init__()
         self.meta: SessionMeta | None = None
-        self._event_decoder = msgspec.msgpack.Decoder(JournalEvent)
+        self._event_decoder = msgspec.msgpack.Decoder(resolved(JournalEvent))
 
     def take_head(self, kind: int, body: bytes) -> None:
         """Take record 0."""
         if kind != _KIND_META:
             raise JournalError("the head is in the wrong place", where="record 0")
-        self.meta = msgspec.msgpack.decode(body, type=SessionMeta)
+        self.meta = msgspec.msgpack.decode(body, type=resolved(SessionMeta))
 
     def events(self, t_us: int, kind: int, body: bytes) -> Sequence[JournalEvent]:
         """What a record that is not the head holds."""

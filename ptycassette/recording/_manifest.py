@@ -25,6 +25,7 @@ from ptycassette.model import (
     SessionMeta,
     Terminal,
     Timing,
+    resolved,
 )
 from ptycassette.recording._capability import with_probed
 from ptycassette.recording._tape_option import TAPE_OPTION
@@ -126,7 +127,7 @@ def _harness(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> Harness:
         harness["binary_version"] = learnt.end.binary_version
     shaped = {name: harness.pop(name) for name in _SHAPED if name in harness}
     scrubbed = scrubber.value(harness, channel="harness")
-    return msgspec.convert({**scrubbed, **shaped}, Harness)
+    return msgspec.convert({**scrubbed, **shaped}, resolved(Harness))
 
 
 def _streams(meta: SessionMeta, learnt: Learnt) -> dict[str, Any]:

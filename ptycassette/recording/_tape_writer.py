@@ -16,6 +16,7 @@ from ptycassette.model import (
     TapeMoment,
     Traffic,
     VolatileToken,
+    resolved,
 )
 from ptycassette.scrub import masked_places, whole_json
 
@@ -178,8 +179,8 @@ class _Entry:
             }
         made = {name: value for name, value in fields.items() if value is not None}
         if answer is not None:
-            made["answer"] = msgspec.convert(answer, TapeAnswer)
-        return msgspec.convert(made, TapeEntry)
+            made["answer"] = msgspec.convert(answer, resolved(TapeAnswer))
+        return msgspec.convert(made, resolved(TapeEntry))
 
 
 class _Body:

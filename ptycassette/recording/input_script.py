@@ -25,7 +25,7 @@ from typing import Literal, cast
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Size, canonical_key, visible
+from ptycassette.model import Size, canonical_key, resolved, visible
 
 StepKind = Literal[
     "type",
@@ -120,7 +120,7 @@ def _argument(rest: str) -> str:
     if not rest.startswith('"'):
         return rest
     try:
-        return msgspec.json.decode(rest, type=str)
+        return msgspec.json.decode(rest, type=resolved(str))
     except msgspec.DecodeError as exc:
         raise ValueError(f"no JSON string: {exc}") from exc
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from ptycassette.cassette.io import RecordedExchange
 from ptycassette.rerun.report import RequestMiss
 from ptycassette.tape.matching import (
     Hit,
@@ -14,6 +13,7 @@ from ptycassette.tape.matching import (
     Miss,
     Question,
     Rules,
+    TapeExchange,
     tape_fingerprint,
 )
 
@@ -38,7 +38,7 @@ class TapeDesk:
 
     def __init__(
         self,
-        exchanges: Sequence[RecordedExchange],
+        exchanges: Sequence[TapeExchange],
         rules: Rules,
         *,
         key: bytes,

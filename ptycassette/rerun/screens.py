@@ -81,10 +81,14 @@ def _renamed(row: str, names: Sequence[tuple[str, str]]) -> str:
 
 
 def _fits(masked: str, row: str) -> bool:
-    """Whether ``row`` is what ``masked`` may have been."""
-    if len(masked) != len(row):
+    """Whether ``row`` is what ``masked`` may have been; what is hidden may have any length."""
+    first, *between = _MASKED.split(masked)
+    if not row.startswith(first):
         return False
-    hidden = bytearray(len(masked))
-    for run in _MASKED.finditer(masked):
-        hidden[run.start() : run.end()] = b"\1" * (run.end() - run.start())
-    return all(hide or one == other for hide, one, other in zip(hidden, masked, row, strict=True))
+    at = len(first)
+    for part in between[:-1]:
+        found = row.find(part, at + 1)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(row) - len(between[-1]) > at and row.endswith(between[-1])

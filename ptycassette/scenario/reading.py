@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import FilePatterns, visible
+from ptycassette.model import FilePatterns, resolved, visible
 from ptycassette.scenario._predicate import PredicateContext, bad_pattern
 from ptycassette.scenario.model import EnvironmentPolicy, Normaliser, Scenario
 from ptycassette.scenario.normalise import BUILT_IN, normaliser_problem
@@ -34,7 +34,7 @@ def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
     """
     plain = parse_yaml(data, where=where)
     try:
-        scenario = msgspec.convert(plain, Scenario)
+        scenario = msgspec.convert(plain, resolved(Scenario))
     except (msgspec.ValidationError, RecursionError) as exc:
         raise UsageError(
             f"no scenario: {visible(str(exc))}", where=where,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import Finished, Noted, Probed, TapeMoment
+from ptycassette.model import Finished, Noted, Probed, TapeMoment, resolved
 from ptycassette.scrub._mask import TEXT, mask
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
@@ -77,7 +77,7 @@ class Placeholders:
         """The result of a probe with placeholders."""
         records: dict[str, Any] = {
             name: msgspec.convert(
-                self.value(msgspec.to_builtins(record), channel=name), type(record)
+                self.value(msgspec.to_builtins(record), channel=name), resolved(type(record))
             )
             for name, record in (("quota", event.quota), ("discovery", event.discovery))
             if record is not None

@@ -19,6 +19,7 @@ from typing import Literal, Protocol, TypeVar
 import msgspec
 
 from ptycassette.errors import DivergenceError, RecordError
+from ptycassette.model import resolved
 
 T = TypeVar("T")
 DrawKind = Literal["time_ns", "uuid4", "random", "randbytes"]
@@ -197,7 +198,7 @@ def read_draws(data: bytes, *, where: str) -> Iterator[Draw]:
     lines = data.split(b"\n")
     for number, line in enumerate(lines[:-1], 1):
         try:
-            yield msgspec.json.decode(line, type=Draw)
+            yield msgspec.json.decode(line, type=resolved(Draw))
         except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
             raise RecordError(f"not a draw: {wrong}", where=f"{where}, line {number}") from wrong
 

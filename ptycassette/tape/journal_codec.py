@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ptycassette.cassette import RecordDecoder, RecordEncoder
+from ptycassette.model import resolved
 from ptycassette.tape.items import TapeItem
 
 MAX_ITEM_BYTES = 15 << 20
@@ -57,13 +58,13 @@ class TapeDecoder(RecordDecoder[TapeItem]):
     def __init__(self) -> None:
         super().__init__()
         self.head: TapeHead | None = None
-        self._decode = msgspec.msgpack.Decoder(TapeItem).decode
+        self._decode = msgspec.msgpack.Decoder(resolved(TapeItem)).decode
 
     def take_head(self, kind: int, body: bytes) -> None:
         """Take record 0."""
         if kind != _KIND_HEAD:
             raise ValueError(f"the head is of kind {kind}")
-        self.head = msgspec.msgpack.decode(body, type=TapeHead)
+        self.head = msgspec.msgpack.decode(body, type=resolved(TapeHead))
 
     def events(self, t_us: int, kind: int, body: bytes) -> Sequence[TapeItem]:
         """The item of a record."""

@@ -25,7 +25,7 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model import parse_toml
+from ptycassette.model import parse_toml, resolved
 
 Color = tuple[int, int, int]
 
@@ -128,7 +128,7 @@ def query_profile_of(text: str | bytes) -> QueryProfile:
     """
     try:
         raw = parse_toml(text if isinstance(text, str) else text.decode())
-        written = msgspec.convert(raw, _Written)
+        written = msgspec.convert(raw, resolved(_Written))
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
     base = PROFILES.get(written.extends)

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model import Size, Style
+from ptycassette.model import Size, Style, resolved
 from ptycassette.terminal._buffer import Buffer, Saved
 from ptycassette.terminal._charsets import CHARSETS, Charset
 from ptycassette.terminal._core import MAX_CLUSTER, MAX_SIZE, MIN_COLUMNS
@@ -255,7 +255,7 @@ def load_emulator(data: bytes, *, profile: QueryProfile = XTERM) -> PyteEmulator
         ValueError: ``data`` is not a state, or belongs to another version of the emulator.
     """
     try:
-        state = msgspec.msgpack.decode(data, type=_State)
+        state = msgspec.msgpack.decode(data, type=resolved(_State))
     except msgspec.MsgspecError as error:
         raise ValueError(f"not the state of an emulator: {error}") from error
     size = Size(state.main.lines, state.main.columns)

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from ptycassette.errors import ManifestError
-from ptycassette.model import Manifest, visible
+from ptycassette.model import Manifest, resolved, visible
 from ptycassette.timeline.match_entries import Entry
 
 SECRET_DIGESTS_KEY: Final = "secret_digests"  # noqa: S105 - a name in the manifest
@@ -166,7 +166,7 @@ def read_secrets(manifest: Manifest, *, where: str) -> RecordedSecrets | None:
     if value is None or (isinstance(value, dict) and value.get("scheme") != SCHEME):
         return None
     try:
-        stored = msgspec.convert(value, _Stored)
+        stored = msgspec.convert(value, resolved(_Stored))
     except msgspec.ValidationError as exc:
         raise ManifestError(
             f"optional.{SECRET_DIGESTS_KEY}: {visible(str(exc), limit=300)}", where=where

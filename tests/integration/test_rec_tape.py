@@ -14,7 +14,7 @@ import pytest
 
 from ptycassette import open_cassette, record
 from ptycassette.harness.provider.fake import Script
-from ptycassette.recording.io import recover, tape_starter
+from ptycassette.recording.io import recover
 from ptycassette.system.files import journal_dir
 
 pytest.importorskip("aiohttp")
@@ -154,7 +154,7 @@ def test_a_killed_proxy_loses_nothing_that_was_served(
 
 def test_the_library_records_a_tape(tmp_path: Path, provider: str) -> None:
     """As the command does."""
-    options: dict[str, Any] = {"tape": tape_starter(provider=provider), "env": {"MY_KEY": KEY}}
+    options: dict[str, Any] = {"tape": provider, "env": {"MY_KEY": KEY}}
     with record([sys.executable, "-c", CLIENT], tmp_path / "c", **options) as session:
         session.wait_exit(timeout_s=60)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from ptycassette.errors import CassetteError, LockedError
 from ptycassette.harness import ProbeResult
-from ptycassette.model import Clock
+from ptycassette.model import Clock, resolved
 from ptycassette.recording.io import timestamp
 from ptycassette.scrub import SessionScrubber
 from ptycassette.scrub.io import process_scrubber
@@ -82,7 +82,7 @@ def _scrubbed(result: ProbeResult, scrubber: SessionScrubber) -> ProbeResult:
     }
     if result.diagnostic is not None:
         said["diagnostic"]["screen"] = scrubber.rows(result.diagnostic.screen)
-    return msgspec.convert({**msgspec.to_builtins(result), **said}, ProbeResult)
+    return msgspec.convert({**msgspec.to_builtins(result), **said}, resolved(ProbeResult))
 
 
 def call_every(once: Callable[[], object], *, interval_s: float, stop: threading.Event) -> None:
@@ -95,6 +95,8 @@ def call_every(once: Callable[[], object], *, interval_s: float, stop: threading
 def _last_ok(path: Path) -> ProbeResult | None:
     """The last good result of an earlier snapshot; None if that is missing or unreadable."""
     try:
-        return msgspec.json.decode(read_plain(path, max_bytes=_MAX_BYTES), type=Snapshot).last_ok
+        return msgspec.json.decode(
+            read_plain(path, max_bytes=_MAX_BYTES), type=resolved(Snapshot)
+        ).last_ok
     except (OSError, msgspec.DecodeError, CassetteError):
         return None

@@ -17,7 +17,16 @@ from typing import Any
 import msgspec
 
 from ptycassette.export import screen_css, screen_fragment
-from ptycassette.model import Cursor, Screen, Size, StyleRun, printable, visible, visible_bytes
+from ptycassette.model import (
+    Cursor,
+    Screen,
+    Size,
+    StyleRun,
+    printable,
+    resolved,
+    visible,
+    visible_bytes,
+)
 from ptycassette.pytest_plugin.traces._assets import SCRIPT, STYLE
 from ptycassette.pytest_plugin.traces._rows import Row, aligned_rows
 from ptycassette.replaying import changes_of
@@ -245,7 +254,7 @@ def _screen(screen: dict[str, Any]) -> str:
     value = Screen(
         size=Size(rows=len(rows), cols=screen["cols"]),
         rows=rows,
-        styles=msgspec.convert(screen["styles"], tuple[tuple[StyleRun, ...], ...]),
+        styles=msgspec.convert(screen["styles"], resolved(tuple[tuple[StyleRun, ...], ...])),
         cursor=Cursor(0, 0, visible=False),
     )
     return f'<pre class="screen">{screen_fragment(value)}</pre>'

@@ -10,7 +10,7 @@ import socket
 
 import msgspec
 
-from ptycassette.model import Manifest
+from ptycassette.model import Manifest, resolved
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
@@ -94,7 +94,7 @@ class Inbox:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._buffer = bytearray()
-        self._decoder = msgspec.msgpack.Decoder(Message)
+        self._decoder = msgspec.msgpack.Decoder(resolved(Message))
         self.closed = False
 
     def receive(self) -> list[Message]:

@@ -92,8 +92,8 @@ class RecordOptions(TypedDict, total=False):
         pty: an existing PTY, such as a scripted one; nothing is spawned.
         streams: ``pipes`` for pipes in place of the terminal, or what each of the program's
             standard streams is.
-        tape: True to record the program's model traffic, too (docs/tape.md); or what starts the
-            proxy, from ``tape_starter``.
+        tape: True to record the program's model traffic, too (docs/tape.md), or the provider: its
+            name or base URL; or what starts the proxy, from ``tape_starter``.
     """
 
     size: Size
@@ -133,7 +133,7 @@ class RecordOptions(TypedDict, total=False):
     at_end: Callable[[Any, int], None] | None
     pty: Scripted | None
     streams: StreamChoice | None
-    tape: TapeStarter | bool
+    tape: TapeStarter | bool | str
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,13 +198,14 @@ def plan_of(options: RecordOptions) -> RecordPlan:
     given.setdefault("size", project.size or DEFAULT_SIZE)
     if given.get("idle_limit_ms") is None and project.idle_limit_s is not None:
         given["idle_limit_ms"] = round(project.idle_limit_s * 1000)
-    if isinstance(options.get("tape"), bool):
-        given["tape"] = _default_tape(options) if options["tape"] else None
+    tape = options.get("tape")
+    if isinstance(tape, bool | str):
+        given["tape"] = _default_tape(options, tape) if tape else None
     kinds = kinds_named(options.get("streams") or "terminal")
     return RecordPlan(**{**given, "streams": None if kinds.only_terminal else kinds})
 
 
-def _default_tape(options: RecordOptions) -> TapeStarter:
+def _default_tape(options: RecordOptions, tape: bool | str) -> TapeStarter:  # noqa: FBT001 - as given
     """A proxy that the harness is pointed at as its profile says, if it has one."""
     # Few recordings have a tape.
     from ptycassette.profiles.io import known_profile
@@ -212,7 +213,10 @@ def _default_tape(options: RecordOptions) -> TapeStarter:
 
     harness = options.get("harness")
     name = harness.name if isinstance(harness, Harness) else harness
-    return tape_starter(profile=None if name is None else known_profile(name))
+    return tape_starter(
+        profile=None if name is None else known_profile(name),
+        provider=tape if isinstance(tape, str) else None,
+    )
 
 
 _OF_A_TERMINAL = ("TERM", "COLUMNS", "LINES", "TERMCAP")

@@ -45,6 +45,7 @@ from ptycassette.model import (
     Typed,
     moment_us,
     painted_bytes,
+    resolved,
     streams_of,
     visible,
 )
@@ -338,7 +339,7 @@ class _Rewrite:
             scrubbed[SECRET_DIGESTS_KEY] = digests  # they are of what is still masked there
         return msgspec.structs.replace(
             manifest,
-            harness=msgspec.convert(self._harness(), type(manifest.harness)),
+            harness=msgspec.convert(self._harness(), resolved(type(manifest.harness))),
             command=msgspec.structs.replace(manifest.command, argv=words),
             optional=scrubbed or None,
         )

@@ -39,7 +39,7 @@ import msgspec
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
-from ptycassette.model import FilePatterns, file_pattern, visible
+from ptycassette.model import FilePatterns, file_pattern, resolved, visible
 from ptycassette.scenario import MAX_YAML_BYTES, parse_yaml
 from ptycassette.scrub.io import concealed_words
 from ptycassette.system.files import read_plain
@@ -296,7 +296,7 @@ class Library:
         except NotFoundError:
             return ()
         try:
-            rules = msgspec.convert(parse_yaml(data, where=str(path)), _Rules).rules
+            rules = msgspec.convert(parse_yaml(data, where=str(path)), resolved(_Rules)).rules
             patterns = FilePatterns()
             for rule in rules:
                 patterns.check(rule.argv_regex or "")
@@ -314,7 +314,9 @@ class Library:
         try:
             with _open_counts(path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                counts = msgspec.json.decode(file.read(_MAX_COUNTS) or b"{}", type=dict[str, int])
+                counts = msgspec.json.decode(
+                    file.read(_MAX_COUNTS) or b"{}", type=resolved(dict[str, int])
+                )
                 before = counts.get(key, 0)
                 counts[key] = before + 1
                 file.seek(0)

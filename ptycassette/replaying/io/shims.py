@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
+from ptycassette.model import resolved
 from ptycassette.system.files import read_plain, write_whole
 
 _MAX_BYTES = 1 << 20
@@ -88,7 +89,9 @@ def read_shim_config(directory: Path) -> ShimConfig:
     """
     path = directory / CONFIG_NAME
     try:
-        return msgspec.json.decode(read_plain(path, max_bytes=_MAX_BYTES), type=ShimConfig)
+        return msgspec.json.decode(
+            read_plain(path, max_bytes=_MAX_BYTES), type=resolved(ShimConfig)
+        )
     except NotFoundError as exc:
         raise NotFoundError("no shims were made here", where=str(directory)) from exc
     except msgspec.DecodeError as exc:

@@ -23,7 +23,7 @@ import re
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import PatternError, parse_toml
+from ptycassette.model import PatternError, parse_toml, resolved
 from ptycassette.scrub.rules._rule_set import Rule, RuleFields
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
@@ -69,7 +69,7 @@ def parse_config(text: str, *, where: str) -> ScrubConfig:
 def config_of(scrub: object, *, where: str) -> ScrubConfig:
     """The configuration in the table ``scrub``. Raises as ``parse_config``."""
     try:
-        table = msgspec.convert(scrub, _Table)
+        table = msgspec.convert(scrub, resolved(_Table))
     except msgspec.ValidationError as exc:
         raise UsageError(f"[scrub]: {exc}", where=where, hint="see docs/scrubbing.md") from exc
     rules = tuple(_rule(rule, where) for rule in table.rules)

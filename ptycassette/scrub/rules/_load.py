@@ -33,6 +33,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from ptycassette.model import resolved
 from ptycassette.scrub.rules._judges import JUDGES
 from ptycassette.scrub.rules._names import SECRET_NAMES, data_text
 from ptycassette.scrub.rules._rule_set import Kind, Rule, RuleFields
@@ -83,11 +84,11 @@ def read_file(text: str, *, where: str) -> RuleFile:
     except msgspec.DecodeError as exc:
         raise ValueError(f"{where}: not TOML: {exc}") from exc
     try:
-        return msgspec.convert(document, RuleFile)
+        return msgspec.convert(document, resolved(RuleFile))
     except msgspec.ValidationError as exc:
         for number, entry in enumerate(document.get("rule", ()), 1):
             try:
-                msgspec.convert(entry, Entry)
+                msgspec.convert(entry, resolved(Entry))
             except msgspec.ValidationError as wrong:
                 name = entry.get("name", f"number {number}") if isinstance(entry, dict) else number
                 raise ValueError(f"{where}: rule {name}: {wrong}") from wrong
@@ -216,4 +217,4 @@ def default_rules(*, volatile: bool = False) -> tuple[Rule, ...]:
 
 def credential_files() -> dict[str, list[str]]:
     """Files of tools that may hold secrets, below the ``home`` and in the work folder (``cwd``)."""
-    return msgspec.toml.decode(data_text("files.toml"), type=dict[str, list[str]])
+    return msgspec.toml.decode(data_text("files.toml"), type=resolved(dict[str, list[str]]))

@@ -16,6 +16,7 @@ from typing import Self
 import msgspec
 
 from ptycassette.errors import LockedError, StorageError
+from ptycassette.model import resolved
 
 
 class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +117,7 @@ def _same_file(fd: int, path: Path) -> bool:
 
 def _describe(content: bytes) -> str:
     try:
-        holder = msgspec.json.decode(content, type=LockHolder)
+        holder = msgspec.json.decode(content, type=resolved(LockHolder))
     except msgspec.MsgspecError:
         return "another process"  # it has the lock, and has not written yet
     since = f", since {holder.since}" if holder.since else ""

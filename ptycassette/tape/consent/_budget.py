@@ -21,6 +21,7 @@ from ptycassette.tape.gate import QuestionRefusedError
 _GENERATES = (":generateContent", ":streamGenerateContent")
 _COUNTS = ("count_tokens", ":countTokens")
 _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_CHOICES = ("n", "candidateCount")
 _REFERENCES = (b'"file_id"', b'"file_uri"', b'"fileUri"', b'"conversation"', b'"cachedContent"')
 _REFERENCES_BY_URL = (b'"url":"http', b'"url": "http', b'"image_url":"http', b'"image_url": "http')
 _HIDDEN = 1000
@@ -162,12 +163,14 @@ def _output_bound(document: Any, model: Model) -> int:
         return model.max_output
     config = document.get("generationConfig")
     holders = [document, config if isinstance(config, Mapping) else {}]
-    limits = [
-        holder.get(name) for holder in holders for name in (*_OUTPUT_LIMITS, "maxOutputTokens")
-    ]
-    counts = [holder.get(name) for holder in holders for name in ("n", "candidateCount")]
-    most = max((one for one in limits if isinstance(one, int)), default=model.max_output)
-    return most * max((one for one in counts if isinstance(one, int)), default=1)
+    limits = _counts(holders, *_OUTPUT_LIMITS, "maxOutputTokens")
+    return max(limits, default=model.max_output) * max(_counts(holders, *_CHOICES), default=1)
+
+
+def _counts(holders: list[Mapping[str, Any]], *names: str) -> list[int]:
+    """The values of these names that are counts; a wrong one is the provider's to refuse."""
+    found = [holder.get(name) for holder in holders for name in names]
+    return [one for one in found if isinstance(one, int) and one > 0]
 
 
 def _number(value: float) -> str:

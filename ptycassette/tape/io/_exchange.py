@@ -145,6 +145,9 @@ class Exchange:
             raise
         finally:
             if self.switched is None:
+                if not self._over:  # an error of our own: it has an end all the same
+                    with suppress(StorageError):
+                        self._break_off(upstream, "provider-gone", "an error of the proxy")
                 self._around.gate.over(self.number, sent=self._sent)
         return None
 

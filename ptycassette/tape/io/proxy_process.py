@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, StorageError
+from ptycassette.model import resolved
 from ptycassette.tape import consent
 from ptycassette.tape.consent import Prices, TermsGate
 from ptycassette.tape.io._proxy_messages import (
@@ -107,7 +108,7 @@ def _order() -> Order | None:
         if not more:
             return None
         line += more
-    return msgspec.json.decode(line, type=Order)
+    return msgspec.json.decode(line, type=resolved(Order))
 
 
 def main() -> int:

@@ -17,6 +17,7 @@ import msgspec
 
 from ptycassette import errors
 from ptycassette.errors import CassetteError, StorageError, UsageError
+from ptycassette.model import resolved
 from ptycassette.profiles import Profile
 from ptycassette.system import Closing
 from ptycassette.tape.consent import Terms, approved
@@ -190,7 +191,7 @@ class RunningProxy(Closing):
         line = self._output.readline()
         if not line:
             raise StorageError("the tape's proxy did not start")
-        match msgspec.json.decode(line, type=FromProxy):
+        match msgspec.json.decode(line, type=resolved(FromProxy)):
             case Ready(port=port):
                 return port
             case NotStarted() as failed:
@@ -201,7 +202,7 @@ class RunningProxy(Closing):
     def _take(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            match msgspec.json.decode(line, type=FromProxy):
+            match msgspec.json.decode(line, type=resolved(FromProxy)):
                 case Reported(text=text):
                     self.reports.append(text)
                 case Stopped(problem=problem):

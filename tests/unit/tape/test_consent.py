@@ -238,6 +238,26 @@ def test_questions_under_way_count() -> None:
         one.judge(asked(ASK, exchange=2))
 
 
+@pytest.mark.parametrize(
+    ("more", "taken"),
+    [
+        ({"max_tokens": -5}, 400),
+        ({"max_tokens": 10, "n": -3}, 10),
+        ({"max_tokens": 10, "n": 3}, 30),
+        ({"max_tokens": None, "generationConfig": {"maxOutputTokens": 7, "candidateCount": 2}}, 14),
+        ({"max_tokens": "many"}, 400),
+    ],
+)
+def test_an_answer_may_be_as_long_as_was_asked_for(more: dict[str, Any], taken: int) -> None:
+    """Or as the model can; no number makes room for others."""
+    one = gate(limit=Limit(tokens=10**6))
+    body = {**ASK, **more}
+    one.judge(asked(body))
+    one.over(1, sent=True)
+
+    assert one.spent.tokens == 1000 + len(json.dumps(body)) + taken
+
+
 def test_what_was_used_counts_in_place_of_what_might_have_been() -> None:
     """So the budget lasts."""
     one = gate(limit=Limit(tokens=BOUND + 30))

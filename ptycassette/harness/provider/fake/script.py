@@ -14,7 +14,7 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.harness.provider.fake._limits import RateLimits
 from ptycassette.harness.provider.wire.neutral import Api, Stop
-from ptycassette.model import read_toml, suggest
+from ptycassette.model import read_toml, resolved, suggest
 
 
 class _Checked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -201,7 +201,7 @@ class Script(_Checked, frozen=True, kw_only=True):
                 hint="the format is described in docs/fake-provider.md",
             )
         try:
-            return msgspec.convert(raw, cls)
+            return msgspec.convert(raw, resolved(cls))
         except msgspec.ValidationError as wrong:
             raise UsageError(str(wrong), where=where, hint=suggest(str(wrong), _NAMES)) from wrong
 

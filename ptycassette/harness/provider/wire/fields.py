@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ptycassette.harness.provider.wire.neutral import WireError
+from ptycassette.model import resolved
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -30,7 +31,7 @@ def read(body: Any, kind: type[S], *, lenient: bool = False) -> tuple[S, tuple[s
     if unknown and not lenient:
         raise WireError(f"unknown request field: {', '.join(unknown)}")
     try:
-        value = msgspec.convert({k: v for k, v in body.items() if k in known}, kind)
+        value = msgspec.convert({k: v for k, v in body.items() if k in known}, resolved(kind))
     except msgspec.ValidationError as wrong:
         raise WireError(str(wrong)) from wrong
     return value, unknown

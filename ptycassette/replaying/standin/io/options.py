@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.model import resolved
 from ptycassette.replaying.io import resolve_secrets
 from ptycassette.replaying.standin.decisions import StandinOptions
 from ptycassette.scrub.io import concealed
@@ -170,7 +171,8 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> StandinSettings:
             f"unexpected argument {rest[0]!r}", hint="put the recorded program's own behind --"
         )
     return msgspec.convert(
-        {**values, "cassette": cassette, "argv": rest[1:], "matches": matches}, StandinSettings
+        {**values, "cassette": cassette, "argv": rest[1:], "matches": matches},
+        resolved(StandinSettings),
     )
 
 
