@@ -23,6 +23,9 @@ _NAMESPACE = "a network namespace of its own, with loopback alone"
 @click.command("rerun")
 @cassette_argument
 @click.argument("argv", metavar="[-- ARGV...]", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
+)
 @click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording.")
 @click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
 @click.option("--model", metavar="NAME", help="The model that its configuration names.")
@@ -54,11 +57,13 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
     The real program starts in a temporary home, without network. Its model traffic is
     answered from the tape of CASSETTE, which `rec --tape` recorded; the recorded keys are
     typed when the screen is where it was when they were typed. With ARGV another version or
-    configuration is run. Ends with 0 when nothing differs, with 1 when something does.
+    configuration is run. Without --trust it only says what it would do, and ends with 6: a
+    tape makes an agent call tools, on this machine. Ends with 0 when nothing differs, with
+    1 when something does.
 
-    Example: ptycassette rerun hello.cassette
+    Example: ptycassette rerun --trust hello.cassette
 
-    Example: ptycassette rerun hello.cassette -- ./codex-next --model gpt-5.2
+    Example: ptycassette rerun --trust hello.cassette -- ./codex-next --model gpt-5.2
     """
     guard = None if given["shared_network"] else _leave_network()
     with needing_provider():
@@ -66,6 +71,7 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
     from ptycassette.rerun import VOLATILE, report_json, report_lines
 
     options = RerunOptions(
+        trusted=given["trust"],
         argv=argv,
         harness=given["harness"],
         mode=given["mode"],

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.errors import MissingFileError
+from ptycassette.errors import MissingFileError, RefusedError
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.rerun.io.rerunning import RerunOptions, rerun
@@ -42,12 +42,13 @@ wait-text >
 type What does the note say?
 wait-text say?
 key enter
-wait-text something
+wait-regex something\\.\\n>
 type hello
 wait-text hello
 key enter
-wait-text Hello from
+wait-regex script\\.\\n>
 type /quit
+wait-text /quit
 key enter
 """
 
@@ -87,7 +88,7 @@ def again(
     """The status of the command, and its report."""
     ran = subprocess.run(
         [
-            *(COMMAND, "rerun", "--json", "--cwd", str(cwd), *options),
+            *(COMMAND, "rerun", "--trust", "--json", "--cwd", str(cwd), *options),
             *(str(cassette), *(("--", *argv) if argv else ())),
         ],
         capture_output=True,
@@ -177,10 +178,22 @@ def test_within_a_process_of_ones_own_it_says_what_kept_it_offline(
 ) -> None:
     """Proxy variables, because a process with threads cannot leave the network."""
     with open_cassette(recorded) as cassette:
-        report = rerun(cassette, RerunOptions(cwd=elsewhere))
+        report = rerun(cassette, RerunOptions(trusted=True, cwd=elsewhere))
 
     assert report.passed
     assert "proxy" in report.guard
+
+
+def test_nothing_of_a_cassette_is_run_without_trust(recorded: Path, tmp_path: Path) -> None:
+    """It says what it would run, and what the tape would make it do."""
+    touched = tmp_path / "touched"
+    with open_cassette(recorded) as cassette, pytest.raises(RefusedError) as refused:
+        rerun(cassette, RerunOptions(argv=("touch", str(touched))))
+
+    assert not touched.exists()
+    assert "would run: touch" in refused.value.message
+    assert "read_note (1)" in refused.value.message
+    assert "--trust" in (refused.value.hint or "")
 
 
 def test_a_cassette_without_a_tape_says_how_to_record_one(tmp_path: Path) -> None:

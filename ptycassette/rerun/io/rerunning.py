@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,8 +11,9 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
+from ptycassette.model import visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
@@ -28,6 +30,8 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to run the program again.
 
     Attributes:
+        trusted: whether whoever made the cassette may say what this machine does: its command
+            line is run, and the answers of its tape make an agent call tools.
         argv: what to run; as recorded when empty.
         harness: the profile's name or path; that of the recording when None.
         mode: one of the profile's modes; its usual one when None.
@@ -41,6 +45,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         guard: what keeps the program off the network; None for proxies that refuse.
     """
 
+    trusted: bool = False
     argv: tuple[str, ...] = ()
     harness: str | None = None
     mode: str | None = None
@@ -57,6 +62,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     """Run the recorded program again with the tape as its only provider.
 
     Raises:
+        RefusedError: nobody said that the cassette is trusted. Nothing was started.
         MissingFileError: there is no tape in the cassette.
         UsageError: the recording says no command line.
         NotFoundError: the program, its profile or the mode is not there.
@@ -67,6 +73,8 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     argv = options.argv or tuple(cassette.manifest.command.argv or ())
     if not argv:
         raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    if not options.trusted:
+        raise _untrusted(cassette, argv)
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
     gates = Gates([step.t_us for step in script.steps])
@@ -104,6 +112,22 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     if server.desk is None:
         raise RuntimeError("it ran without a desk")
     return _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+
+
+def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
+    """The refusal, which says what would be done."""
+    tools: dict[str, int] = {}
+    for event in cassette.service_events():
+        if isinstance(event.payload, dict) and event.payload.get("type") == "tool-call":
+            name = str(event.payload.get("name", ""))
+            tools[name] = tools.get(name, 0) + 1
+    calls = ", ".join(f"{visible(name, limit=40)} ({count})" for name, count in tools.items())
+    return RefusedError(
+        f"would run: {visible(shlex.join(argv), limit=500)}; its tape makes it call tools:"
+        f" {visible(calls, limit=500) or 'none'}",
+        where=visible(str(cassette.path)),
+        hint="if you trust whoever made it: --trust (trusted=True in Python)",
+    )
 
 
 def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
