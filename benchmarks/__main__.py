@@ -22,6 +22,7 @@ NAMES = {
     "feed": "how fast emulators take output",
     "conformance": "in which cases emulators agree with xterm.js, and in which not",
     "saving": "from a program's end to its cassette, as a user waits for it",
+    "tape": "what the tape's proxy costs a CLI, and that it changes and loses nothing",
     "house": "modules, lines and public names of each package, and who imports it",
 }
 

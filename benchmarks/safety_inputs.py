@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.scrub_hostile import FAMILIES, hostile
+from ptycassette.cassette import MARK
 from ptycassette.model import (
     DiscoveryRecord,
     ExitStatus,
@@ -35,7 +36,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.recording._journal_codec import MAGIC, MARK, JournalEncoder
+from ptycassette.recording._journal_codec import MAGIC, JournalEncoder
 
 __all__ = ["JSON_WORDS", "TERMINAL_WORDS", "Maker", "journal", "manifest", "mutated", "records",
            "secrets", "terminal"]  # fmt: skip

@@ -20,6 +20,7 @@
     |  |- TruncatedError               the last line of a stream is cut off
     |  |- RecordError                  a record in the middle is not what the format says
     |  |- LimitError                   larger, longer or deeper than a reader accepts
+    |  |- TapeError                    the model traffic does not fit its bodies or its events
     |  |- UnscrubbedError              recorded without scrubbing, and the caller did not allow that
     |  '- DiagnosticError              a diagnostic directory of a failed run, never a cassette
     |- PinError                     4  what the caller pins is not met
@@ -34,6 +35,7 @@
     |  |- NewerCassetteError           would replace a cassette of a newer version
     |  |- ExistsError                  would replace a cassette without being asked to
     |  |- SecretLeftError              scrub verification found something; nothing was published
+    |  |- AmbiguousTapeError           the tape could answer wrongly; nothing was published
     |  '- InputRefusedError            input that the terminal would cut or the policy forbids
     |- SessionError               125  a live session failed
     |  |- RunFailedError               the run must not become a cassette; a diagnostic was left
@@ -50,6 +52,7 @@ Misuse of the Python API (wrong types, impossible values) raises the builtin
 from __future__ import annotations
 
 __all__ = [
+    "AmbiguousTapeError",
     "CassetteError",
     "ChunkError",
     "DiagnosticError",
@@ -81,6 +84,7 @@ __all__ = [
     "SessionError",
     "SpawnError",
     "StorageError",
+    "TapeError",
     "TimeError",
     "TruncatedError",
     "UnexpectedFileError",
@@ -199,6 +203,10 @@ class LimitError(InvalidCassetteError):
     """Larger, longer or deeper than a reader accepts."""
 
 
+class TapeError(InvalidCassetteError):
+    """The tape (recorded model traffic) does not fit its bodies, or the events that it names."""
+
+
 class UnscrubbedError(InvalidCassetteError):
     """Recorded without scrubbing, and the caller did not allow that."""
 
@@ -259,6 +267,10 @@ class ExistsError(RefusedError):
 
 class SecretLeftError(RefusedError):
     """Scrub verification found something that is left; nothing was published."""
+
+
+class AmbiguousTapeError(RefusedError):
+    """A replay could get a wrong answer from the tape. Nothing was published."""
 
 
 class InputRefusedError(RefusedError):

@@ -10,9 +10,10 @@ import struct
 import zlib
 from collections.abc import Sequence
 
+from ptycassette.cassette import MARK
 from ptycassette.errors import JournalError
 from ptycassette.model import JournalEvent
-from ptycassette.recording._journal_codec import MAGIC, MARK, JournalDecoder
+from ptycassette.recording._journal_codec import MAGIC, JournalDecoder
 from ptycassette.recording.journal_events import event_of
 
 _HEAD = struct.Struct("<4sIIQB")

@@ -9,9 +9,16 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._tape_lines import TAPE_KEY as TAPE_KEY
+    from ._tape_lines import TAPE_VERSION as TAPE_VERSION
     from .documents import encode_document as encode_document
     from .frames import FrameMaker as FrameMaker
     from .frames import frame_of as frame_of
+    from .framing import MARK as MARK
+    from .framing import MAX_RECORD_BYTES as MAX_RECORD_BYTES
+    from .framing import EmptyJournalError as EmptyJournalError
+    from .framing import RecordDecoder as RecordDecoder
+    from .framing import RecordEncoder as RecordEncoder
     from .freshness import age_problem as age_problem
     from .freshness import age_text as age_text
     from .freshness import window_of as window_of
@@ -25,8 +32,10 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_tape_lines": "TAPE_KEY TAPE_VERSION",
             "documents": "encode_document",
             "frames": "FrameMaker frame_of",
+            "framing": "EmptyJournalError MARK MAX_RECORD_BYTES RecordDecoder RecordEncoder",
             "freshness": "age_problem age_text window_of",
             "layout": "DIAGNOSTIC MANIFEST OPTIONAL_FILES REQUIRED_FILES",
             "strict_json": "check_value parse_strict",

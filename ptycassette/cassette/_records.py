@@ -32,13 +32,14 @@ from ptycassette.model import (
     OutputRecord,
     ServiceEventRecord,
     Size,
+    TapeEntry,
     check_density,
     check_line_density,
     resolved,
 )
 
 StreamRecord = InputRecord | OutputRecord | FrameRecord | ServiceEventRecord
-R = TypeVar("R", bound=StreamRecord)
+R = TypeVar("R", bound=StreamRecord | TapeEntry)
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -173,8 +174,9 @@ class RecordCodec(Generic[R]):
                 check_value(value, where=where, error=RecordError, limits=limits, inside=1)
 
 
-def _where(place: str, number: int, record: StreamRecord) -> str:
-    return f"{place} line {number} (seq {record.seq}, t_ms {record.t_ms})"
+def _where(place: str, number: int, record: StreamRecord | TapeEntry) -> str:
+    t_ms = record.t_us // 1000 if isinstance(record, TapeEntry) else record.t_ms
+    return f"{place} line {number} (seq {record.seq}, t_ms {t_ms})"
 
 
 def check_stamp(record: Any) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._rec_emulator import chosen_emulator
+from ptycassette.cli._rec_tape import PROVIDER_VARIABLE, refuse_without_tape, terms_of
 from ptycassette.cli._saving_line import SavingLine
 
 if TYPE_CHECKING:
@@ -217,7 +218,23 @@ def plan_of(
         id_source=random_id if cassette_id is None else _fixed(cassette_id),
         show=show,
         streams=streams,
+        tape=_tape(given, profile),
         progress=None if given["quiet"] or streams is not None else SavingLine(),
+    )
+
+
+def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
+    """What starts the proxy; None without ``--tape``."""
+    if not given["tape"]:
+        refuse_without_tape(given)
+        return None
+    from ptycassette.recording.io import tape_starter
+
+    return tape_starter(
+        profile=profile,
+        provider=given["provider"] or os.environ.get(PROVIDER_VARIABLE),
+        proxy_env=given["proxy_env"],
+        terms=terms_of(given),
     )
 
 

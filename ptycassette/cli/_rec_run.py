@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ptycassette.cli._rec_evidence import tape_lines
 from ptycassette.cli._rec_plan import secret_key_of
 from ptycassette.cli._saving_line import SavingLine
 
@@ -82,6 +83,14 @@ def run_recorder(
         if missing is not None:
             _say(f"ptycassette: its version is not in the manifest: {missing}")
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
+
+
+def say_of_tape(recorder: Recorder, status: int, given: dict[str, Any]) -> int:
+    """Report on the tape; returns the exit status, which is another one if something is wrong."""
+    lines, own_status = tape_lines(recorder.target, tuple(recorder.reports))
+    for line in lines if not given["quiet"] else ():
+        _say(f"ptycassette: {line}")
+    return status if own_status is None else own_status
 
 
 def _say(line: str) -> None:

@@ -59,6 +59,7 @@ class StreamCounts(msgspec.Struct, frozen=True, kw_only=True):
     frames: int
     service_events: int
     output_bytes: int
+    tape_entries: int = 0
 
 
 class InfoReport(msgspec.Struct, frozen=True, kw_only=True):

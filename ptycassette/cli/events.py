@@ -233,7 +233,7 @@ def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
         case FrameRecord() as record:
             return _frame_detail(screen_of(record), limit)
         case ServiceEventRecord(payload=payload):
-            return visible(json_text(payload), limit=limit)
+            return visible(service_text(payload), limit=limit)
         case FinalRecord(exit=status):
             return exit_text(status)
         case OutputRecord(stream=stream, eof=True):
@@ -242,6 +242,19 @@ def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
             said = visible_bytes(event.data, limit=limit)
             return f"{bytes_text(len(event.data)):>8}  {said}  ({stream})"
     return f"{bytes_text(len(event.data)):>8}  {visible_bytes(event.data, limit=limit)}"
+
+
+def service_text(payload: object) -> str:
+    """A service event: its type, and fields that are short; any other payload as JSON."""
+    kind = payload.get("type") if isinstance(payload, dict) else None
+    if not isinstance(payload, dict) or not isinstance(kind, str) or "entry" not in payload:
+        return json_text(payload)
+    others = (f"{name}={_plain(value)}" for name, value in payload.items() if name != "type")
+    return f"{kind}  {'  '.join(others)}"
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json_text(value)
 
 
 def _input_detail(record: InputRecord, data: bytes, limit: int) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ptycassette.model import ExitStatus
 
 FIELD_LIMIT = 200
-SHOWN_OPTIONAL = ("artifacts", "manifest_digest", "streams", "title")
+SHOWN_OPTIONAL = ("artifacts", "manifest_digest", "streams", "tape", "title")
 """Optional parts of the manifest that have lines of their own."""
 
 
@@ -73,6 +73,7 @@ def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
             frames=verified.frames,
             service_events=verified.service_events,
             output_bytes=verified.output_bytes,
+            tape_entries=verified.tape_entries,
         ),
         standard_streams=streams_of(manifest),
         exit=final.exit,
@@ -123,6 +124,8 @@ def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
     yield "frames", str(report.streams.frames)
     if report.streams.service_events:
         yield "service", count_text(report.streams.service_events, "event")
+    if "tape" in report.optional:
+        yield "tape", f"{count_text(report.streams.tape_entries, 'question')} to providers"
     yield "ended", exit_text(report.exit)
     yield "scrubbed", _scrub(report)
     if report.quota is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._options import needing_provider, pairs_of, path_option, script_options
+from ptycassette.cli._rec_tape import PROVIDER_VARIABLE
 from ptycassette.model import printable
 
 if TYPE_CHECKING:
@@ -108,7 +109,10 @@ def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, An
         if not given["quiet"]:
             _report(run, mode, argv, added=added, keep=given["keep"])
         # Recordings made in it keep their journals in the user's own state directory.
-        here = {"PTYCASSETTE_STATE_DIR": str(state_dir())}
+        here = {
+            "PTYCASSETTE_STATE_DIR": str(state_dir()),
+            PROVIDER_VARIABLE: run.provider.url,  # for their tapes
+        }
         status = run_in_foreground(
             run.prepared.instead(argv, profile.binaries),
             env=child_environment(

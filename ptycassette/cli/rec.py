@@ -11,6 +11,7 @@ import click
 
 from ptycassette.cli._options import TIME
 from ptycassette.cli._rec_emulator import emulator_options
+from ptycassette.cli._rec_evidence import evidence
 from ptycassette.cli._rec_plan import (
     argv_of,
     base_environment,
@@ -21,7 +22,8 @@ from ptycassette.cli._rec_plan import (
     secret_key_of,
     steps_of,
 )
-from ptycassette.cli._rec_run import run_recorder
+from ptycassette.cli._rec_run import run_recorder, say_of_tape
+from ptycassette.cli._rec_tape import tape_options
 from ptycassette.cli.rec_name import RecCommand, generated_name
 from ptycassette.terminal import POLICY_NAMES
 
@@ -136,6 +138,7 @@ if TYPE_CHECKING:
     " started by its name and has its session log read. A name that looks like a mistyped known"
     " one is refused.",
 )
+@tape_options
 @click.option(
     "--account", metavar="NAME", help="Which account it uses: only one recording of it at a time."
 )
@@ -225,6 +228,8 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     Example: ptycassette rec -- htop
 
     Example: ptycassette rec --input steps.txt claude.cassette -- claude
+
+    Example: ptycassette rec --tape --harness codex codex.cassette -- codex exec 'say hi'
     """
     from ptycassette.recording.io import Recorder
 
@@ -240,7 +245,9 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     with base_environment(given["scenario"]) as base_env:
         plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
         recorder = Recorder(words, cassette, plan, saver=_saver(plan), lifeline=_lifeline(given))
-        return run_recorder(recorder, steps, interactive=interactive, given=given)
+        with evidence(given["evidence"], recorder.target):
+            status = run_recorder(recorder, steps, interactive=interactive, given=given)
+        return status if plan.tape is None else say_of_tape(recorder, status, given)
 
 
 def _name_for(words: tuple[str, ...], given: dict[str, Any]) -> str:

@@ -32,11 +32,13 @@ EXIT_STATUSES: tuple[tuple[str, str], ...] = (
 VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_MODE", "the mode of use, the pytest plugin and shims"),
     ("PTYCASSETTE_SECRETS", "how typed secrets are compared in replay: same (default) or any"),
+    ("PTYCASSETTE_PROVIDER", "the provider of rec --tape, as --provider; offline sets it"),
     ("PTYCASSETTE_REPORT", "where stand-ins write their report; a directory gets one for each"),
     ("PTYCASSETTE_SCRUB_CONFIG", "the file with rules of your own for scrubbing"),
     ("PTYCASSETTE_PROJECT", "the project file, in place of the nearest one"),
     ("PTYCASSETTE_STATE_DIR", "where journals and locks are"),
     ("PTYCASSETTE_EVENTS", "set for the recorded program: where it may write service events"),
+    ("PTYCASSETTE_DRAWS", "where draws are logged or served from (docs/tape.md)"),
     ("PTYCASSETTE_VIEWER_CACHE", "off: the viewer keeps nothing of long recordings"),
     ("PTYCASSETTE_PURE_PYTHON", "any value: the recorder's loop in Python, not in C"),
     ("PTYCASSETTE_NO_SAVER", "any value: nothing is saved before the program has ended"),

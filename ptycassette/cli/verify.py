@@ -145,6 +145,8 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "files", "every file is pinned, all digests hold"
     else:
         yield "files", "only output.raw is pinned by this cassette"
+    if found.tape_entries:
+        yield "tape", f"{count_text(found.tape_entries, 'entry', 'entries')}, all bodies whole"
     yield "scrubbed", visible(verdict.scrub_status or "", limit=100)
     if verdict.rederived is not None:
         differ = count_text(verdict.mismatch_count, "difference")
@@ -179,6 +181,7 @@ def _report(verdict: Verdict) -> VerifiedCassette:
             frames=found.frames,
             service_events=found.service_events,
             output_bytes=found.output_bytes,
+            tape_entries=found.tape_entries,
         ),
         frames_rederived=verdict.rederived,
         mismatch_count=verdict.mismatch_count,

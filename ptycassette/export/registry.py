@@ -163,6 +163,18 @@ EXPORTS = (
         of_recording="python_test:recording_test",
     ),
     ExportFormat(
+        name="har",
+        endings=(".har",),
+        writes="the model traffic as an HTTP archive, which browsers open",
+        of_recording="traffic:har",
+    ),
+    ExportFormat(
+        name="vcr",
+        endings=(".yaml",),
+        writes="the HTTP exchanges of the model traffic as a cassette of vcrpy",
+        of_recording="traffic:vcr",
+    ),
+    ExportFormat(
         name="ansi",
         endings=(".ansi",),
         writes="text with colours, for terminals; of one screen",

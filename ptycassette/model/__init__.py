@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from .journal import Resized as Resized
     from .journal import SessionMeta as SessionMeta
     from .journal import Signalled as Signalled
+    from .journal import TapeBegun as TapeBegun
+    from .journal import TapeMoment as TapeMoment
+    from .journal import Traffic as Traffic
     from .journal import Typed as Typed
     from .keys import PASTE_END as PASTE_END
     from .keys import canonical_key as canonical_key
@@ -52,10 +55,12 @@ if TYPE_CHECKING:
     from .manifest import Terminal as Terminal
     from .manifest import Timing as Timing
     from .ports import AsyncSleeper as AsyncSleeper
+    from .ports import BodySink as BodySink
     from .ports import CassetteSink as CassetteSink
     from .ports import Clock as Clock
     from .ports import Emulator as Emulator
     from .ports import EmulatorFactory as EmulatorFactory
+    from .ports import EntrySink as EntrySink
     from .ports import EventSource as EventSource
     from .ports import IdSource as IdSource
     from .ports import Scrubber as Scrubber
@@ -83,6 +88,14 @@ if TYPE_CHECKING:
     from .streams import painted_bytes as painted_bytes
     from .streams import painted_lines as painted_lines
     from .streams import streams_of as streams_of
+    from .tape import TAPE as TAPE
+    from .tape import TAPE_BODIES as TAPE_BODIES
+    from .tape import BodyPlace as BodyPlace
+    from .tape import Chunk as Chunk
+    from .tape import ExchangeOutcome as ExchangeOutcome
+    from .tape import TapeAnswer as TapeAnswer
+    from .tape import TapeEntry as TapeEntry
+    from .tape import VolatileToken as VolatileToken
     from .toml_text import MAX_TOML_BYTES as MAX_TOML_BYTES
     from .toml_text import fill_variables as fill_variables
     from .toml_text import parse_toml as parse_toml
@@ -96,13 +109,14 @@ else:
         __name__,
         {
             "events": (
-                "Event EventKind ExitStatus FinalRecord FrameRecord InputRecord OutputRecord "
-                "OutputStream ServiceEventRecord TimedRecord moment_us"
+                "Event EventKind ExitStatus FinalRecord FrameRecord InputRecord "
+                "OutputRecord OutputStream ServiceEventRecord TimedRecord moment_us"
             ),
             "file_patterns": "FilePattern FilePatterns TooManyPatternsError file_pattern",
             "geometry": "Cursor Size",
             "journal": (
-                "Finished JournalEvent Noted Output Probed Resized SessionMeta Signalled Typed"
+                "Finished JournalEvent Noted Output Probed Resized SessionMeta "
+                "Signalled TapeBegun TapeMoment Traffic Typed"
             ),
             "keys": "PASTE_END canonical_key encode_key encode_paste",
             "limits": (
@@ -113,15 +127,21 @@ else:
                 "Command ContentDigest EmulatorId Harness Manifest Provenance Terminal Timing"
             ),
             "ports": (
-                "AsyncSleeper CassetteSink Clock Emulator EmulatorFactory EventSource IdSource "
-                "ScrubStep Scrubber ScrubberFactory Secret SecretWatch SessionTap Sleeper "
-                "StepScrubber"
+                "AsyncSleeper BodySink CassetteSink Clock Emulator EmulatorFactory "
+                "EntrySink EventSource IdSource ScrubStep Scrubber ScrubberFactory "
+                "Secret SecretWatch SessionTap Sleeper StepScrubber"
             ),
             "re2_engine": "PatternError compile_re2",
             "records": "DiscoveryRecord QuotaRecord SCRUB_STATUSES ScrubReport",
             "resolved_types": "resolved",
             "screen": "DEFAULT_STYLE Screen Style StyleRun",
-            "streams": "STREAMS_KEY StreamKind StreamKinds painted_bytes painted_lines streams_of",
+            "streams": (
+                "STREAMS_KEY StreamKind StreamKinds painted_bytes painted_lines streams_of"
+            ),
+            "tape": (
+                "BodyPlace Chunk ExchangeOutcome TAPE TAPE_BODIES TapeAnswer TapeEntry "
+                "VolatileToken"
+            ),
             "toml_text": "MAX_TOML_BYTES fill_variables parse_toml read_toml suggest",
             "visible_text": "printable visible visible_bytes",
         },

@@ -82,11 +82,15 @@ class FilePattern:
         self.pattern = source
         if len(source) > MAX_PATTERN_CHARS:
             raise PatternError(f"a regular expression of more than {MAX_PATTERN_CHARS} characters")
-        translated = ("(?m)" if multiline else "") + _translated(source)
-        self._engine = compile_re2(translated, ignore_case=ignore_case, max_bytes=_MEMORY_BYTES)
+        self.translated = ("(?m)" if multiline else "") + _translated(source)
+        """The same in RE2's own dialect, to be joined with others."""
+        self._engine = compile_re2(
+            self.translated, ignore_case=ignore_case, max_bytes=_MEMORY_BYTES
+        )
         self.size: int = self._engine.programsize
         """Instructions of the compiled program."""
         self.groups = frozenset(self._engine.groupindex)
+        self.group_count: int = self._engine.groups
 
     def group_number(self, group: str) -> int:
         """The number of a group given by name or number; 0 is the whole match.

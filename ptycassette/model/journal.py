@@ -7,7 +7,7 @@ An output event holds the bytes of one read.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -137,4 +137,56 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     stdin_offset: int | None = None
 
 
-JournalEvent = Output | Typed | Resized | Signalled | Noted | Probed | Finished
+class TapeBegun(msgspec.Struct, frozen=True, omit_defaults=True, tag="tape"):
+    """The program starts, and its model traffic is recorded.
+
+    ``clock_us`` is the monotonic clock at this moment; the proxy's times count from another one.
+    """
+
+    t_us: int
+    clock_us: int
+
+
+class TapeMoment(Noted, frozen=True, omit_defaults=True, kw_only=True, tag="tape-moment"):
+    """A service event of the tape. None is in a recorder's journal: they are made when saving.
+
+    Attributes:
+        entry: the number of the question, from 1.
+        moment: what happened to it.
+        head: what the entry says of it besides bodies (see ``TapeEntry``), scrubbed like a payload.
+        dropped: texts that are kept nowhere, such as headers with credentials. What is secret in
+            them is removed everywhere else.
+    """
+
+    entry: int
+    moment: Literal["question", "answer", "end"]
+    head: dict[str, Any]
+    dropped: tuple[str, ...] = ()
+
+
+class Traffic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="traffic"):
+    """A piece of the body of a question or an answer, unpacked. None is in a recorder's journal.
+
+    Attributes:
+        entry: as in ``TapeMoment``.
+        side: which body.
+        data: at most 1 MiB; as many bytes after scrubbing.
+        form: of a message: ``text`` or ``binary``.
+        joins: it belongs to the chunk that came before it.
+        last: nothing follows in this body.
+        unscrubbed: ``data`` as it was before, once it is scrubbed.
+    """
+
+    t_us: int
+    entry: int
+    side: Literal["question", "answer"]
+    data: bytes = b""
+    form: Literal["", "text", "binary"] = ""
+    joins: bool = False
+    last: bool = False
+    unscrubbed: bytes | None = None
+
+
+JournalEvent = (
+    Output | Typed | Resized | Signalled | Noted | Probed | Finished | TapeBegun | Traffic
+)

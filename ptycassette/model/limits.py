@@ -38,6 +38,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """``output.raw``, and each file that only ``optional.artifacts`` knows."""
     max_chunk_bytes: int = 64 << 20
     """The bytes of one output record."""
+    max_body_bytes: int = 4 << 30
+    """One body of the tape, unpacked."""
     max_uncovered_bytes: int = 64 << 20
     """Bytes of ``output.raw`` behind the last chunk, where that is allowed at all."""
     max_values: int = 100_000

@@ -18,6 +18,7 @@ from ptycassette.model.journal import JournalEvent, SessionMeta
 from ptycassette.model.manifest import EmulatorId, Manifest
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
 from ptycassette.model.screen import Screen
+from ptycassette.model.tape import BodyPlace, TapeEntry
 
 
 class Clock(Protocol):
@@ -199,6 +200,34 @@ class StepScrubber(Scrubber, Protocol):
         ...
 
 
+class BodySink(Protocol):
+    """Takes one body of the tape, piece by piece."""
+
+    def write(self, data: bytes) -> None:
+        """Append to it."""
+        ...
+
+    def finish(self) -> BodyPlace | None:
+        """Where it is now; None where it is empty."""
+        ...
+
+
+class EntrySink(Protocol):
+    """Takes the tape of a cassette."""
+
+    def body(self) -> BodySink:
+        """A new body; any number may be written at once."""
+        ...
+
+    def add(self, entry: TapeEntry) -> None:
+        """Append an entry; they come in the order of their numbers."""
+        ...
+
+    def exchanges(self) -> Sequence[Any]:
+        """What was written, read back; nothing can be added afterwards."""
+        ...
+
+
 class CassetteSink(Protocol):
     """Takes the parts of a cassette in order and publishes it whole, or not at all."""
 
@@ -212,6 +241,10 @@ class CassetteSink(Protocol):
 
     def put(self, document: QuotaRecord | DiscoveryRecord | ScrubReport) -> None:
         """Set an untimed document."""
+        ...
+
+    def tape(self) -> EntrySink:
+        """The tape, which the cassette has from now on; the same at each call."""
         ...
 
     def publish(self, manifest: Manifest) -> Manifest:

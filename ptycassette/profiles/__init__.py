@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .profile import OfflineMode as OfflineMode
     from .profile import Profile as Profile
     from .profile import Stroke as Stroke
+    from .profile import TapePointing as TapePointing
     from .profile import ToolCall as ToolCall
     from .session_log import LogFacts as LogFacts
     from .session_log import LogSource as LogSource
@@ -27,7 +28,7 @@ else:
             "capability": "capability_of",
             "checked": "StrictTable check_regex read_checked",
             "predicate": "ScreenPredicate",
-            "profile": "HomeFile OfflineMode Profile Stroke ToolCall",
+            "profile": "HomeFile OfflineMode Profile Stroke TapePointing ToolCall",
             "session_log": "LogFacts LogSource read_rows to_number",
         },
     )

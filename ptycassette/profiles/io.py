@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptycassette.errors import CassetteError
 
 if TYPE_CHECKING:  # rec loads this module before it starts the program
-    from ptycassette.profiles.profile import KnownCli, VersionQuery
+    from ptycassette.profiles.profile import KnownCli, Profile, VersionQuery
 
 _BUILT_IN = Path(__file__).parent
 _WITHOUT_PROFILE = _BUILT_IN / "without_profile" / "clis.toml"
@@ -53,11 +53,23 @@ def known_capability(
         env: says where the user's own profiles are; this process's environment when None.
     """
     from ptycassette.profiles.capability import capability_of  # noqa: PLC0415 - see above
+
+    profile = known_profile(name, env=env)
+    return None if profile is None else capability_of(profile, version=version)
+
+
+def known_profile(name: str, *, env: Mapping[str, str] | None = None) -> Profile | None:
+    """The profile of a CLI, by its name or that of its program; None of what has none.
+
+    Args:
+        name: of the harness or of its program.
+        env: as for ``known_capability``.
+    """
     from ptycassette.profiles.profile import Profile  # noqa: PLC0415 - see above
 
     for cli in _holding(name, env):
         if isinstance(cli, Profile) and name in {cli.name, *cli.binaries}:
-            return capability_of(cli, version=version)
+            return cli
     return None
 
 

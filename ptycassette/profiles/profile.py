@@ -109,6 +109,22 @@ class Offline(StrictTable, frozen=True, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict)
 
 
+class TapePointing(StrictTable, frozen=True, kw_only=True):
+    """How a user's own run is pointed at the proxy that records its model traffic.
+
+    ``provider`` is whom it talks to unless the user says otherwise. ``environment`` and
+    ``arguments`` (right behind the program) may hold ``${NAME}``, the base URL of the provider of
+    that name without a version. They must not touch the user's own files. Without both, the
+    provider's usual variables are set. ``proxy_environment`` is added to what every program gets
+    where the proxy is an HTTP proxy.
+    """
+
+    provider: str = ""
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    proxy_environment: dict[str, str] = msgspec.field(default_factory=dict)
+
+
 class ToolCall(StrictTable, frozen=True, kw_only=True):
     """How a model makes the CLI act: by calling a tool, or by a ``text`` in its place.
 
@@ -217,7 +233,8 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     runs against the fake provider alone. ``interactive`` and ``oneshot`` are the arguments of a
     run with and without a terminal interface; ``${prompt}`` stands for the prompt. ``submit``
     submits a prompt, ``leave`` ends the program. ``tools`` are the ways a
-    model makes it act, by their effect (``read``, ``run``). ``licence`` is the CLI's, and
+    model makes it act, by their effect (``read``, ``run``).
+    ``tape`` points it at a recording proxy. ``licence`` is the CLI's, and
     ``shareable`` is whether it allows publishing its screens.
     """
 
@@ -233,6 +250,7 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     oneshot: tuple[str, ...] = ()
     install: Install | None = None
     offline: Offline = Offline()
+    tape: TapePointing = TapePointing()
     modes: dict[str, OfflineMode] = msgspec.field(default_factory=dict)
     tools: dict[str, ToolCall] = msgspec.field(default_factory=dict)
     screens: Screens
@@ -257,6 +275,7 @@ class Profile(KnownCli, frozen=True, kw_only=True):
             Install,
             Offline,
             OfflineMode,
+            TapePointing,
             ToolCall,
             Screens,
             Stroke,

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from ptycassette.errors import SecretLeftError
+from ptycassette.errors import AmbiguousTapeError, SecretLeftError
 from ptycassette.model import (
     CassetteSink,
     EmulatorFactory,
@@ -33,10 +33,12 @@ from ptycassette.model import (
 from ptycassette.recording._manifest import manifest_texts
 from ptycassette.recording._secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.recording._sink_writer import SinkWriter
+from ptycassette.recording._tape_writer import QuestionKeys
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
 _FINDINGS_SHOWN = 5
+_FINDINGS_KEPT, _MESSAGE_SHOWN = 50, 300
 
 UNPUBLISHABLE_NAME = (
     "the name of the cassette holds what looks like a secret; nothing was published"
@@ -47,7 +49,7 @@ Progress = Callable[[int], None]
 _Sink = TypeVar("_Sink", bound=CassetteSink)
 
 
-def finalise(
+def finalise(  # noqa: PLR0913 - the seams
     meta: SessionMeta,
     source: EventSource,
     open_sink: Callable[[], CassetteSink],
@@ -56,6 +58,7 @@ def finalise(
     scrubber: Scrubber,
     typed: TypedWatch | None = None,
     policy: Callable[[], FramePolicy] | None = None,
+    keys: QuestionKeys | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Turn a session into a cassette and publish it.
@@ -70,6 +73,7 @@ def finalise(
         scrubber: fresh, for this session alone.
         typed: finds typed secrets, if the scrubber is a ``StepScrubber``.
         policy: makes the frame policy; the one named in ``meta.options`` when None.
+        keys: tells the questions of the tape apart; they get no keys when None.
         progress: called with the number of output bytes after each output.
 
     Returns:
@@ -78,14 +82,16 @@ def finalise(
     Raises:
         RunFailedError: the run failed, so it is no cassette.
         SecretLeftError: the verification found something after scrubbing, or in the name.
+        AmbiguousTapeError: the tape could answer wrongly.
         ValueError: ``meta.options`` names an unknown frame policy.
     """
     run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy)
-    run.typed = typed
+    run.typed, run.keys = typed, keys
     try:
         run.write(progress=progress)
         _refuse(run.left())
         run.look_at_name()
+        run.look_at_tape()
         run.tell_secrets_apart()
         return run.sink.publish(run.work.manifest())
     except BaseException:
@@ -146,6 +152,7 @@ class _Run(Generic[_Sink]):
         self._scrubber, self._emulator = scrubber, emulator
         self._policy = policy
         self.typed: TypedWatch | None = None
+        self.keys: QuestionKeys | None = None
         self.sink = open_sink()
         self.work = self._new_work()
 
@@ -170,7 +177,7 @@ class _Run(Generic[_Sink]):
             if progress is not None and isinstance(step.event, Output):
                 progress(self.work.offset)
         hidden = self.typed.hidden if self.typed is not None else ()
-        self.work.end(self._rest(), failed=failed, hidden=hidden)
+        self.work.end(self._rest(), failed=failed, hidden=hidden, keys=self.keys)
 
     def tell_secrets_apart(self) -> None:
         """Add digests of typed secrets to the manifest, if there were any."""
@@ -215,6 +222,26 @@ class _Run(Generic[_Sink]):
             raise SecretLeftError(
                 UNPUBLISHABLE_NAME, hint="recover it under another name, with --output"
             )
+
+    def look_at_tape(self) -> None:
+        """Refuse a tape that could answer wrongly; the manifest gets what else was found."""
+        tape = self.work.learnt.tape
+        if self.keys is None or tape is None:
+            return
+        findings = self.keys.findings(self.sink.tape().exchanges())
+        blocking = [f"entry {one.entry}: {one.message}" for one in findings if one.blocking]
+        if blocking:
+            shown = "\n".join(blocking[:_FINDINGS_SHOWN])
+            raise AmbiguousTapeError(
+                f"the tape could answer wrongly; nothing was published\n{shown}",
+                hint="declare what varies in a file of rules (docs/tape.md), then save the journal"
+                " again with: ptycassette recover",
+            )
+        if findings:
+            tape["findings"] = [
+                {"entry": one.entry, "kind": one.kind, "message": one.message[:_MESSAGE_SHOWN]}
+                for one in findings[:_FINDINGS_KEPT]
+            ]
 
     def _steps(self) -> Iterator[ScrubStep | None]:
         if isinstance(self._scrubber, StepScrubber):

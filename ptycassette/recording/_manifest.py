@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ptycassette.cassette import TAPE_KEY, TAPE_VERSION
 from ptycassette.model import (
     STREAMS_KEY,
     Command,
@@ -27,6 +28,7 @@ from ptycassette.model import (
     resolved,
 )
 from ptycassette.recording._capability import with_probed
+from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.timeline import (
     SECRET_DIGESTS_KEY,
     InputDigest,
@@ -47,12 +49,14 @@ class Learnt(msgspec.Struct, kw_only=True):
         discovery: the last models that were probed.
         end: how the program ended.
         secrets: the digests of what was masked in the input.
+        tape: what the manifest says of the tape besides its key; None without one.
     """
 
     quota: QuotaRecord | None = None
     discovery: DiscoveryRecord | None = None
     end: Finished | None = None
     secrets: list[InputDigest] = []
+    tape: dict[str, Any] | None = None
 
 
 def make_manifest(
@@ -94,7 +98,13 @@ def make_manifest(
             recorded_at=meta.recorded_at,
             recorder_version=meta.recorder_version,
         ),
-        optional={**_optional(meta, learnt, scrubber), **_streams(meta, learnt), **secrets} or None,
+        optional={
+            **_optional(meta, learnt, scrubber),
+            **_streams(meta, learnt),
+            **_tape(meta, learnt, scrubber),
+            **secrets,
+        }
+        or None,
     )
 
 
@@ -102,7 +112,8 @@ def manifest_texts(manifest: Manifest) -> dict[str, Any]:
     """The texts of a manifest, for verification: without digests, which look like keys."""
     harness = msgspec.to_builtins(manifest.harness)
     optional = dict(manifest.optional or {})
-    optional.pop(SECRET_DIGESTS_KEY, None)
+    for name in (SECRET_DIGESTS_KEY, TAPE_KEY):
+        optional.pop(name, None)
     return {
         "command": msgspec.to_builtins(manifest.command),
         "harness": {name: value for name, value in harness.items() if name not in _SHAPED},
@@ -125,6 +136,22 @@ def _streams(meta: SessionMeta, learnt: Learnt) -> dict[str, Any]:
         return {}
     offset = learnt.end.stdin_offset if learnt.end is not None else None
     return {STREAMS_KEY: msgspec.structs.replace(meta.streams, stdin_offset=offset).written()}
+
+
+def _tape(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, Any]:
+    """That there is a tape, if there is one."""
+    if learnt.tape is None:
+        return {}
+    option = meta.options[TAPE_OPTION]
+    described = scrubber.value(option.get("described", {}), channel="manifest")
+    return {
+        TAPE_KEY: {
+            "version": TAPE_VERSION,
+            "key": option.get("key", ""),
+            **described,
+            **learnt.tape,
+        }
+    }
 
 
 def _optional(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, Any]:

@@ -30,9 +30,14 @@ from ptycassette.model import (
     ServiceEventRecord,
     SessionMeta,
     StepScrubber,
+    TapeBegun,
+    TapeMoment,
+    Traffic,
     Typed,
 )
 from ptycassette.recording._manifest import Learnt, make_manifest
+from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.recording._tape_writer import QuestionKeys, TapeWriter
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
 from ptycassette.terminal import FramePolicy, default_emulator
 
@@ -80,7 +85,7 @@ class SinkWriter:
             case Finished():
                 self._ended = True
                 return
-            case Probed():
+            case Probed() | TapeBegun() | Traffic():
                 pass
             case Output():
                 self._write_output(event)
@@ -98,18 +103,29 @@ class SinkWriter:
             self._sink.add(msgspec.structs.replace(frame, t_us=self._t_us))
 
     def end(
-        self, rest: Iterator[JournalEvent], *, failed: bool, hidden: Collection[int] = ()
+        self,
+        rest: Iterator[JournalEvent],
+        *,
+        failed: bool,
+        hidden: Collection[int] = (),
+        keys: QuestionKeys | None = None,
     ) -> None:
         """Write all other events, masked, and the documents.
 
-        ``hidden`` are the numbers of events that are secret input without being marked so.
+        ``hidden`` are the numbers of events that are secret input without being marked so;
+        ``keys`` tells the questions of the tape apart.
 
         Raises:
             RunFailedError: unless ``failed``, the run must not become a cassette.
         """
         learnt = self.learnt
+        tape = self._tape_writer(keys)
         for event, record in self._recorded(rest, hidden):
             match event:
+                case Traffic() if tape is not None:
+                    tape.piece(event)
+                case TapeMoment() if tape is not None and record is not None:
+                    tape.moment(event, seq=record.seq, t_us=record.t_us or 0)
                 case Finished():
                     learnt.end = event
                 case Probed():
@@ -120,6 +136,9 @@ class SinkWriter:
                             self._sink.put(document)
             if record is not None:
                 self._sink.add(record)
+        if tape is not None:
+            rules = {} if keys is None else keys.described
+            learnt.tape = {"entries": tape.finish(), **rules}
         final = learnt.end
         if not failed:
             self._check(final)
@@ -133,6 +152,12 @@ class SinkWriter:
                 )
             )
         self._sink.put(self._report())
+
+    def _tape_writer(self, keys: QuestionKeys | None) -> TapeWriter | None:
+        """What writes the tape, where model traffic was recorded."""
+        if TAPE_OPTION not in self._meta.options:
+            return None
+        return TapeWriter(self._sink.tape(), keys=keys)
 
     def inputs(
         self, events: Iterator[JournalEvent], hidden: Collection[int]
@@ -154,7 +179,7 @@ class SinkWriter:
         """Events, each with its record under the reserved number; None for output."""
         number = 0
         for event in events:
-            if isinstance(event, Output | Probed | Finished):
+            if isinstance(event, Output | Probed | Finished | TapeBegun | Traffic):
                 yield event, None
                 continue
             item = event

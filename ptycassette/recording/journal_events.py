@@ -19,12 +19,14 @@ from ptycassette.model import (
     Resized,
     ServiceEventRecord,
     Signalled,
+    TapeBegun,
+    Traffic,
     Typed,
 )
 
 
 def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:
-    """One item of a journal as the event of a cassette; None for a probe.
+    """One item of a journal as the event of a cassette; None if it makes none.
 
     Args:
         item: the item.
@@ -46,7 +48,7 @@ def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:
             return Event(seq, t_us, "output", output, data)
         case Finished():
             return Event(seq, t_us, "final", final_record(item, seq=seq, t_us=t_us))
-        case Probed():
+        case Probed() | TapeBegun() | Traffic():
             return None
     record = record_of(item, seq=seq, t_us=t_us)
     if isinstance(record, InputRecord):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .model import TEMPORARY as TEMPORARY
     from .model import EnvironmentPolicy as EnvironmentPolicy
     from .model import Scenario as Scenario
+    from .normalise import normaliser_of as normaliser_of
     from .reading import parse_scenario as parse_scenario
     from .reading import scenario_schema as scenario_schema
     from .strict_yaml import MAX_YAML_BYTES as MAX_YAML_BYTES
@@ -27,7 +28,8 @@ else:
             "drafting": "draft_scenario repin_scenario",
             "evaluation": "CheckOutcome ScenarioOutcome check_scenario outcome_lines",
             "evidence": "Evidence",
-            "model": "EnvironmentPolicy Scenario TEMPORARY",
+            "model": "TEMPORARY EnvironmentPolicy Scenario",
+            "normalise": "normaliser_of",
             "reading": "parse_scenario scenario_schema",
             "strict_yaml": "MAX_YAML_BYTES parse_yaml",
         },

@@ -16,8 +16,8 @@ import msgspec
 
 from ptycassette.model import FilePatterns, FrameRecord, PatternError, file_pattern
 from ptycassette.scenario._effort import PER_CHAR, PER_LOOK, PER_PATTERN_CHAR, Effort
-from ptycassette.scenario._normalise import Normaliser
 from ptycassette.scenario.evidence import Evidence
+from ptycassette.scenario.normalise import Normaliser
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 300

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import get_args
 
 from ptycassette.scenario._effort import PER_LOOK, Effort
-from ptycassette.scenario._normalise import Normaliser
 from ptycassette.scenario._predicate import Failed, Look
 from ptycassette.scenario._screen_predicates import (
     AltScreen,
@@ -43,6 +42,7 @@ from ptycassette.scenario._stream_predicates import (
 )
 from ptycassette.scenario._styling import StyleIs
 from ptycassette.scenario.evidence import Evidence
+from ptycassette.scenario.normalise import Normaliser
 
 Predicate = (
     FrameContains

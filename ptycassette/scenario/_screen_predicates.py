@@ -13,8 +13,8 @@ from ptycassette.scenario._effort import (
     PER_PATTERN_CHAR,
     PER_REWRITTEN_CHAR,
 )
-from ptycassette.scenario._normalise import normaliser_of
 from ptycassette.scenario._predicate import Base, Failed, Look, PredicateContext, bad_text, wanted
+from ptycassette.scenario.normalise import normaliser_of
 
 
 class Region(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

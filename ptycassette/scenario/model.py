@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ptycassette.scenario._normalise import Normaliser
 from ptycassette.scenario._predicates import Predicate
+from ptycassette.scenario.normalise import Normaliser
 
 __all__ = [
     "TEMPORARY",

@@ -10,9 +10,9 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.model import FilePatterns, resolved, visible
-from ptycassette.scenario._normalise import BUILT_IN, normaliser_problem
 from ptycassette.scenario._predicate import PredicateContext, bad_pattern
 from ptycassette.scenario.model import EnvironmentPolicy, Normaliser, Scenario
+from ptycassette.scenario.normalise import BUILT_IN, normaliser_problem
 from ptycassette.scenario.strict_yaml import parse_yaml
 
 _PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")

@@ -9,6 +9,8 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._masked_places import masked_places as masked_places
+    from ._traffic import whole_json as whole_json
     from .rules import secret_name as secret_name
     from .session import SessionScrubber as SessionScrubber
     from .session import default_scrubber as default_scrubber
@@ -17,6 +19,8 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_masked_places": "masked_places",
+            "_traffic": "whole_json",
             "rules": "secret_name",
             "session": "SessionScrubber default_scrubber",
             "tally": "Replacement",

@@ -9,6 +9,7 @@ there on, and looked for in the texts of the same block again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ from ptycassette.model import (
     Secret,
     SessionMeta,
     StreamKinds,
+    TapeMoment,
+    Traffic,
     Typed,
 )
 from ptycassette.scrub._patches import Patches
@@ -39,6 +42,7 @@ from ptycassette.scrub.views import (
     Seen,
     StreamText,
     StreamView,
+    TrafficText,
     View,
     input_views,
     joined_lines,
@@ -47,6 +51,10 @@ from ptycassette.scrub.views import (
 
 SETTLED = BLOCK // 2
 """So many bytes before the end of the last block are not read again, but for what is learnt."""
+_CACHE_KEY = re.compile(
+    rb'"prompt_cache_key"\s*:\s*"([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})"'
+)
+"""OpenAI's name of a prefix of prompts. Agents send the id of their session, which is no secret."""
 _OF_TERMINALS = frozenset({"terminal", "null", "device"})
 
 
@@ -68,8 +76,8 @@ class Finder:
         block: output is cut at multiples of so many bytes.
         seen: texts of the screen that need not be searched.
         traced: whether what is found on the screen leads back to its bytes.
-        again: whether the output was read before, as it was recorded: only what is masked of it
-            shows anything new.
+        again: whether output and tape were read before, as they were recorded: only what is masked
+            of them shows anything new.
 
     Attributes:
         screen: the emulator, right after the last event.
@@ -110,6 +118,9 @@ class Finder:
             self._streams[name] = StreamText(name, block, screen=screen)
         self._stdin = None if streams.stdin == "terminal" else StreamText("stdin", block)
         self._sent = 0
+        self._bodies: dict[str, TrafficText] = {}
+        self._passed = 0
+        self._again = again
         self._typed = Blocks(input_views)
         self._service = Joined()
         self._cols = meta.size.cols
@@ -144,7 +155,12 @@ class Finder:
                 self._sent += len(event.data)
             case Typed():
                 self._search("input", self._typed.feed(event.data))
+            case Traffic():
+                self._traffic(event)
             case Noted():
+                if isinstance(event, TapeMoment):
+                    self._payload("tape", event.head)
+                    self._learn(event.dropped)
                 self._payload("service-events", event.payload)
                 self._search("service-events", self._service.add(event.payload))
             case Probed() | Finished():
@@ -170,6 +186,9 @@ class Finder:
             self._search("output", stream.rest())
         self._search("input", self._typed.rest() if self._stdin is None else self._stdin.rest())
         self._search("service-events", self._service.rest())
+        for body in self._bodies.values():
+            self._search("tape", body.rest())
+        self._bodies.clear()
         self.settled = self._fed
 
     def _output(self, event: Output) -> None:
@@ -183,6 +202,28 @@ class Finder:
         self._fed += len(event.data)
         if not self._apart:
             self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
+
+    def _traffic(self, event: Traffic) -> None:
+        """Read a piece of a body, which is searched apart from others."""
+        for match in _CACHE_KEY.finditer(event.data):
+            self._searcher.spare(match[1].decode())
+        name = f"{event.side} {event.entry}"
+        offset, self._passed = self._passed, self._passed + len(event.data)
+        if self._again and name not in self._masks["tape"].names:
+            return
+        body = self._bodies.get(name)
+        if body is None:
+            body = self._bodies[name] = TrafficText(name)
+        self._search("tape", body.feed(event.data, offset))
+        if event.last:
+            self._search("tape", self._bodies.pop(name).rest())
+
+    def _learn(self, texts: Iterable[str]) -> None:
+        """Learn from texts that are kept nowhere."""
+        for text in texts:
+            for _ in self._searcher.search(canonical(text)):
+                pass
+        self._adopt(())
 
     def _payload(self, channel: str, payload: Any) -> None:
         """Search the strings of one payload, each alone. They are masked when they are written."""
@@ -233,6 +274,8 @@ class Finder:
             return  # in one string of one event: it gets a placeholder when it is written
         if not self._masks[channel].cover(view.masks(match.stretches, match.form)):
             return
+        if channel == "tape":
+            self._masks[channel].names.add(view.kind[0])
         self._note(self.found, channel, match)
         start, end = match.stretches[0]
         length = sum(end - start for start, end in match.stretches)

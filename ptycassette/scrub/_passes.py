@@ -7,7 +7,15 @@ from itertools import tee, zip_longest
 
 import msgspec
 
-from ptycassette.model import EventSource, JournalEvent, Output, Resized, ScrubStep, SecretWatch
+from ptycassette.model import (
+    EventSource,
+    JournalEvent,
+    Output,
+    Resized,
+    ScrubStep,
+    SecretWatch,
+    Traffic,
+)
 from ptycassette.scrub._finding import Finder
 from ptycassette.scrub._patches import Patches
 
@@ -68,7 +76,7 @@ class Passes:
                 if self._watch is not None:
                     screen = first.screen if self._typed_at_screen else None
                     first.know(self._watch.saw(item[0], screen))
-                fed += len(item[0].data) if isinstance(item[0], Output) else 0
+                fed += len(item[0].data) if isinstance(item[0], Output | Traffic) else 0
             # What is known now was in what was read before. Not at each value: of many that
             # come late most are known when twice as much was read, or all of it.
             late = first.late and (item is None or fed >= 2 * begun)

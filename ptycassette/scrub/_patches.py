@@ -13,11 +13,13 @@ class Patches:
 
     Attributes:
         lowest: the lowest offset that was added since somebody set this to None.
+        names: of the texts that hold patches, where a channel is made of several and they have one.
     """
 
     def __init__(self) -> None:
         self._pages: dict[int, bytearray] = {}  # 0 where nothing is to be written
         self.lowest: int | None = None
+        self.names: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._pages)

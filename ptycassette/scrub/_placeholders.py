@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import Finished, Noted, Probed, resolved
+from ptycassette.model import Finished, Noted, Probed, TapeMoment, resolved
 from ptycassette.scrub._mask import TEXT, mask
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
@@ -67,7 +67,11 @@ class Placeholders:
             return self.text(plain(patched) if patched != raw else text, channel="service-events")
 
         payload = rewrite(event.payload, change)
-        return Noted(event.t_us, payload), at
+        if isinstance(event, TapeMoment):
+            head = self.value(event.head, channel="tape")
+            changed = msgspec.structs.replace(event, payload=payload, head=head, dropped=())
+            return changed, at
+        return msgspec.structs.replace(event, payload=payload), at
 
     def probed(self, event: Probed) -> Probed:
         """The result of a probe with placeholders."""

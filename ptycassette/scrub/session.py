@@ -29,6 +29,7 @@ from ptycassette.model import (
     ScrubStep,
     SecretWatch,
     SessionMeta,
+    Traffic,
     Typed,
 )
 from ptycassette.scrub._finding import Finder
@@ -43,7 +44,7 @@ from ptycassette.scrub.search import KnownValue, KnownValues, Learner, Searcher
 from ptycassette.scrub.tally import Replacement, Tally
 from ptycassette.scrub.views import BLOCK, Seen, strings_of
 
-_CHANNELS = ("output", "input", "service-events", "final")
+_CHANNELS = ("output", "input", "service-events", "final", "tape")
 _VERIFIED = BLOCK - (BLOCK >> 2)
 """The second reader cuts output elsewhere than the first one: nothing hides on the cuts of both."""
 _MOST_TRIES = 4
@@ -131,7 +132,7 @@ class SessionScrubber:
         """Read everything but the output, masked, until no secret is left in it."""
         self._placeholders.counts = False
         for _ in range(_MOST_TRIES):
-            reader = self._reader(meta)
+            reader = self._reader(meta, again=True)
             for event in self.rest(source):
                 reader.take(event)
             reader.rest()
@@ -171,7 +172,7 @@ class SessionScrubber:
 
     def masked(self, source: EventSource, *, output: bool = True) -> Iterator[JournalEvent]:
         """All events, or all but the ``output``, masked, after ``steps`` has ended."""
-        shown = typed = service = 0
+        shown = typed = service = passed = 0
         for event in source():
             match event:
                 case Output():
@@ -186,6 +187,10 @@ class SessionScrubber:
                     if key is not None:
                         key = self.text(key, channel="input")
                     yield msgspec.structs.replace(event, data=data, key=key)
+                case Traffic():
+                    data = self._masks["tape"].apply(event.data, passed)
+                    passed += len(data)
+                    yield msgspec.structs.replace(event, data=data, unscrubbed=event.data)
                 case Noted():
                     noted, service = self._placeholders.noted(
                         event, self._masks["service-events"], service

@@ -1,6 +1,6 @@
-"""The fake provider before independent judges: the providers' own Python clients.
+"""The fake provider, and the tape's proxy before it, judged by the providers' own Python clients.
 
-They are no dependencies; where one is not installed its tests are skipped:
+The clients are no dependencies; where one is not installed its tests are skipped:
 
     pip install anthropic openai google-genai websockets
 
@@ -14,12 +14,14 @@ import importlib
 import importlib.util
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
+from ptycassette.tape.io import start_proxy
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]
 
@@ -98,11 +100,29 @@ SCHEMA: dict[str, Any] = {
 WANTED = {"at": "the sky", "often": 3}
 
 
-@pytest.fixture
-def provider() -> Iterator[FakeProviderServer]:
+class BehindProxy:
+    """The fake provider as it looks from behind the proxy that records tapes."""
+
+    def __init__(self, server: FakeProviderServer, url: str) -> None:
+        self._server = server
+        self.url, self.openai_url = url, f"{url}/v1"
+
+    def __getattr__(self, name: str) -> Any:
+        """All else."""
+        return getattr(self._server, name)
+
+
+@pytest.fixture(params=["direct", "behind the tape's proxy"])
+def provider(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     """The script, served; whatever was unexpected fails the test."""
     with FakeProviderServer(Script.parse(SCRIPT)) as server:
-        yield server
+        if request.param == "direct":
+            yield server
+        else:
+            journal = tmp_path / "a.tape"
+            with start_proxy(journal=journal, provider=server.url, environment={}) as proxy:
+                yield BehindProxy(server, proxy.environment["ANTHROPIC_BASE_URL"])
+                assert (proxy.problem, proxy.reports) == (None, [])
     assert server.problems == ()
 
 

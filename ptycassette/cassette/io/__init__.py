@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .replacing import reason_to_keep as reason_to_keep
     from .staging import disk_errors as disk_errors
     from .staging import fsync_directory as fsync_directory
+    from .tape import RecordedExchange as RecordedExchange
+    from .tape import Tape as Tape
     from .target import check_target as check_target
     from .verdict import Verdict as Verdict
     from .verdict import verify_cassette as verify_cassette
@@ -38,6 +40,7 @@ else:
             "reader": "Cassette open_cassette",
             "replacing": "reason_to_keep",
             "staging": "disk_errors fsync_directory",
+            "tape": "RecordedExchange Tape",
             "target": "check_target",
             "verdict": "Verdict verify_cassette",
             "verify": "Verified",

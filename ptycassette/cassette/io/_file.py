@@ -60,6 +60,14 @@ class StagedFile:
             while rest:
                 rest = rest[os.write(self._fd, rest) :]
 
+    def flush(self) -> None:
+        """Hand everything to the kernel, so that the file can be read.
+
+        Raises:
+            LimitError, StorageError: as ``append``.
+        """
+        self._flush()
+
     def finish(self) -> Artifact:
         """Make it durable and close it; return what pins it.
 

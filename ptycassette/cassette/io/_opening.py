@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ptycassette.cassette._artifacts import GIT_HINT, check_entries
 from ptycassette.cassette._manifest import ManifestPage, decode_manifest
 from ptycassette.cassette._manifest_digest import MANIFEST_DIGEST_KEY
+from ptycassette.cassette._tape_lines import TapeDeclared, declared_tape
 from ptycassette.cassette.documents import decode_document
 from ptycassette.cassette.layout import (
     DIAGNOSTIC,
@@ -28,6 +29,8 @@ from ptycassette.cassette.layout import (
 )
 from ptycassette.errors import DiagnosticError, MissingFileError, TruncatedError
 from ptycassette.model import (
+    TAPE,
+    TAPE_BODIES,
     DiscoveryRecord,
     EmulatorId,
     FinalRecord,
@@ -44,6 +47,7 @@ class OpenedFiles(NamedTuple):
     page: ManifestPage
     files: dict[str, FileHandle]
     documents: dict[str, Any]
+    tape: TapeDeclared | None = None
 
     def close(self) -> None:
         """Close all of them."""
@@ -81,7 +85,8 @@ def open_checked(
                 _check_whole(data, page, file.place)
             check_entries(entries, page.artifacts, place=directory.place)
             _open_files(directory, entries, page, files, limits)
-            return OpenedFiles(page, files, _read_documents(files, limits))
+            tape = _declared_tape(page, files, directory.place)
+            return OpenedFiles(page, files, _read_documents(files, limits), tape)
         except BaseException:
             _close_all(files)
             raise
@@ -127,10 +132,25 @@ def _open_files(
         file = files[name] = directory.open(name)
         if name in DOCUMENTS:
             file.check_size(limits.max_document_bytes)
-        elif name in STREAMS:
+        elif name in STREAMS or name == TAPE:
             file.check_size(limits.max_stream_bytes)
         else:
             file.check_size(limits.max_output_bytes)
+
+
+def _declared_tape(
+    page: ManifestPage, files: dict[str, FileHandle], place: str
+) -> TapeDeclared | None:
+    """What the manifest says of the tape, whose files must be there and pinned then."""
+    declared = declared_tape(page.manifest, where=f"{place}/{MANIFEST}")
+    for name in (TAPE, TAPE_BODIES) if declared is not None else ():
+        if name not in files:
+            raise MissingFileError(
+                f"{name} is missing, and optional.tape says that there is a tape",
+                where=place,
+                hint="the copy is incomplete: fetch the cassette again, or record it again",
+            )
+    return declared
 
 
 def _read_documents(files: dict[str, FileHandle], limits: Limits) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 from ptycassette.cassette._chunks import check_output_range
 from ptycassette.cassette._lines import LineReader
 from ptycassette.cassette._manifest_digest import check_manifest_digest
@@ -25,6 +27,7 @@ from ptycassette.cassette._records import (
 from ptycassette.cassette.io._events import merged_events, record_batches
 from ptycassette.cassette.io._frame_at import frame_at
 from ptycassette.cassette.io._opening import OpenedFiles, open_checked
+from ptycassette.cassette.io.tape import Tape, verify_tape
 from ptycassette.cassette.io.verify import (
     Progress,
     Verified,
@@ -146,6 +149,7 @@ class Cassette(Closing):
         self._files = opened.files
         self._limits = limits
         self._opened = opened
+        self._tape = opened.tape
 
     @property
     def output_size(self) -> int:
@@ -246,6 +250,25 @@ class Cassette(Closing):
             )
         return file.blocks()
 
+    @property
+    def has_tape(self) -> bool:
+        """Whether the model traffic was recorded, too."""
+        return self._tape is not None
+
+    def tape(self) -> Tape:
+        """The recorded model traffic.
+
+        Raises:
+            MissingFileError: none was recorded.
+        """
+        if self._tape is None:
+            raise MissingFileError(
+                "there is no tape in it: model traffic was not recorded",
+                where=visible(str(self.path)),
+                hint="record it with ptycassette rec --tape",
+            )
+        return Tape(self._files, self._tape, self._limits)
+
     def verify(self, progress: Progress | None = None) -> Verified:
         """Check every byte.
 
@@ -266,6 +289,9 @@ class Cassette(Closing):
             progress=progress,
         )
         verify_artifacts(self._files, page.artifacts)
+        if self._tape is not None:
+            entries = verify_tape(self.tape(), self._files, self._limits)
+            verified = msgspec.structs.replace(verified, tape_entries=entries)
         check_manifest_digest(page.manifest, where=visible(str(self.path / MANIFEST)))
         return verified
 

@@ -46,6 +46,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     output_bytes: int
     duration_ms: int
     pinned: bool
+    tape_entries: int = 0
 
 
 class _RawPass:

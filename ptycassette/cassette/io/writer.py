@@ -28,6 +28,7 @@ from ptycassette.cassette._records import (
 )
 from ptycassette.cassette.documents import encode_document
 from ptycassette.cassette.io._file import StagedFile
+from ptycassette.cassette.io._tape_files import TapeFiles
 from ptycassette.cassette.io.staging import Staging, lost_race
 from ptycassette.cassette.io.target import check_target
 from ptycassette.cassette.layout import (
@@ -45,6 +46,8 @@ from ptycassette.cassette.layout import (
 from ptycassette.errors import LimitError
 from ptycassette.model import (
     DEFAULT_LIMITS,
+    TAPE,
+    TAPE_BODIES,
     ContentDigest,
     DiscoveryRecord,
     FinalRecord,
@@ -103,6 +106,7 @@ class CassetteWriter:
         self._done = False
         self._reserved: deque[tuple[int, int]] = deque()
         self._documents: dict[str, msgspec.Struct] = {}
+        self._tape: TapeFiles | None = None
         self._files: dict[str, StagedFile] = {}
         self._staging = Staging(self._target)
         try:
@@ -202,6 +206,18 @@ class CassetteWriter:
                 f"a line of {length} bytes, and a reader accepts {self._limits.max_line_bytes}",
                 where=f"{name} seq {seq}",
             )
+
+    def tape(self) -> TapeFiles:
+        """The tape, which the cassette has from now on.
+
+        Raises:
+            StorageError: the disk refused.
+        """
+        if self._tape is None:
+            self._tape = TapeFiles(self._stage, staging=self._staging, limits=self._limits)
+            self._files[TAPE] = self._tape.entries
+            self._files[TAPE_BODIES] = self._tape.bodies
+        return self._tape
 
     def put(self, document: QuotaRecord | DiscoveryRecord | ScrubReport) -> None:
         """Set an untimed document; the last of each kind counts.

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from .files import similar_profiles as similar_profiles
     from .foreground import run_in_foreground as run_in_foreground
     from .offline import OfflineRun as OfflineRun
+    from .offline import PlacedRun as PlacedRun
     from .offline import offline_run as offline_run
+    from .offline import placed_run as placed_run
     from .probe import ProbeFailedError as ProbeFailedError
     from .probe import probe_cassette as probe_cassette
     from .probe import probe_live as probe_live
@@ -27,18 +29,22 @@ if TYPE_CHECKING:
     from .record import log_reader as log_reader
     from .record import plain_environment as plain_environment
     from .record import reader_for as reader_for
+    from .run_folders import run_folder as run_folder
+    from .server_thread import ServerThread as ServerThread
 else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "foreground": "run_in_foreground",
             "doctor": "doctor_findings",
             "environment_of_scenario": "scenario_environment",
             "fake_provider": "FakeProviderServer read_script",
             "files": "known_probes known_profiles load_probe load_profile similar_profiles",
-            "offline": "OfflineRun offline_run",
+            "foreground": "run_in_foreground",
+            "offline": "OfflineRun PlacedRun offline_run placed_run",
             "probe": "ProbeFailedError probe_cassette probe_live with_freshness",
             "probe_watch": "call_every refresh_snapshot",
             "record": "log_reader plain_environment reader_for",
+            "run_folders": "run_folder",
+            "server_thread": "ServerThread",
         },
     )

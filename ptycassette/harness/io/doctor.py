@@ -29,6 +29,7 @@ PROGRAMS = ("bash", "vim", "less", "tmux", "git")
 EXTRAS = (
     ("provider", "aiohttp", "aiohttp: the fake provider"),
     ("provider", "trustme", "trustme: the fake provider over TLS"),
+    ("tape", "wsproto", "h11, wsproto: recording model traffic, rec --tape"),
     ("ghostty", "pyghostty", "pyghostty: another emulator"),
     ("serve", "textual_serve", "textual-serve: the viewer in a browser, view --serve"),
     ("embeddings", "sentence_transformers", "sentence-transformers: comparing by meaning"),

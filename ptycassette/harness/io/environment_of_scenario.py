@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.harness.io.run_folder import run_folder
+from ptycassette.harness.io.run_folders import run_folder
 from ptycassette.scenario import TEMPORARY, EnvironmentPolicy
 from ptycassette.scenario.io import load_scenario
 from ptycassette.session import CLEAN_NAMES

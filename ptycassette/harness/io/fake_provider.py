@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -26,6 +25,7 @@ from aiohttp import WSMsgType, web
 from ptycassette.errors import NotFoundError, StorageError, UnreadableError, UsageError
 from ptycassette.harness.io._fake_provider_log import RequestLog
 from ptycassette.harness.io._fake_provider_tls import server_context
+from ptycassette.harness.io.server_thread import HOST, ServerThread
 from ptycassette.harness.provider.fake import (
     MAX_BODY_BYTES,
     FakeProvider,
@@ -40,10 +40,6 @@ from ptycassette.harness.provider.wire.neutral import WireError
 from ptycassette.model import MAX_TOML_BYTES, Clock
 from ptycassette.system import MonotonicClock
 from ptycassette.system.files import read_plain
-
-HOST = "127.0.0.1"
-_START_TIMEOUT_S = 10.0
-_STOP_TIMEOUT_S = 5.0
 
 
 def read_script(path: Path, variables: Mapping[str, str] | None = None) -> Script:
@@ -232,25 +228,20 @@ class FakeProviderServer:
         self._provider = FakeProvider(checked, self._clock, accepted_keys=accepted_keys)
         self._tls = None if ca_file is None else server_context(HOST, ca_file)
         self._log = RequestLog(self._clock, log, known=accepted_keys or (), tell=tell)
-        self._wanted_port = port
-        self._port = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
-        self._ready = threading.Event()
-        self._failed: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="fake-provider", daemon=True)
+        self._server = ServerThread(
+            "fake provider",
+            lambda: ProviderApp(self._provider, self._log).app,
+            port=port,
+            tls=self._tls,
+        )
 
     def start(self) -> Self:
         """Listen. Returns when connections are accepted."""
-        self._thread.start()
-        if not self._ready.wait(_START_TIMEOUT_S):
-            raise StorageError(f"the fake provider did not start in {_START_TIMEOUT_S:g} s")
-        if self._failed is not None:
+        try:
+            self._server.start()
+        except UsageError:
             self._log.close()
-            raise UsageError(
-                f"cannot listen on {HOST}:{self._wanted_port}: {self._failed}",
-                hint="take another port, or 0 for a free one",
-            ) from self._failed
+            raise
         return self
 
     def close(self) -> None:
@@ -260,9 +251,7 @@ class FakeProviderServer:
             StorageError: the log is incomplete, because the disk refused. All requests were
                 answered nevertheless, and ``requests`` has them all.
         """
-        if self._loop is not None and self._stop is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join(2 * _STOP_TIMEOUT_S)
+        self._server.stop()
         self._log.close()
 
     def __enter__(self) -> Self:
@@ -284,12 +273,12 @@ class FakeProviderServer:
     @property
     def port(self) -> int:
         """The port that it listens on."""
-        return self._port
+        return self._server.port
 
     @property
     def url(self) -> str:
         """``http://127.0.0.1:PORT``: the base URL for Anthropic and Gemini clients."""
-        return f"{'https' if self._tls else 'http'}://{HOST}:{self._port}"
+        return self._server.url
 
     @property
     def openai_url(self) -> str:
@@ -313,33 +302,3 @@ class FakeProviderServer:
     def unused(self) -> tuple[str, ...]:
         """Replies of the script that were not requested, or not often enough."""
         return self._provider.unused
-
-    def _run(self) -> None:
-        """The thread."""
-        try:
-            asyncio.run(self._serve())
-        except OSError as failed:
-            self._failed = failed
-            self._ready.set()
-
-    async def _serve(self) -> None:
-        """Serve until ``stop`` is called."""
-        self._loop = asyncio.get_running_loop()
-        self._stop = asyncio.Event()
-        app = ProviderApp(self._provider, self._log).app
-        runner = web.AppRunner(
-            app,
-            handler_cancellation=True,
-            shutdown_timeout=0.1,
-            access_log=None,
-            auto_decompress=False,
-        )
-        await runner.setup()
-        try:
-            site = web.TCPSite(runner, HOST, self._wanted_port, ssl_context=self._tls)
-            await site.start()
-            self._port = runner.addresses[0][1]
-            self._ready.set()
-            await self._stop.wait()
-        finally:
-            await asyncio.wait_for(runner.cleanup(), _STOP_TIMEOUT_S)

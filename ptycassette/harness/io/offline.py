@@ -19,7 +19,7 @@ from ptycassette.harness import Place, PreparedRun, example_script, prepare
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
 from ptycassette.harness.io.files import find_binary
-from ptycassette.harness.io.run_folder import RunFolder, run_folder
+from ptycassette.harness.io.run_folders import RunFolder, run_folder
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock, Size
 from ptycassette.profiles import LogFacts, Profile
@@ -34,15 +34,14 @@ def fake_key(profile: Profile) -> str:
     return profile.credentials.key_prefix + "0" * _KEY_LENGTH
 
 
-class OfflineRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is ready to start.
+class PlacedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is ready to start, in a temporary home.
 
     ``argv`` and ``options`` (size, term, cwd, env) are for ``record`` or ``Session``.
     """
 
     profile: Profile
     prepared: PreparedRun
-    provider: FakeProviderServer
     home: Path
     cwd: Path
     folder: RunFolder
@@ -67,6 +66,12 @@ class OfflineRun(msgspec.Struct, frozen=True, kw_only=True):
     def facts(self) -> tuple[LogFacts, str | None]:
         """The facts in the CLI's own session log; see ``read_logs``."""
         return read_logs(self.profile, home=self.home, cwd=self.cwd)
+
+
+class OfflineRun(PlacedRun, frozen=True, kw_only=True):
+    """A run that is ready to be started, and the scripted provider that listens for it."""
+
+    provider: FakeProviderServer
 
 
 class OfflineOptions(TypedDict, total=False):
@@ -143,7 +148,46 @@ def offline_run(
         StorageError: the folder cannot be made.
     """
     plan = _Plan(**options)
-    binary = plan.binary or _program(profile)
+    with _place(profile, plan) as (folder, home, cwd):
+        ca_file = folder.path / "ca.pem" if _wants_tls(profile, plan.mode) else None
+        with FakeProviderServer(
+            _script(profile, script, plan, {"cwd": str(cwd), "home": str(home)}),
+            port=plan.port,
+            log=plan.log,
+            clock=plan.clock,
+            ca_file=ca_file,
+        ) as provider:
+            yield OfflineRun(
+                profile=profile,
+                prepared=_furnished(profile, plan, home, cwd, url=provider.url, ca_file=ca_file),
+                provider=provider,
+                home=home,
+                cwd=cwd,
+                folder=folder,
+            )
+
+
+@contextmanager
+def placed_run(
+    profile: Profile, url: str, **options: Unpack[OfflineOptions]
+) -> Iterator[PlacedRun]:
+    """As ``offline_run``, with a provider of the caller's at ``url``, which speaks no TLS."""
+    plan = _Plan(**options)
+    with _place(profile, plan) as (folder, home, cwd):
+        yield PlacedRun(
+            profile=profile,
+            prepared=_furnished(profile, plan, home, cwd, url=url, ca_file=None),
+            home=home,
+            cwd=cwd,
+            folder=folder,
+        )
+
+
+@contextmanager
+def _place(profile: Profile, plan: _Plan) -> Iterator[tuple[RunFolder, Path, Path]]:
+    """A private folder, the home and the work folder in it."""
+    if plan.binary is None:
+        _program(profile)  # complain before anything is made
     with run_folder(plan.root, keep=plan.keep) as folder:
         # A name that occurs on no screen, because the scrubber treats it as a user's name.
         home = folder.path / "run-home"
@@ -153,33 +197,34 @@ def offline_run(
         cwd.mkdir(exist_ok=True)
         for name, text in plan.files.items():
             (cwd / name).write_text(text)
-        ca_file = folder.path / "ca.pem" if _wants_tls(profile, plan.mode) else None
-        with FakeProviderServer(
-            _script(profile, script, plan, {"cwd": str(cwd), "home": str(home)}),
-            port=plan.port,
-            log=plan.log,
-            clock=plan.clock,
-            ca_file=ca_file,
-        ) as provider:
-            place = Place(
-                home=str(home),
-                cwd=str(cwd),
-                url=provider.url,
-                key=fake_key(profile),
-                ca="" if ca_file is None else str(ca_file),
-                model=plan.model or profile.offline.model,
-            )
-            prepared = _prepared(profile, place, binary, plan)
-            write_home(prepared, home=home, cwd=None if plan.cwd else cwd)
-            _bring_profiles(home)
-            yield OfflineRun(
-                profile=profile,
-                prepared=prepared,
-                provider=provider,
-                home=home,
-                cwd=cwd,
-                folder=folder,
-            )
+        yield folder, home, cwd
+
+
+def _furnished(
+    profile: Profile, plan: _Plan, home: Path, cwd: Path, *, url: str, ca_file: Path | None
+) -> PreparedRun:
+    """The prepared run, with its files in the home."""
+    place = Place(
+        home=str(home),
+        cwd=str(cwd),
+        url=url,
+        key=fake_key(profile),
+        ca="" if ca_file is None else str(ca_file),
+        model=plan.model or profile.offline.model,
+    )
+    prepared = prepare(
+        profile,
+        plan.mode,
+        place,
+        binary=plan.binary or _program(profile),
+        now=plan.clock.wall(),
+        prompt=plan.prompt,
+        command=plan.command,
+        arguments=plan.arguments,
+    )
+    write_home(prepared, home=home, cwd=None if plan.cwd else cwd)
+    _bring_profiles(home)
+    return prepared
 
 
 def _program(profile: Profile) -> str:
@@ -207,19 +252,6 @@ def _script(
         text = example_script(profile)
         return Script.parse(text, where=f"the example for {profile.name}", variables=names)
     return read_script(Path(script), names)
-
-
-def _prepared(profile: Profile, place: Place, binary: str, plan: _Plan) -> PreparedRun:
-    return prepare(
-        profile,
-        plan.mode,
-        place,
-        binary=binary,
-        now=plan.clock.wall(),
-        prompt=plan.prompt,
-        command=plan.command,
-        arguments=plan.arguments,
-    )
 
 
 def _wants_tls(profile: Profile, mode: str) -> bool:

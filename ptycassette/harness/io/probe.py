@@ -20,7 +20,7 @@ from ptycassette.errors import (
 from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun
 from ptycassette.harness.io._drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.harness.io.files import find_binary
-from ptycassette.harness.io.run_folder import run_folder
+from ptycassette.harness.io.run_folders import run_folder
 from ptycassette.harness.probe import parse_window
 from ptycassette.model import Clock, Cursor, Screen, Size
 from ptycassette.profiles import Profile

@@ -6,6 +6,8 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._running_tape import RunningTape as RunningTape
+    from ._running_tape import TapeStarter as TapeStarter
     from .async_record import AsyncRecording as AsyncRecording
     from .async_record import arecord as arecord
     from .binary_probe import ask_version as ask_version
@@ -44,10 +46,12 @@ if TYPE_CHECKING:
     from .saver import savers_wanted as savers_wanted
     from .saver_process import serve_saver as serve_saver
     from .stream_session import record_streams as record_streams
+    from .tape_proxy import tape_starter as tape_starter
 else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_running_tape": "RunningTape TapeStarter",
             "async_record": "AsyncRecording arecord",
             "binary_probe": "ask_version timestamp",
             "compiled_relay": "CompiledRelay",
@@ -68,5 +72,6 @@ else:
             "saver": "ForkedSaver Saver StartedSaver savers_wanted",
             "saver_process": "serve_saver",
             "stream_session": "record_streams",
+            "tape_proxy": "tape_starter",
         },
     )

@@ -19,6 +19,8 @@ from ptycassette.model import (
 )
 from ptycassette.recording._diagnostic import diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
+from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.recording._tape_writer import QuestionKeys
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
@@ -36,7 +38,9 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         scrubber: makes a scrubber for one session; None for the default one.
         known: secrets that the caller declares. Typed secrets are learnt from the events.
         progress: called with the number of output bytes that are done.
-        before_record: sees each event first; see ``recording/hooks.py``.
+        before_record: sees each event first, but those of the tape; see ``recording/hooks.py``.
+        tape: the proxy's journal, where model traffic was recorded.
+        salvage: of a proxy's journal that is damaged in the middle, take what stands before.
     """
 
     emulator: EmulatorFactory = default_emulator
@@ -44,6 +48,8 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
     known: tuple[str, ...] = ()
     progress: Progress | None = None
     before_record: BeforeRecord | None = None
+    tape: Path | None = None
+    salvage: bool = False
 
     def publish(
         self, meta: SessionMeta, source: EventSource, target: Path, *, overwrite: bool = False
@@ -58,7 +64,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             JournalError: the journal is damaged.
         """
         typed = TypedWatch()
-        source = hooked(source, self.before_record)
+        source = self._whole(meta, source)
         try:
             return finalise(
                 msgspec.structs.replace(meta, target=str(target)),
@@ -67,6 +73,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
                 emulator=self.emulator,
                 scrubber=self._scrubber(meta),
                 typed=typed,
+                keys=_keys(meta),
                 progress=self.progress,
             )
         except RunFailedError as exc:
@@ -98,7 +105,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             reason: what failed.
             stage: see ``Diagnostic``.
         """
-        source = hooked(source, self.before_record)
+        source = self._whole(meta, source)
         return self._diagnose(meta, source, target, reason=reason, stage=stage)
 
     def _diagnose(
@@ -144,13 +151,31 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
                 diagnostic_of(meta, scrubber, reason=reason, stage=stage, findings=findings)
             )
 
+    def _whole(self, meta: SessionMeta, source: EventSource) -> EventSource:
+        events = hooked(source, self.before_record)
+        if TAPE_OPTION not in meta.options or self.tape is None:
+            return events
+        from ptycassette.recording.io.tape_journal import with_tape  # few recordings have one
+
+        return with_tape(events, self.tape, salvage=self.salvage)
+
     def _scrubber(self, meta: SessionMeta) -> Scrubber:
         if meta.options.get("scrub") is False:
             return Unscrubbed()
         if self.scrubber is not None:
             return self.scrubber()
+        known = (*self.known, *meta.options.get(TAPE_OPTION, {}).get("secrets", ()))
         return session_scrubber(
-            known=[text for text in self.known if len(text.strip()) >= SHORTEST_KNOWN],
+            known=[text for text in known if len(text.strip()) >= SHORTEST_KNOWN],
             home=Path(meta.home) if meta.home else None,
             cwd=Path(meta.cwd) if meta.cwd else None,
         )
+
+
+def _keys(meta: SessionMeta) -> QuestionKeys | None:
+    """What tells the questions of the tape apart; None without a tape."""
+    if TAPE_OPTION not in meta.options:
+        return None
+    from ptycassette.recording.io.tape_keys import TapeKeys  # few recordings have a tape
+
+    return TapeKeys(meta)

@@ -17,6 +17,8 @@ from ptycassette.cassette.io import disk_errors, fsync_directory
 from ptycassette.errors import StorageError
 
 JOURNAL_SUFFIX = ".journal"
+TAPE_SUFFIX = ".tape"
+"""Of the proxy's journal, which is called as the recorder's is otherwise."""
 HIDDEN_SUFFIX = ".new"
 """Of a file that will become a journal when its head is in it."""
 
@@ -99,13 +101,19 @@ def sync_name(path: Path) -> None:
         raise
 
 
+def tape_journal_of(journal: Path) -> Path:
+    """The proxy's journal beside a recorder's."""
+    return journal.with_name(journal.name.removesuffix(JOURNAL_SUFFIX) + TAPE_SUFFIX)
+
+
 def delete_journal(path: Path) -> None:
-    """Delete a journal.
+    """Delete a journal, and the proxy's beside it first.
 
     Raises:
         StorageError: the disk refused, and the unscrubbed journal is still there.
     """
     try:
+        tape_journal_of(path).unlink(missing_ok=True)
         path.unlink(missing_ok=True)
     except OSError as exc:
         raise StorageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +22,9 @@ from ptycassette.model import (
     Sleeper,
     StreamKinds,
 )
+from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.recording.hooks import BeforeRecord
+from ptycassette.recording.io._running_tape import RunningTape, TapeStarter
 from ptycassette.recording.io.binary_probe import (
     architecture,
     git_commit,
@@ -89,6 +92,8 @@ class RecordOptions(TypedDict, total=False):
         pty: an existing PTY, such as a scripted one; nothing is spawned.
         streams: ``pipes`` for pipes in place of the terminal, or what each of the program's
             standard streams is.
+        tape: True to record the program's model traffic, too (docs/tape.md), or the provider: its
+            name or base URL; or what starts the proxy, from ``tape_starter``.
     """
 
     size: Size
@@ -128,6 +133,7 @@ class RecordOptions(TypedDict, total=False):
     at_end: Callable[[Any, int], None] | None
     pty: Scripted | None
     streams: StreamChoice | None
+    tape: TapeStarter | bool | str
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,6 +176,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     at_end: Callable[[Any, int], None] | None = None
     pty: Scripted | None = None
     streams: StreamKinds | None = None
+    tape: TapeStarter | None = None
 
     def __post_init__(self) -> None:
         if self.resolution_ms < 1:
@@ -191,8 +198,25 @@ def plan_of(options: RecordOptions) -> RecordPlan:
     given.setdefault("size", project.size or DEFAULT_SIZE)
     if given.get("idle_limit_ms") is None and project.idle_limit_s is not None:
         given["idle_limit_ms"] = round(project.idle_limit_s * 1000)
+    tape = options.get("tape")
+    if isinstance(tape, bool | str):
+        given["tape"] = _default_tape(options, tape) if tape else None
     kinds = kinds_named(options.get("streams") or "terminal")
     return RecordPlan(**{**given, "streams": None if kinds.only_terminal else kinds})
+
+
+def _default_tape(options: RecordOptions, tape: bool | str) -> TapeStarter:  # noqa: FBT001 - as given
+    """A proxy that the harness is pointed at as its profile says, if it has one."""
+    # Few recordings have a tape.
+    from ptycassette.profiles.io import known_profile
+    from ptycassette.recording.io.tape_proxy import tape_starter
+
+    harness = options.get("harness")
+    name = harness.name if isinstance(harness, Harness) else harness
+    return tape_starter(
+        profile=None if name is None else known_profile(name),
+        provider=tape if isinstance(tape, str) else None,
+    )
 
 
 _OF_A_TERMINAL = ("TERM", "COLUMNS", "LINES", "TERMCAP")
@@ -223,6 +247,7 @@ def head_of(
     *,
     env: Mapping[str, str],
     binary: Path | None,
+    tape: RunningTape | None = None,
 ) -> SessionMeta:
     """The head of the journal.
 
@@ -232,6 +257,7 @@ def head_of(
         plan: the options.
         env: the whole environment of the program.
         binary: the file that will be executed; None for a script.
+        tape: what records model traffic, if anything does.
     """
     cwd = Path.cwd() if plan.cwd is None else Path.cwd() / plan.cwd
     now = plan.clock.wall()
@@ -259,7 +285,7 @@ def head_of(
         resolution_ms=plan.resolution_ms,
         title=plan.title,
         target=str(target),
-        options=_options(plan),
+        options=_options(plan, tape),
     )
 
 
@@ -295,7 +321,7 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
     return msgspec.structs.replace(harness, capability=given)
 
 
-def _options(plan: RecordPlan) -> dict[str, Any]:
+def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
     """The options that ``recover`` needs to finalise in the same way."""
     options: dict[str, Any] = {"frame_policy": plan.frame_policy}
     if plan.idle_limit_ms is not None:
@@ -304,4 +330,10 @@ def _options(plan: RecordPlan) -> dict[str, Any]:
         options["meta"] = dict(plan.meta)
     if not plan.scrub:
         options["scrub"] = False
+    if tape is not None:
+        options[TAPE_OPTION] = {
+            "key": secrets.token_hex(32),
+            "secrets": list(tape.secrets),
+            "described": dict(tape.described),
+        }
     return options

@@ -45,14 +45,17 @@ from ptycassette.model import (
     Noted,
     Output,
     SessionMeta,
+    TapeBegun,
 )
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._payload import checked_payload
 from ptycassette.recording.io._preflight import check_place, check_requirements, find_program
+from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io._saver_messages import Begin, Published
 from ptycassette.recording.io._side_channel import EVENTS_VARIABLE, SideChannel
 from ptycassette.recording.io.binary_probe import late_version, timestamp
 from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
 from ptycassette.recording.io.saver import Saver
@@ -68,6 +71,7 @@ from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
+    from ptycassette.recording.io.tape_journal import TapeInPlace
 
 
 class Recorder:
@@ -117,6 +121,7 @@ class Recorder:
         self._stack = ExitStack()
         self._binary: Path | None = None
         self._final: dict[str, Any] = {}
+        self._tape: TapeInPlace | None = None
         self.meta: SessionMeta
         self.journal: JournalFile
         self.channel: SideChannel
@@ -159,18 +164,28 @@ class Recorder:
         self._lock(lock_dir(where))
         check_requirements(plan.require, env=env, cwd=cwd)
         self.channel = self._stack.enter_context(SideChannel(state_dir(where)))
-        self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
-        # Not this variable: its value is not a secret, and differs each time.
-        self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary)
+        place = journal_dir(where)
         self._stack.enter_context(NoCoreDumps())
-        self.journal = JournalFile(
-            self.meta, directory=journal_dir(where), durability=plan.durability
-        )
+        tape = None if plan.tape is None else self._start_tape(plan.tape, place, env)
+        env = {**env, **({} if tape is None else tape.environment)}
+        self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
+        # Not this variable, its value is not a secret, and differs each time.
+        self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary, tape=tape)
+        self.journal = JournalFile(self.meta, directory=place, durability=plan.durability)
         self._stack.callback(self._let_go)
+        if tape is not None:
+            tape.appear(self.journal.path)
         if self.saver is not None:
             self.saver.begin(self._beginning())
         for payload in plan.notes:
             self.journal.on_event(Noted(0, checked_payload(payload)))
+
+    def _start_tape(self, start: TapeStarter, place: Path, env: dict[str, str]) -> TapeInPlace:
+        """Start what records model traffic, before anything can be asked of a provider."""
+        from ptycassette.recording.io.tape_journal import TapeInPlace  # few recordings have one
+
+        self._tape = self._stack.enter_context(TapeInPlace(start, place, env))
+        return self._tape
 
     def _lock(self, directory: Path) -> None:
         plan = self.plan
@@ -205,9 +220,13 @@ class Recorder:
         """
         plan = self.plan
         self.started_us = plan.clock.now_us()  # before the program: it begins while we return
+        argv = self.argv
+        if self._tape is not None:
+            self.journal.on_event(TapeBegun(0, self.started_us))
+            argv = (argv[0], *self._tape.arguments, *argv[1:])
         try:
             child = spawn(
-                self.argv,
+                argv,
                 size=plan.size,
                 cwd=plan.cwd,
                 env=self.env,
@@ -225,6 +244,11 @@ class Recorder:
         """Log what is left in the side channel after the program has ended."""
         for payload in self.channel.finish():
             self.journal.on_event(Noted(elapsed_us, payload))
+
+    @property
+    def reports(self) -> Sequence[str]:
+        """What whoever records model traffic has to say to the user."""
+        return () if self._tape is None else self._tape.reports
 
     def set_final(self, **fields: Any) -> None:
         """Set fields of the final record; see ``Recording.set_final``."""
@@ -248,6 +272,9 @@ class Recorder:
             SecretLeftError, StorageError, ...: not published; the journal stays.
             SessionError: our owner is gone; the journal stays, unless only the owner wanted it.
         """
+        if self._tape is not None:
+            self._tape.close()
+            failure = failure or self._tape.failure
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         if failure is None and self.plan.overwrite:
@@ -315,6 +342,8 @@ class Recorder:
     def fail(self, reason: str, *, stage: str) -> Path:
         """Write the diagnostic of a failed run instead of a cassette; returns its path."""
         self._abandon_saver()
+        if self._tape is not None:
+            self._tape.close()
         path = self._finaliser(self._progress()).diagnose(
             self.meta, self._source(), self.target, reason=reason, stage=stage
         )
@@ -330,6 +359,7 @@ class Recorder:
             known=self.known,
             progress=progress,
             before_record=self.plan.before_record,
+            tape=tape_journal_of(self.journal.path),
         )
 
     def _progress(self) -> Callable[[int], None] | None:

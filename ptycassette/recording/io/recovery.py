@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from ptycassette.cassette import EmptyJournalError
 from ptycassette.cassette.io import (
     disk_errors,
     published_manifest,
@@ -32,11 +33,15 @@ from ptycassette.errors import (
     RunFailedError,
 )
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta, visible
-from ptycassette.recording._journal_codec import EmptyJournalError
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.diagnostic_writer import diagnostic_path
 from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.recording.io.journal_name import HIDDEN_SUFFIX, JOURNAL_SUFFIX, delete_journal
+from ptycassette.recording.io.journal_name import (
+    HIDDEN_SUFFIX,
+    JOURNAL_SUFFIX,
+    delete_journal,
+    tape_journal_of,
+)
 from ptycassette.scrub.io import concealed_head
 from ptycassette.system.pty import NoCoreDumps
 from ptycassette.terminal import POLICY_NAMES
@@ -181,9 +186,10 @@ def recover(
             delete_journal(path)
             return msgspec.structs.replace(recovered, outcome="already")
         try:
-            recovered = _publish(
-                source, recovered, overwrite=overwrite, finaliser=finaliser or Finaliser()
+            made = msgspec.structs.replace(
+                finaliser or Finaliser(), tape=tape_journal_of(path), salvage=salvage
             )
+            recovered = _publish(source, recovered, overwrite=overwrite, finaliser=made)
         except ExistsError:
             # The saver of a recorder that was killed may have published it meanwhile.
             if not published_manifest(Path(recovered.target), source.meta.id):

@@ -15,11 +15,13 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES, frame_of
+from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES, TAPE_KEY, frame_of
 from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
 from ptycassette.errors import RefusedError, SecretLeftError
 from ptycassette.model import (
     STREAMS_KEY,
+    TAPE,
+    TAPE_BODIES,
     Event,
     EventSource,
     FinalRecord,
@@ -38,6 +40,8 @@ from ptycassette.model import (
     SessionMeta,
     Signalled,
     Size,
+    TapeMoment,
+    Traffic,
     Typed,
     moment_us,
     painted_bytes,
@@ -46,6 +50,8 @@ from ptycassette.model import (
     visible,
 )
 from ptycassette.recording._secrets_apart import input_was_scrubbed
+from ptycassette.recording._tape_writer import TapeWriter
+from ptycassette.recording.io._tape_again import TapeAgain
 from ptycassette.scrub import SessionScrubber
 from ptycassette.terminal import PyteEmulator, default_emulator
 from ptycassette.timeline import SECRET_DIGESTS_KEY
@@ -80,9 +86,12 @@ def cassette_session(
     def source() -> Iterator[JournalEvent]:
         if cassette.quota is not None or cassette.discovery is not None:
             yield Probed(0, cassette.quota, cassette.discovery)
+        tape = TapeAgain(cassette)
         for event in cassette.events():
             journal = _as_journal(event)
-            if journal is not None:
+            if isinstance(journal, Noted):
+                yield from tape.events(event.seq, journal)
+            elif journal is not None:
                 yield journal
 
     return meta, source
@@ -175,6 +184,8 @@ def _left(findings: tuple[str, ...], path: Path) -> SecretLeftError:
 def _check_files(cassette: Cassette) -> None:
     """Refuse files that this version cannot scrub."""
     known = {MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES}
+    if cassette.has_tape:
+        known |= {TAPE, TAPE_BODIES}
     artifacts = (cassette.manifest.optional or {}).get("artifacts", {})
     unknown = sorted(name for name in artifacts if name not in known)
     if unknown:
@@ -217,6 +228,9 @@ class _Rewrite:
     def write(self, source: EventSource, writer: CassetteWriter) -> None:
         """Write all records, scrubbed; search the texts that are in no event."""
         scrubbed = self._scrubber.masked(source)
+        tape = None
+        if self._cassette.has_tape:
+            tape = TapeWriter(writer.tape(), keys=TapeAgain(self._cassette))
         for event in self._cassette.events():
             if isinstance(event.record, FrameRecord):
                 frame = self._frame(event.record)
@@ -224,12 +238,19 @@ class _Rewrite:
                 self._scrubber.check(frame.title, channel="frames", t_us=event.t_us)
                 continue
             journal = next(scrubbed)
-            while isinstance(journal, Probed):
-                for document in (journal.quota, journal.discovery):
-                    if document is not None:
-                        writer.put(document)
+            while isinstance(journal, Probed | Traffic):
+                if isinstance(journal, Probed):
+                    for document in (journal.quota, journal.discovery):
+                        if document is not None:
+                            writer.put(document)
+                elif tape is not None:
+                    tape.piece(journal)
                 journal = next(scrubbed)
             writer.add(*self._record(event, journal))
+            if tape is not None and isinstance(journal, TapeMoment):
+                tape.moment(journal, seq=event.seq, t_us=event.t_us)
+        if tape is not None:
+            tape.finish()
         harness = msgspec.to_builtins(self.manifest.harness)
         harness.pop("binary_path_digest_sha256", None)
         self._scrubber.check([self.manifest.command.argv, harness])
@@ -248,7 +269,7 @@ class _Rewrite:
                 return record, b""
             case Typed(_, data, _, key):
                 return replace(record, bytes=data, key=key), b""
-            case Noted(_, payload):
+            case Noted(payload=payload):
                 return replace(record, payload=payload), b""
             case Finished():
                 return (
@@ -306,7 +327,10 @@ class _Rewrite:
         optional = dict(manifest.optional or {})
         optional.pop("artifacts", None)
         digests = optional.pop(SECRET_DIGESTS_KEY, None)
+        tape = optional.pop(TAPE_KEY, None)
         scrubbed = self._scrubber.value(optional, channel="manifest")
+        if tape is not None:
+            scrubbed[TAPE_KEY] = tape  # its key is no secret of the recording
         if (
             digests is not None
             and words == argv
@@ -343,7 +367,7 @@ def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
     for digest in ("content_digest", "id"):
         manifest.pop(digest, None)
     manifest["harness"].pop("binary_path_digest_sha256", None)
-    for digests in ("artifacts", SECRET_DIGESTS_KEY):
+    for digests in ("artifacts", SECRET_DIGESTS_KEY, TAPE_KEY):
         (manifest.get("optional") or {}).pop(digests, None)
     scrubber.check({"manifest": manifest, "path": cassette.path.name})
     seen: set[tuple[str, ...]] = set()

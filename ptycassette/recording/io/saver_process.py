@@ -38,6 +38,7 @@ from ptycassette.recording.io._saver_messages import (
     send,
 )
 from ptycassette.recording.io._saver_priority import Priority
+from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.system.pty import new_poll
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeF
     recorder.on_finish = remember
     meta = JournalSource(path).meta
     finaliser = make(begin.known)
-    finaliser = msgspec.structs.replace(finaliser, progress=progress)
+    finaliser = msgspec.structs.replace(finaliser, progress=progress, tape=tape_journal_of(path))
     while not recorder.finished and source.size < _WORTH_BYTES:
         if time.monotonic() - start_s >= _WORTH_S:
             break

@@ -83,10 +83,14 @@ class Learner:
     """
 
     def __init__(self, *, preserved: Iterable[str] = ()) -> None:
-        self._preserved = frozenset(canonical(value) for value in preserved)
+        self._preserved = {canonical(value) for value in preserved}
         self._learnt = KnownValues()
         self._new: list[KnownValue] = []
         self._judged: dict[tuple[str, str], bool] = {}
+
+    def spare(self, value: str) -> None:
+        """Let a value stand from now on, whatever rules say of it."""
+        self._preserved.add(canonical(value))
 
     def takes(self, rule: Rule, value: str) -> bool:
         """Whether a match (canonical) is to be scrubbed. If so, it is learnt.

@@ -91,6 +91,10 @@ class Searcher:
         """A searcher with the same knowledge, for other texts."""
         return Searcher(rules=self.rules, known=self.known, learner=self._learner)
 
+    def spare(self, value: str) -> None:
+        """Let a value stand from now on, unless it is known to be secret."""
+        self._learner.spare(value)
+
     def adopt(self) -> Lesson | None:
         """Add the learnt values to the known ones; returns what is new, None for nothing."""
         lesson = self.known.learn(self._learner.news())

@@ -6,7 +6,7 @@ from ptycassette.scrub.views._lines import Line, panes
 from ptycassette.scrub.views._messages import Messages
 from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader, Seen, view_of
-from ptycassette.scrub.views._streams import StreamText, StreamView
+from ptycassette.scrub.views._streams import StreamText, StreamView, TrafficText
 from ptycassette.scrub.views._structured import Joined, rewrite, strings_of
 from ptycassette.scrub.views._typed import TypedView, input_views
 from ptycassette.scrub.views._view import RunsView, View
@@ -23,6 +23,7 @@ __all__ = [
     "Seen",
     "StreamText",
     "StreamView",
+    "TrafficText",
     "TypedView",
     "View",
     "input_views",

@@ -17,24 +17,54 @@ from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.scrub.views._view import Patch, View
 
+_BODY_BLOCK, _BODY_OVERLAP = 1 << 20, 1 << 16
+
+
+class _Places:
+    """Where in its channel each run of a stream is."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._offsets: list[int] = []
+        self.length = 0
+
+    def add(self, length: int, offset: int) -> None:
+        """Note that the stream goes on at ``offset`` of the channel."""
+        if not self._starts or offset - self._offsets[-1] != self.length - self._starts[-1]:
+            self._starts.append(self.length)
+            self._offsets.append(offset)
+        self.length += length
+
+    def placed(self, at: int, data: bytes) -> Iterator[Patch]:
+        """Bytes from ``at`` in the stream on, as patches of the channel."""
+        run = max(0, bisect_right(self._starts, at) - 1)
+        while data and run < len(self._starts):
+            end = self._starts[run + 1] if run + 1 < len(self._starts) else self.length
+            part = data[: max(0, end - at)]
+            if part:
+                yield self._offsets[run] + at - self._starts[run], part
+            data = data[len(part) :]
+            at += len(part)
+            run += 1
+
 
 class StreamView(View):
     """A view of a stream, whose places are those of the channel."""
 
-    def __init__(self, inner: View, stream: StreamText) -> None:
+    def __init__(self, inner: View, name: str, places: _Places) -> None:
         super().__init__(inner.text)
-        self._inner, self._stream = inner, stream
-        self.kind = (stream.name, *inner.kind)
+        self._inner, self._places = inner, places
+        self.kind = (name, *inner.kind)
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """See ``View.patches``."""
         for offset, data in self._inner.patches(start, end, form):
-            yield from self._stream.placed(offset, data)
+            yield from self._places.placed(offset, data)
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """See ``View.pieces``."""
         for at, length, offset in self._inner.pieces(start, end):
-            for place, part in self._stream.placed(offset, bytes(length)):
+            for place, part in self._places.placed(offset, bytes(length)):
                 yield at, len(part), place
                 at += len(part)  # noqa: PLW2901 - the piece goes on there
 
@@ -61,15 +91,13 @@ class StreamText:
         self.screen = screen
         self._wanted, self._block = wanted or (lambda *_: True), block
         self._text, self._messages = Blocks(self._printed, block), Messages()
-        self._starts: list[int] = []
-        self._offsets: list[int] = []
+        self._places = _Places()
         self._length = 0
 
     def feed(self, data: bytes, offset: int) -> Iterator[Iterable[View]]:
         """Take bytes that are at ``offset`` of the channel; returns views that belong together."""
         if self.name:
-            self._starts.append(self._length)
-            self._offsets.append(offset)
+            self._places.add(len(data), offset)
         while data:
             part = data[: self._block - self._length % self._block]
             data = data[len(part) :]
@@ -94,16 +122,33 @@ class StreamText:
 
     def _placed_views(self, views: Iterable[View]) -> Iterator[View]:
         for view in chain(views, () if self.screen is None else self.screen.take()):
-            yield StreamView(view, self) if self.name else view
+            yield StreamView(view, self.name, self._places) if self.name else view
 
-    def placed(self, at: int, data: bytes) -> Iterator[Patch]:
-        """Bytes from ``at`` in the stream on, as patches of the channel."""
-        run = max(0, bisect_right(self._starts, at) - 1)
-        while data and run < len(self._starts):
-            end = self._starts[run + 1] if run + 1 < len(self._starts) else self._length
-            part = data[: max(0, end - at)]
-            if part:
-                yield self._offsets[run] + at - self._starts[run], part
-            data = data[len(part) :]
-            at += len(part)
-            run += 1
+
+class TrafficText:
+    """One body of the tape among others in its channel.
+
+    Args:
+        name: of the body.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        bodies = Blocks(lambda raw, base: (View(raw, base=base),), _BODY_BLOCK, _BODY_OVERLAP)
+        self._readers = (bodies, Messages())
+        self._places = _Places()
+
+    def feed(self, data: bytes, offset: int) -> Iterator[View]:
+        """Take bytes that are at ``offset`` of the channel; returns views whenever there are."""
+        self._places.add(len(data), offset)
+        for reader in self._readers:
+            yield from self._placed_views(reader.feed(data))
+
+    def rest(self) -> Iterator[View]:
+        """The remaining views, at the end."""
+        for reader in self._readers:
+            yield from self._placed_views(reader.rest())
+
+    def _placed_views(self, views: Iterator[View]) -> Iterator[View]:
+        for view in views:
+            yield StreamView(view, self.name, self._places)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from ptycassette.cli import _reports as reports
+from ptycassette.cli import _tape_reports as tape_reports
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
 from ptycassette.harness.probe_run import ProbeResult
@@ -25,11 +26,15 @@ from ptycassette.testing import write_cassette
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "json.md"
 STRUCTS = {
     name: struct
-    for name in reports.__all__
-    if isinstance(struct := getattr(reports, name), type) and issubclass(struct, msgspec.Struct)
+    for name, struct in (
+        *((name, getattr(reports, name)) for name in reports.__all__),
+        *vars(tape_reports).items(),
+    )
+    if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
 }
 # Objects that are printed without a struct of their own in ``cli/reports.py``.
 PRINTED = {
+    "RerunReport", "RequestMiss", "ScreenChange",
     "CheckReport", "ScenarioReport", "CheckLine",
     "StandinReport", "DriftPicture", "Divergence", "Said", "Nearest", "Unplayed",
     "ScrubbedReport", "Replacement", "VerifyScrubReport", "ScrubbedCassette",

@@ -199,7 +199,7 @@ def test_a_record_with_a_fitting_checksum_may_still_be_wrong(
 ) -> None:
     """A forged record raises the declared error and nothing else."""
     encoder = JournalEncoder(3)
-    data = encoder.begin(META) + encoder._record(1, kind, body)
+    data = encoder.begin(META) + encoder.record(1, kind, body)
 
     with pytest.raises(JournalError, match=message):
         read(data)

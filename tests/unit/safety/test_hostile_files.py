@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ptycassette.cassette import MARK
 from ptycassette.cli import main
 from ptycassette.errors import (
     CassetteError,
@@ -30,7 +31,7 @@ from ptycassette.harness.io.files import load_profile
 from ptycassette.harness.provider.fake.script import Script
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.profiles import Profile
-from ptycassette.recording._journal_codec import MARK, JournalDecoder, JournalEncoder
+from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.recovery import recover

@@ -37,8 +37,8 @@ from ptycassette.scenario import (
     repin_scenario,
     scenario_schema,
 )
-from ptycassette.scenario._normalise import normaliser_of
 from ptycassette.scenario.model import Normaliser
+from ptycassette.scenario.normalise import normaliser_of
 from ptycassette.testing import events_of, fixed_id, manifest_of
 
 PINS = f"""

@@ -138,5 +138,5 @@ def test_unknown_optional_fields_are_kept_and_ignored() -> None:
 
     assert cassette.document["colour"] == {"of": ["the", "box"]}
     assert cassette.manifest.optional is not None
-    assert cassette.manifest.optional["tape"] == {"file": "provider-tape.jsonl"}
+    assert cassette.manifest.optional["later"] == {"file": "provider-tape.jsonl"}
     assert tape == b'{"any":"thing"}\n'

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette.cassette import framing
 from ptycassette.recording import _journal_codec as journal
 from ptycassette.recording.io import _relay_limits as relay_limits
 from ptycassette.recording.io import compiled_relay
@@ -32,8 +33,8 @@ def test_records_are_of_the_same_kinds(kind: str) -> None:
 
 def test_heads_and_checksums_are_of_the_same_length() -> None:
     """The framing of a record."""
-    assert STATED["HEAD_BYTES"] == journal._HEAD.size
-    assert STATED["CRC_BYTES"] == journal._CRC.size
+    assert STATED["HEAD_BYTES"] == framing._HEAD.size
+    assert STATED["CRC_BYTES"] == framing._CRC.size
 
 
 def test_a_run_ends_for_the_same_reasons() -> None:

@@ -1,0 +1,137 @@
+"""What ``rec --tape`` says at its end, and what ``--evidence`` writes for a reviewer.
+
+The directory holds ``session.json`` (what ran, how it ended, what it used), ``calls.jsonl`` (one
+line a question, without bodies), ``redaction.json`` (what scrubbing removed, by rule),
+``guard.json`` (PASS or FAIL, and why), and ``error-summary.json`` where questions went wrong. All
+of it is made of the scrubbed cassette. Where the guard says FAIL, no cassette was published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ptycassette.errors import CassetteError, ExistsError
+
+if TYPE_CHECKING:
+    from ptycassette.cassette.io import Cassette
+    from ptycassette.cli._tape_reports import TapeLine
+
+_REFUSED_STATUS = 6
+_FINDINGS_SHOWN = 3
+
+
+@contextmanager
+def evidence(folder: str | None, cassette: Path) -> Iterator[None]:
+    """Write the evidence of the recording that the block makes.
+
+    Raises:
+        ExistsError: on entering: something is there already.
+        StorageError: the disk refuses.
+    """
+    if folder is None:
+        yield
+        return
+    from ptycassette.cassette.io import disk_errors
+
+    place = Path(folder)
+    with disk_errors("making the directory", place):
+        try:
+            place.mkdir(parents=True)
+        except FileExistsError as exc:
+            raise ExistsError("there is something already", where=folder) from exc
+    try:
+        yield
+    except CassetteError as exc:
+        reasons = [{"error": type(exc).__name__, "message": exc.message}]
+        _write(place / "guard.json", {"verdict": "FAIL", "published": False, "reasons": reasons})
+        raise
+    _write_all(place, cassette)
+
+
+def _write_all(place: Path, path: Path) -> None:
+    from ptycassette.cassette.io import open_cassette
+    from ptycassette.cli.tape import lines_of
+
+    with open_cassette(path, allow_unscrubbed=True) as cassette:
+        lines = lines_of(cassette)
+        scrub = cassette.scrub_report
+        clean = scrub.status != "unscrubbed"
+        _write(place / "session.json", _session(cassette))
+        _write(place / "redaction.json", msgspec.to_builtins(scrub))
+        checks = [
+            {"check": "every digest holds, every body of the tape is whole", "ok": True},
+            {"check": "scrubbed, read once more, and nothing was left", "ok": clean},
+            {"check": "the tape answers its own questions, and only rightly", "ok": True},
+        ]
+        verdict = "PASS" if clean else "FAIL"
+        _write(place / "guard.json", {"verdict": verdict, "published": True, "checks": checks})
+    calls = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    _write_bytes(place / "calls.jsonl", calls)
+    wrong = [line for line in lines if _went_wrong(line)]
+    if wrong:
+        _write(place / "error-summary.json", {"errors": msgspec.to_builtins(wrong)})
+
+
+def _session(cassette: Cassette) -> dict[str, Any]:
+    manifest, final = cassette.manifest, cassette.final
+    said = msgspec.to_builtins(manifest)
+    return {
+        "cassette": cassette.path.name,
+        "id": manifest.id,
+        "sha256": manifest.content_digest.sha256,
+        "harness": said["harness"],
+        "command": said["command"],
+        "provenance": said["provenance"],
+        "duration_ms": final.duration_ms,
+        "exit": msgspec.to_builtins(final.exit),
+        "usage": final.usage,
+        "cost_usd": final.cost_usd,
+        "tape": (final.metadata or {}).get("tape"),
+    }
+
+
+def _went_wrong(line: TapeLine) -> bool:
+    return line.outcome != "complete" or (line.status is not None and line.status >= 400)
+
+
+def tape_lines(cassette: Path, reports: tuple[str, ...]) -> tuple[list[str], int | None]:
+    """What to say of the tape of a cassette, and the status where that is not the program's.
+
+    Args:
+        cassette: its directory.
+        reports: lines of the proxy.
+    """
+    from ptycassette.cassette.io import open_cassette
+    from ptycassette.cli._present import count_text
+    from ptycassette.model import visible
+
+    with open_cassette(cassette, check="manifest", allow_unscrubbed=True) as source:
+        outcomes = ((source.final.metadata or {}).get("tape") or {}).get("outcomes") or {}
+        findings = ((source.manifest.optional or {}).get("tape") or {}).get("findings") or []
+    said = [*reports]
+    said += [
+        visible(f"tape: entry {one['entry']}: {one['message']}", limit=300)
+        for one in findings[:_FINDINGS_SHOWN]
+    ]
+    if len(findings) > _FINDINGS_SHOWN:
+        said.append(f"tape: and {len(findings) - _FINDINGS_SHOWN} more, in the manifest")
+    refused = outcomes.get("refused", 0)
+    if refused:
+        said.append(f"tape: {count_text(refused, 'request was', 'requests were')} not sent")
+    return said, _REFUSED_STATUS if refused else None
+
+
+def _write(path: Path, value: Any) -> None:
+    _write_bytes(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    from ptycassette.cassette.io import disk_errors
+
+    with disk_errors("writing", path):
+        path.write_bytes(data)

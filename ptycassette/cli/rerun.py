@@ -1,0 +1,102 @@
+"""``ptycassette rerun CASSETTE [-- ARGV...]``: the real program again, offline, from its tape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ptycassette.cli._options import (
+    TIME,
+    cassette_argument,
+    json_option,
+    needing_provider,
+    opened,
+)
+from ptycassette.cli._present import json_text, write_lines
+
+DIFFER_STATUS = 1
+_NAMESPACE = "a network namespace of its own, with loopback alone"
+
+
+@click.command("rerun")
+@cassette_argument
+@click.argument("argv", metavar="[-- ARGV...]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording.")
+@click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
+@click.option("--model", metavar="NAME", help="The model that its configuration names.")
+@click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The work folder; an empty one in a temporary home.",
+)
+@click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
+@click.option(
+    "--normalise",
+    multiple=True,
+    metavar="NAME",
+    help="Compare screens without this: clock, number, path, ... (docs/scenarios.md).",
+)
+@click.option(
+    "--patience",
+    type=TIME,
+    default=20.0,
+    show_default=True,
+    help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
+)
+@click.option("--shared-network", is_flag=True, help="Do not leave the network (see docs/tape.md).")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
+@json_option
+def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **given: Any) -> int:
+    """Run the recorded program again, offline, and report what differs.
+
+    The real program starts in a temporary home, without network. Its model traffic is
+    answered from the tape of CASSETTE, which `rec --tape` recorded; the recorded keys are
+    typed when the screen is where it was when they were typed. With ARGV another version or
+    configuration is run. Ends with 0 when nothing differs, with 1 when something does.
+
+    Example: ptycassette rerun hello.cassette
+
+    Example: ptycassette rerun hello.cassette -- ./codex-next --model gpt-5.2
+    """
+    guard = None if given["shared_network"] else _leave_network()
+    with needing_provider():
+        from ptycassette.rerun.io import RerunOptions, rerun
+    from ptycassette.rerun import VOLATILE, report_json, report_lines
+
+    options = RerunOptions(
+        argv=argv,
+        harness=given["harness"],
+        mode=given["mode"],
+        model=given["model"] or "",
+        cwd=given["cwd"] and given["cwd"].resolve(),
+        environment=_pairs(given["env"]),
+        normalise=(*VOLATILE, *given["normalise"]),
+        patience_s=given["patience"],
+        guard=guard,
+    )
+    with opened(cassette) as recording:
+        report = rerun(recording, options)
+    if as_json:
+        write_lines([json_text(report_json(report))])
+    elif not quiet:
+        write_lines(report_lines(report))
+    return 0 if report.passed else DIFFER_STATUS
+
+
+def _leave_network() -> str | None:
+    """What keeps this process off the network from now on; None where nothing can."""
+    from ptycassette.rerun.io import isolate_network
+
+    return _NAMESPACE if isolate_network() is None else None
+
+
+def _pairs(words: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not name or not sign:
+            raise click.UsageError(f"--env takes NAME=VALUE, not {word!r}")
+        pairs[name] = value
+    return pairs

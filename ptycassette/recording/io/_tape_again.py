@@ -1,0 +1,100 @@
+"""The tape of a cassette as the events that it was made of, to be scrubbed once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette.io import Cassette, RecordedExchange
+from ptycassette.model import Noted, TapeEntry, TapeMoment, Traffic, VolatileToken
+
+_BLOCK = 1 << 20
+_HEADS = {
+    "question": (
+        *("kind", "connection", "method", "upstream", "target", "within", "headers", "form"),
+        "packing",
+    ),
+    "answer": ("status", "headers", "packing"),
+    "end": ("outcome", "detail", "close_code"),
+}
+
+
+class TapeAgain:
+    """Turns the service events that entries name back into moments. ``QuestionKeys``, too.
+
+    Args:
+        cassette: open.
+    """
+
+    def __init__(self, cassette: Cassette) -> None:
+        self._entries: dict[int, tuple[str, RecordedExchange]] = {}
+        self._keys: dict[int, tuple[str, tuple[VolatileToken, ...]]] = {}
+        for exchange in cassette.tape() if cassette.has_tape else ():
+            entry = exchange.entry
+            self._keys[entry.entry] = entry.key, entry.tokens
+            self._entries[entry.seq] = "question", exchange
+            if entry.answer is not None:
+                self._entries[entry.answer.seq] = "answer", exchange
+            if entry.end_seq is not None:
+                self._entries[entry.end_seq] = "end", exchange
+
+    def events(self, seq: int, noted: Noted) -> Iterator[Noted | Traffic]:
+        """A service event, and the bodies that belong to it, a question's with its beginning."""
+        named = self._entries.get(seq)
+        if named is None:
+            yield noted
+            return
+        moment, exchange = named
+        yield _moment(noted, moment, exchange.entry)
+        if moment != "end":
+            yield from _traffic(exchange, moment)
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """See ``QuestionKeys``: the manifest stays as it is."""
+        return {}
+
+    def of(
+        self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
+    ) -> tuple[str, Sequence[VolatileToken]]:
+        """See ``QuestionKeys``: as it was, unless more of the question was scrubbed.
+
+        The key is one of the question as it was asked, which nobody has any more.
+        """
+        del body
+        return ("", ()) if secrets else self._keys[head["entry"]]
+
+    def findings(self, exchanges: Sequence[Any]) -> Sequence[Any]:
+        """See ``QuestionKeys``: they were looked for when it was recorded."""
+        del exchanges
+        return ()
+
+
+def _moment(noted: Noted, moment: Any, entry: TapeEntry) -> TapeMoment:
+    fields: Mapping[str, Any] = msgspec.to_builtins(entry.answer if moment == "answer" else entry)
+    head = {name: fields[name] for name in _HEADS[moment] if name in fields}
+    return TapeMoment(noted.t_us, noted.payload, entry=entry.entry, moment=moment, head=head)
+
+
+def _traffic(exchange: RecordedExchange, side: Any) -> Iterator[Traffic]:
+    """The pieces of one body."""
+    entry = exchange.entry
+    number = entry.entry
+    if side == "question":
+        body = exchange.question()
+        for at in range(0, len(body), _BLOCK):
+            yield Traffic(
+                t_us=entry.t_us, entry=number, side="question", data=body[at : at + _BLOCK]
+            )
+        yield Traffic(t_us=entry.t_us, entry=number, side="question", last=True)
+        return
+    for chunk, data in exchange.pieces():
+        for at in range(0, max(1, len(data)), _BLOCK):
+            yield Traffic(
+                t_us=chunk.t_us, entry=number, side="answer", data=data[at : at + _BLOCK],
+                form=chunk.form, joins=at > 0,
+            )  # fmt: skip
+    t_us = entry.answer.t_us if entry.answer is not None else entry.t_us
+    yield Traffic(t_us=t_us, entry=number, side="answer", joins=True, last=True)

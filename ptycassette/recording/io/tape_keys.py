@@ -1,0 +1,77 @@
+"""Tells the questions of a tape apart, by the rules of providers, of the CLI, and of the user."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ptycassette.model import SessionMeta, VolatileToken
+from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.tape.io import load_matching_rules
+from ptycassette.tape.matching import Question, QuestionKeys, TapeFinding, check_tape
+
+_MOST_CHECKED = 32 << 20
+
+
+class TapeKeys:
+    """The ``QuestionKeys`` of a session.
+
+    Args:
+        meta: its head.
+
+    Raises:
+        UsageError: a file of rules is wrong.
+    """
+
+    def __init__(self, meta: SessionMeta) -> None:
+        option = meta.options[TAPE_OPTION]
+        self._key = bytes.fromhex(option["key"])
+        self._day = meta.recorded_at[:10]
+        harness = option.get("described", {}).get("harness", meta.harness.name)
+        self._rules = load_matching_rules((harness,))
+        declared = {"cwd": meta.cwd, "home": meta.home, "tmp": tempfile.gettempdir()}
+        self._keys = QuestionKeys(
+            self._rules,
+            {name: value for name, value in declared.items() if value},
+            key=self._key,
+        )
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """See ``QuestionKeys.described``."""
+        return {"rules": list(self._rules.names), "rules_digest": self._rules.digest}
+
+    def of(
+        self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
+    ) -> tuple[str, Sequence[VolatileToken]]:
+        """See ``QuestionKeys.of``."""
+        number = head["entry"] if head["kind"] == "websocket" else head.get("within")
+        keyed = self._keys.of(
+            Question(
+                kind=head["kind"],
+                method=head.get("method", ""),
+                upstream=head.get("upstream", ""),
+                target=head.get("target", ""),
+                headers=tuple((name, value) for name, value in head.get("headers", ())),
+                body=body,
+                form=head.get("form", ""),
+                within=number,
+                secrets=tuple(secrets),
+            )
+        )
+        return keyed.key, keyed.tokens
+
+    def findings(self, exchanges: Sequence[Any]) -> Sequence[TapeFinding]:
+        """See ``QuestionKeys.findings``. A huge tape is not checked: every answer is read whole."""
+        size = sum(_length(one) for one in exchanges)
+        if size > _MOST_CHECKED:
+            said = f"a tape of {size} bytes is not checked, of more than {_MOST_CHECKED}"
+            return (TapeFinding("undeclared", 0, said, blocking=False),)
+        return check_tape(exchanges, self._rules, key=self._key, day=self._day)
+
+
+def _length(exchange: Any) -> int:
+    answer = exchange.entry.answer
+    bodies = (exchange.entry.body, None if answer is None else answer.body)
+    return sum(body.bytes for body in bodies if body is not None)

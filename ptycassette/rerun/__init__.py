@@ -1,0 +1,29 @@
+"""The real program run again offline: typed at by screen, answered from its tape, compared."""
+
+from __future__ import annotations
+
+from ptycassette._faces import face
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .gates import Gates as Gates
+    from .report import RequestMiss as RequestMiss
+    from .report import RerunReport as RerunReport
+    from .report import ScreenChange as ScreenChange
+    from .report import report_json as report_json
+    from .report import report_lines as report_lines
+    from .screens import VOLATILE as VOLATILE
+    from .screens import ScreenJudge as ScreenJudge
+    from .script import RerunScript as RerunScript
+    from .script import RerunStep as RerunStep
+    from .script import script_of as script_of
+else:
+    __getattr__, __all__ = face(
+        __name__,
+        {
+            "gates": "Gates",
+            "report": "RequestMiss RerunReport ScreenChange report_json report_lines",
+            "screens": "VOLATILE ScreenJudge",
+            "script": "RerunScript RerunStep script_of",
+        },
+    )

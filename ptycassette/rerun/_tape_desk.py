@@ -1,0 +1,111 @@
+"""Answers the questions of a new run from a tape, and keeps what did not match. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from ptycassette.rerun.report import RequestMiss
+from ptycassette.tape.matching import (
+    Hit,
+    Matcher,
+    Miss,
+    Question,
+    Rules,
+    TapeExchange,
+    tape_fingerprint,
+)
+
+_MOST_MISSES = 100
+_SHORTEST_NAME = 8
+
+
+class TapeDesk:
+    """The matcher of one run. Used from one thread.
+
+    Args:
+        exchanges: the tape.
+        rules: what may vary.
+        key: the key of the cassette.
+        declared: the values of this run: ``cwd``, ``home``.
+        secrets: where in a body secrets are: pairs of offset and length.
+
+    Attributes:
+        asked: how many questions came.
+        misses: those that the tape does not have, at most a hundred.
+    """
+
+    def __init__(
+        self,
+        exchanges: Sequence[TapeExchange],
+        rules: Rules,
+        *,
+        key: bytes,
+        declared: Mapping[str, str],
+        secrets: Callable[[bytes], Sequence[tuple[int, int]]],
+    ) -> None:
+        self._entries = [exchange.entry for exchange in exchanges]
+        self._matcher = Matcher(exchanges, rules, key=key, declared=declared)
+        self._secrets = secrets
+        self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key)
+        self.asked = 0
+        self.misses: list[RequestMiss] = []
+
+    def ask(self, question: Question) -> Hit | Miss:
+        """The recorded answer. An entry answers once."""
+        self.asked += 1
+        answer = self._matcher.ask(
+            msgspec.structs.replace(
+                question,
+                upstream=self._upstream(question.target),
+                secrets=tuple(self._secrets(question.body)),
+            )
+        )
+        if isinstance(answer, Miss) and len(self.misses) < _MOST_MISSES:
+            self.misses.append(
+                RequestMiss(
+                    method=question.method,
+                    target=question.target,
+                    nearest=answer.nearest,
+                    differences=tuple(
+                        f"{one.path}: recorded {one.recorded}, now {one.live}"
+                        for one in answer.differences
+                    ),
+                    message=answer.reason,
+                )
+            )
+        return answer
+
+    def unasked(self) -> list[int]:
+        """Entries that were never asked for."""
+        return [entry.entry for entry in self._matcher.unused()]
+
+    def names(self) -> list[tuple[str, str]]:
+        """Values of this run that had another name in the recording: that of now, then that one.
+
+        The longest come first. Short ones are left out: they would be found in any text.
+        """
+        pairs = {
+            (one.live, one.recorded)
+            for one in self._matcher.renamings()
+            if one.recorded != one.live and len(one.live) >= _SHORTEST_NAME
+        }
+        return sorted(pairs, key=lambda pair: (-len(pair[0]), pair))
+
+    @property
+    def entries(self) -> int:
+        """How many questions the tape has."""
+        return len(self._entries)
+
+    def fingerprint(self) -> str:
+        """Of what was asked and served, in its order."""
+        return self._matcher.fingerprint()
+
+    def _upstream(self, target: str) -> str:
+        """The provider that the server stands for: the one that was asked for this path."""
+        path = target.partition("?")[0]
+        for entry in self._entries:
+            if entry.target.partition("?")[0] == path:
+                return entry.upstream
+        return self._entries[0].upstream

@@ -1,0 +1,179 @@
+"""``rerun``: the real program, offline, held against its recording."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.cassette.io import Cassette
+from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.harness.io import load_profile
+from ptycassette.profiles import Profile
+from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.running import Ran, RunPlan, run_again
+from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.rerun.report import RerunReport, ScreenChange
+from ptycassette.rerun.screens import VOLATILE, ScreenJudge
+from ptycassette.rerun.script import RerunScript, script_of
+from ptycassette.scrub import default_scrubber, masked_places
+from ptycassette.tape.io import load_matching_rules
+
+
+class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run the program again.
+
+    Attributes:
+        argv: what to run; as recorded when empty.
+        harness: the profile's name or path; that of the recording when None.
+        mode: one of the profile's modes; its usual one when None.
+        model: the model to ask for; the one of the profile when empty.
+        cwd: the work folder; an empty one in the temporary home when None.
+        files: files of an empty work folder, by name.
+        environment: variables to add to the program's environment.
+        normalise: names of the normalisers that screens are compared with.
+        patience_s: how long to wait for the screen of an input, and for the end, beyond twice
+            the time that it took in the recording.
+        guard: what keeps the program off the network; None for proxies that refuse.
+    """
+
+    argv: tuple[str, ...] = ()
+    harness: str | None = None
+    mode: str | None = None
+    model: str = ""
+    cwd: Path | None = None
+    files: Mapping[str, str] = msgspec.field(default_factory=dict)
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
+    normalise: tuple[str, ...] = VOLATILE
+    patience_s: float = 20.0
+    guard: str | None = None
+
+
+def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
+    """Run the recorded program again with the tape as its only provider.
+
+    Raises:
+        MissingFileError: there is no tape in the cassette.
+        UsageError: the recording says no command line.
+        NotFoundError: the program, its profile or the mode is not there.
+        SpawnError: the program cannot be started.
+    """
+    tape = cassette.tape()
+    exchanges = list(tape)
+    argv = options.argv or tuple(cassette.manifest.command.argv or ())
+    if not argv:
+        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    profile = _profile(cassette, options.harness)
+    script = script_of(cassette.events())
+    gates = Gates([step.t_us for step in script.steps])
+    judge = ScreenJudge(options.normalise)
+    rules = load_matching_rules((profile.name,) if profile else ())
+
+    def begin(home: Path, cwd: Path) -> None:
+        server.desk = TapeDesk(
+            exchanges,
+            rules,
+            key=bytes.fromhex(tape.key),
+            declared={"home": str(home), "cwd": str(cwd), "tmp": tempfile.gettempdir()},
+            secrets=_secret_places,
+        )
+
+    with TapeServer(gates, hold_s=options.patience_s) as server:
+        ran = run_again(
+            RunPlan(
+                argv=argv,
+                profile=profile,
+                url=server.url,
+                isolated=options.guard is not None,
+                mode=options.mode or _usual_mode(profile),
+                model=options.model,
+                cwd=options.cwd,
+                files=options.files,
+                environment=options.environment,
+                patience_s=options.patience_s,
+            ),
+            cassette,
+            judge,
+            begin,
+            server.sent,
+        )
+    if server.desk is None:
+        raise RuntimeError("it ran without a desk")
+    return _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+
+
+def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
+    """Where the scrubber masks a body, as it did when the tape was saved."""
+    [masked] = default_scrubber().traffic([body])
+    return masked_places(body, masked)
+
+
+def _profile(cassette: Cassette, name: str | None) -> Profile | None:
+    if name is not None:
+        return load_profile(name)
+    with suppress(NotFoundError):
+        return load_profile(cassette.manifest.harness.name)
+    return None
+
+
+def _usual_mode(profile: Profile | None) -> str:
+    if profile is None or "key" in profile.modes or not profile.modes:
+        return "key"
+    return next(iter(profile.modes))
+
+
+def _report(
+    cassette: Cassette,
+    script: RerunScript,
+    ran: Ran,
+    desk: TapeDesk,
+    judge: ScreenJudge,
+    *,
+    argv: tuple[str, ...],
+    guard: str | None,
+) -> RerunReport:
+    pairs = _screens(script, ran.script)
+    names = desk.names()
+    notes = [f"the screen before input {number} did not come in time" for number in ran.late]
+    if ran.problem:
+        notes.append(ran.problem)
+    return RerunReport(
+        argv=argv,
+        guard=guard or "proxy variables that point at a port where nobody listens",
+        entries=desk.entries,
+        matched=desk.asked - len(desk.misses),
+        misses=tuple(desk.misses),
+        unasked=tuple(desk.unasked()),
+        inputs=ran.typed,
+        recorded_inputs=len(script.steps),
+        screens=len(pairs),
+        changes=tuple(
+            ScreenChange(number=number, expected=tuple(old), got=tuple(new))
+            for number, old, new in pairs
+            if not judge.same(old, new, names)
+        ),
+        expected_exit=cassette.final.exit,
+        exit=ran.final.exit,
+        expected_text=cassette.final.final_text,
+        final_text=ran.final.final_text,
+        expected_fingerprint=desk.expected_fingerprint,
+        fingerprint=desk.fingerprint(),
+        notes=tuple(notes),
+    )
+
+
+def _screens(
+    recorded: RerunScript, now: RerunScript
+) -> list[tuple[int, Sequence[str], Sequence[str]]]:
+    """Pairs of screens before each input that both have, and at the end (number 0)."""
+    pairs: list[tuple[int, Sequence[str], Sequence[str]]] = []
+    for old, new in zip(recorded.steps, now.steps, strict=False):
+        if old.screen is not None and not old.follows:
+            pairs.append((old.number, old.screen, new.screen or ()))
+    if recorded.last_screen is not None:
+        pairs.append((0, recorded.last_screen, now.last_screen or ()))
+    return pairs

@@ -1,0 +1,198 @@
+"""The only provider of a new run: a server that answers from a tape, and never asks anyone else.
+
+Needs the extra ``tape`` (aiohttp). Status, headers, bytes, the cuts between them and the way an
+exchange ended are those of the recording. When a piece is sent depends on what was typed, not on
+the clock (``Gates``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from aiohttp import WSMsgType, web
+
+from ptycassette.harness.io import ServerThread
+from ptycassette.model import Chunk
+from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun.gates import Gates
+from ptycassette.tape import unpacked_body
+from ptycassette.tape.matching import Hit, Miss, Question
+
+MISS_STATUS = 404
+"""Of a question that the tape does not have: clients do not repeat it, as they would a 5xx."""
+_MOST_BYTES = 256 << 20
+_OF_THIS_CONNECTION = frozenset(
+    ("connection", "content-encoding", "content-length", "keep-alive", "sec-websocket-accept",
+     "sec-websocket-extensions", "transfer-encoding", "upgrade")
+)  # fmt: skip
+"""Headers that are about the recorded connection or the packing of the recorded body."""
+
+
+class TapeServer:
+    """Serves one tape, once. A context manager.
+
+    Args:
+        gates: which inputs a piece has to wait for.
+        hold_s: how long a piece waits for an input at most.
+
+    Attributes:
+        desk: answers; set before the first question.
+    """
+
+    def __init__(self, gates: Gates, *, hold_s: float = 60.0) -> None:
+        self._gates, self._hold_s = gates, hold_s
+        self.desk: TapeDesk | None = None
+        self._opened: asyncio.Condition | None = None
+        self._server = ServerThread("tape server", self._application)
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``."""
+        return self._server.url
+
+    def __enter__(self) -> Self:
+        self._server.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.stop()
+
+    def sent(self, count: int) -> None:
+        """So many inputs have been sent now: pieces that waited for them go out. Thread-safe."""
+        loop = self._server.loop
+        if loop is not None:
+            asyncio.run_coroutine_threadsafe(self._open(count), loop).result()
+
+    def _application(self) -> web.Application:
+        self._opened = asyncio.Condition()
+        app = web.Application(client_max_size=_MOST_BYTES)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        return app
+
+    async def _open(self, count: int) -> None:
+        assert self._opened is not None  # noqa: S101 - the loop runs
+        async with self._opened:
+            self._gates.sent = max(self._gates.sent, count)
+            self._opened.notify_all()
+
+    async def _passes(self, t_us: int) -> None:
+        """Wait until a piece may go out; after ``hold_s`` it goes out in any case."""
+        if self._gates.is_open(t_us) or self._opened is None:
+            return
+        async with self._opened:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(
+                    self._opened.wait_for(lambda: self._gates.is_open(t_us)), self._hold_s
+                )
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        """Any request."""
+        socket = request.headers.get("upgrade", "").lower() == "websocket"
+        body = b"" if socket else await request.read()
+        asked = Question(
+            kind="websocket" if socket else "http",
+            method=request.method,
+            upstream="",
+            target=request.raw_path,
+            headers=tuple((name.lower(), value) for name, value in request.headers.items()),
+            body=unpacked_body(body, request.headers.get("content-encoding", "")),
+            within=id(request) if socket else None,
+        )
+        answer = self._ask(asked)
+        if isinstance(answer, Miss):
+            return _refused(answer)
+        if socket and answer.status == 101:
+            return await self._converse(request, asked, answer)
+        return await self._respond(request, answer)
+
+    def _ask(self, question: Question) -> Hit | Miss:
+        if self.desk is None:
+            raise RuntimeError("asked before there was a desk")
+        return self.desk.ask(question)
+
+    async def _respond(self, request: web.Request, answer: Hit) -> web.StreamResponse:
+        if answer.entry.answer is None or answer.status is None:
+            return _broken_off(request)
+        await self._passes(answer.entry.answer.t_us)
+        response = web.StreamResponse(status=answer.status)
+        for name, value in answer.headers:
+            if name not in _OF_THIS_CONNECTION:
+                response.headers.add(name, value)
+        with contextlib.suppress(ConnectionError):
+            await response.prepare(request)
+            for chunk, data in answer.pieces:
+                await self._passes(chunk.t_us)
+                await response.write(data)
+            if answer.entry.outcome == "provider-gone":
+                return _broken_off(request)
+            await response.write_eof()
+        return response
+
+    async def _converse(
+        self, request: web.Request, opening: Question, answer: Hit
+    ) -> web.StreamResponse:
+        socket = web.WebSocketResponse(max_msg_size=_MOST_BYTES, autoping=True)
+        if answer.entry.answer is not None:
+            await self._passes(answer.entry.answer.t_us)
+        await socket.prepare(request)
+        with contextlib.suppress(ConnectionError):
+            await self._say(socket, answer.pieces)
+            async for message in socket:
+                if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
+                    break
+                text = message.type is WSMsgType.TEXT
+                spoken = self._ask(
+                    msgspec.structs.replace(
+                        opening,
+                        kind="message",
+                        method="",
+                        target="",
+                        headers=(),
+                        body=message.data.encode() if text else message.data,
+                        form="text" if text else "binary",
+                    )
+                )
+                if isinstance(spoken, Miss):
+                    await socket.close(code=1008, message=spoken.text().encode()[:120])
+                    break
+                await self._say(socket, spoken.pieces)
+                if spoken.entry.outcome == "provider-gone":
+                    return _broken_off(request)
+                if spoken.entry.close_code is not None:
+                    await socket.close(code=spoken.entry.close_code)
+        return socket
+
+    async def _say(
+        self, socket: web.WebSocketResponse, pieces: Sequence[tuple[Chunk, bytes]]
+    ) -> None:
+        for chunk, data in pieces:
+            await self._passes(chunk.t_us)
+            if chunk.form == "text":
+                await socket.send_str(data.decode())
+            else:
+                await socket.send_bytes(data)
+
+
+def _refused(miss: Miss) -> web.Response:
+    """In a form that the clients of all providers show to their users."""
+    error = {"type": "not_found_error", "code": "not_on_the_tape", "message": miss.text()}
+    body = json.dumps({"type": "error", "error": error})
+    return web.Response(status=MISS_STATUS, text=body, content_type="application/json")
+
+
+def _broken_off(request: web.Request) -> web.Response:
+    """Break the connection as it was broken in the recording."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response()

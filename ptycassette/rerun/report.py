@@ -1,0 +1,131 @@
+"""What a new run of the real program showed, held against its recording. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from typing import Any
+
+import msgspec
+
+from ptycassette.model import ExitStatus, printable
+
+_MOST_ROWS = 12
+
+
+class RequestMiss(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that is not on the tape.
+
+    ``nearest`` is the entry that is most like it, None when none is left; ``differences`` say at
+    which places of the body, scrubbed.
+    """
+
+    method: str
+    target: str
+    nearest: int | None
+    differences: tuple[str, ...]
+    message: str
+
+
+class ScreenChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A screen that is not the recorded one: before input ``number``, or at the end (0)."""
+
+    number: int
+    expected: tuple[str, ...]
+    got: tuple[str, ...]
+
+
+class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a rerun.
+
+    Attributes:
+        argv: what was run, scrubbed.
+        guard: what kept the program off the network.
+        entries: how many questions the tape has.
+        matched: how many of them were asked again.
+        misses: questions that the tape does not have.
+        unasked: entries of the tape that were never asked for.
+        inputs: how many inputs were sent, of how many.
+        screens: how many screens were compared.
+        changes: screens that differ.
+        expected_exit, exit: how the program ended, recorded and now; None when it did not.
+        expected_text, final_text: its last answer, where its profile knows it.
+        expected_fingerprint, fingerprint: of what was received and served, in its order.
+        notes: what else a reader should know.
+    """
+
+    argv: tuple[str, ...]
+    guard: str
+    entries: int
+    matched: int
+    misses: tuple[RequestMiss, ...] = ()
+    unasked: tuple[int, ...] = ()
+    inputs: int = 0
+    recorded_inputs: int = 0
+    screens: int = 0
+    changes: tuple[ScreenChange, ...] = ()
+    expected_exit: ExitStatus | None = None
+    exit: ExitStatus | None = None
+    expected_text: str | None = None
+    final_text: str | None = None
+    expected_fingerprint: str = ""
+    fingerprint: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing differs."""
+        return not any(True for _ in _findings(self))
+
+
+def report_lines(report: RerunReport) -> Iterator[str]:
+    """The report for people; what comes from programs is shown without control characters."""
+    yield (
+        f"requests: {report.matched} of {report.entries} on the tape asked for"
+        f" and equal; screens: {report.screens - len(report.changes)} of {report.screens} equal;"
+        f" inputs: {report.inputs} of {report.recorded_inputs} sent"
+    )
+    yield f"network: {report.guard}"
+    yield from (f"note: {note}" for note in report.notes)
+    yield from _findings(report)
+    yield "passed" if report.passed else "FAILED"
+
+
+def report_json(report: RerunReport) -> dict[str, Any]:
+    """The report for programs."""
+    return {**msgspec.to_builtins(report), "passed": report.passed}
+
+
+def _findings(report: RerunReport) -> Iterator[str]:
+    """Every difference, in lines."""
+    for miss in report.misses:
+        near = "" if miss.nearest is None else f"; the nearest is entry {miss.nearest}"
+        yield printable(f"request {miss.method} {miss.target} is not on the tape{near}")
+        yield from (f"  {printable(line)}" for line in miss.differences)
+    for entry in report.unasked:
+        yield f"request: entry {entry} of the tape was never asked for"
+    for change in report.changes:
+        where = f"before input {change.number}" if change.number else "at the end"
+        yield f"screen: {where} it is not the recorded one"
+        yield from (f"  {printable(line)}" for line in _diff(change.expected, change.got))
+    if report.inputs < report.recorded_inputs:
+        yield f"inputs: {report.recorded_inputs - report.inputs} were not sent"
+    if report.exit != report.expected_exit:
+        yield f"exit: expected {_exit(report.expected_exit)}, got {_exit(report.exit)}"
+    if report.final_text != report.expected_text:
+        yield "final text: it is not the recorded one"
+        lines = [(text or "").splitlines() for text in (report.expected_text, report.final_text)]
+        yield from (f"  {printable(line)}" for line in _diff(lines[0], lines[1]))
+    if not report.misses and report.fingerprint != report.expected_fingerprint:
+        yield "fingerprint: what was asked and served is not what was recorded, or not in its order"
+
+
+def _diff(expected: Sequence[str], got: Sequence[str]) -> list[str]:
+    lines = list(unified_diff(list(expected), list(got), "recorded", "now", lineterm="", n=1))[2:]
+    return [*lines[:_MOST_ROWS], *(["..."] if len(lines) > _MOST_ROWS else [])]
+
+
+def _exit(status: ExitStatus | None) -> str:
+    if status is None:
+        return "no end"
+    return f"signal {status.signal}" if status.signaled else f"status {status.code}"

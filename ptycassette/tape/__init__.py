@@ -1,0 +1,46 @@
+"""The tape: the model traffic of an agent CLI, recorded beside its terminal, matched and served."""
+
+from __future__ import annotations
+
+from ptycassette._faces import face
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._assembling import Assembler as Assembler
+    from ._kept import kept_headers as kept_headers
+    from ._kept import kept_target as kept_target
+    from ._unpacking import unpacked_body as unpacked_body
+    from .draws import Draw as Draw
+    from .draws import Draws as Draws
+    from .draws import DrawSource as DrawSource
+    from .draws import RecordedDraws as RecordedDraws
+    from .draws import ServedDraws as ServedDraws
+    from .draws import draws_digest as draws_digest
+    from .draws import read_draws as read_draws
+    from .items import AnswerBegun as AnswerBegun
+    from .items import AnswerData as AnswerData
+    from .items import ExchangeEnded as ExchangeEnded
+    from .items import RequestBegun as RequestBegun
+    from .items import RequestComplete as RequestComplete
+    from .items import RequestData as RequestData
+    from .items import SocketMessage as SocketMessage
+    from .items import TapeItem as TapeItem
+    from .journal_codec import MAX_ITEM_BYTES as MAX_ITEM_BYTES
+    from .journal_codec import TapeDecoder as TapeDecoder
+    from .journal_codec import TapeEncoder as TapeEncoder
+    from .journal_codec import TapeHead as TapeHead
+else:
+    __getattr__, __all__ = face(
+        __name__,
+        {
+            "_assembling": "Assembler",
+            "_kept": "kept_headers kept_target",
+            "_unpacking": "unpacked_body",
+            "draws": ("Draw DrawSource Draws RecordedDraws ServedDraws draws_digest read_draws"),
+            "items": (
+                "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
+                "RequestData SocketMessage TapeItem"
+            ),
+            "journal_codec": "MAX_ITEM_BYTES TapeDecoder TapeEncoder TapeHead",
+        },
+    )

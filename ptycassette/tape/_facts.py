@@ -1,0 +1,221 @@
+"""What questions and answers say of themselves: model, tokens, tool calls.
+
+The providers' formats differ in where they say it, and agree enough to be read by one reader:
+OpenAI's chat completions and responses, Anthropic's messages, Gemini's content. A field that is
+not there is not guessed. Events of answers are read one by one; of a body that is one document
+the first megabytes are kept until its end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+_MOST_DOCUMENT = 8 << 20
+_MOST_LINE = 8 << 20
+_MODEL_IN_TARGET = re.compile(r"/models/([^/:?]+)")
+_TELLING = re.compile(rb"usage|\"model|_call|function|tool_use|usageMetadata")
+_CALLS = frozenset({"function_call", "custom_tool_call", "tool_use", "local_shell_call"})
+_BY_LINES = ("text/event-stream", "application/x-ndjson", "application/jsonl")
+
+
+def question_model(document: Any, target: str) -> str | None:
+    """The model that a question asks for."""
+    model = document.get("model") if isinstance(document, dict) else None
+    if isinstance(model, str):
+        return model
+    found = _MODEL_IN_TARGET.search(target)
+    return found[1] if found else None
+
+
+def tool_results(document: Any) -> Iterator[str]:
+    """The ids of the tool calls whose results a question holds, those of earlier turns included."""
+    if not isinstance(document, dict):
+        return
+    for message in (*_dicts(document.get("messages")), *_dicts(document.get("input"))):
+        if message.get("role") == "tool" and isinstance(message.get("tool_call_id"), str):
+            yield message["tool_call_id"]
+        if str(message.get("type")).endswith("_call_output") and isinstance(
+            message.get("call_id"), str
+        ):
+            yield message["call_id"]
+        for block in _dicts(message.get("content")):
+            if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
+                yield block["tool_use_id"]
+    for content in _dicts(document.get("contents")):
+        for part in _dicts(content.get("parts")):
+            result = part.get("functionResponse")
+            if isinstance(result, dict) and isinstance(result.get("id"), str):
+                yield result["id"]
+
+
+class AnswerFacts:
+    """Reads an answer as it comes.
+
+    Args:
+        content_type: of the answer; "" for messages of a WebSocket, each one document.
+
+    Attributes:
+        model: the model that answered.
+        calls: tool calls, by id or number: their names.
+        name: the id of what holds the usage, which a later question may refer to.
+    """
+
+    def __init__(self, content_type: str = "") -> None:
+        self._lines = content_type.partition(";")[0].strip().lower() in _BY_LINES
+        self._held = bytearray()
+        self._skipping = False
+        self._usage: dict[str, Any] = {}
+        self.model: str | None = None
+        self.name = ""
+        self.calls: dict[str, str] = {}
+
+    def feed(self, data: bytes) -> None:
+        """Take a piece."""
+        if not self._lines:
+            if len(self._held) <= _MOST_DOCUMENT:
+                self._held += data
+            return
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._held += line
+            if not self._skipping:
+                self._line(bytes(self._held))
+            self._held.clear()
+            self._skipping = False
+        self._held += rest
+        if len(self._held) > _MOST_LINE:
+            self._held.clear()
+            self._skipping = True
+
+    def end(self) -> None:
+        """Note the end of the answer, or of a message of it."""
+        if self._lines:
+            self._line(bytes(self._held))
+        elif len(self._held) <= _MOST_DOCUMENT:
+            self._take(decoded(bytes(self._held)))
+        self._held.clear()
+
+    @property
+    def usage(self) -> dict[str, int | float]:
+        """Tokens, in the words of session logs; empty where nothing was said."""
+        return usage_of(self._usage)
+
+    def _line(self, line: bytes) -> None:
+        if not _TELLING.search(line):  # most of a stream are pieces of a text
+            return
+        line = line.strip().removeprefix(b"data:")
+        if line[:1] == b" ":
+            line = line[1:]
+        if line[:1] == b"{":
+            self._take(decoded(line))
+
+    def _take(self, value: Any) -> None:
+        if isinstance(value, list):  # Gemini's stream without alt=sse
+            for one in _dicts(value):
+                self._take(one)
+            return
+        if not isinstance(value, dict):
+            return
+        for inner in (value.get("response"), value.get("message")):
+            if isinstance(inner, dict):
+                self._take(inner)
+        model = value.get("model") or value.get("modelVersion")
+        if isinstance(model, str):
+            self.model = model
+        for name in ("usage", "usageMetadata"):
+            if isinstance(value.get(name), dict):
+                counts = value[name].items()
+                self._usage.update({key: one for key, one in counts if one is not None})
+                self.name = str(value.get("id") or self.name)
+        self._take_calls(value)
+
+    def _take_calls(self, value: Mapping[str, Any]) -> None:
+        blocks = [
+            *_dicts([value.get("item"), value.get("content_block")]),
+            *_dicts(value.get("output")),
+            *_dicts(value.get("content")),
+        ]
+        for block in blocks:
+            if block.get("type") in _CALLS:
+                self._call(block.get("call_id") or block.get("id"), block.get("name"), block)
+        for choice in _dicts(value.get("choices")):
+            said = choice.get("delta") or choice.get("message")
+            for call in _dicts(said.get("tool_calls") if isinstance(said, dict) else None):
+                function = call.get("function")
+                name = function.get("name") if isinstance(function, dict) else None
+                self._call(call.get("id"), name, call)
+        for candidate in _dicts(value.get("candidates")):
+            content = candidate.get("content")
+            for part in _dicts(content.get("parts") if isinstance(content, dict) else None):
+                asked = part.get("functionCall")
+                if isinstance(asked, dict):
+                    self._call(asked.get("id") or str(len(self.calls)), asked.get("name"), asked)
+
+    def _call(self, call_id: Any, name: Any, call: Mapping[str, Any]) -> None:
+        if isinstance(call_id, str) and call_id:
+            named = name if isinstance(name, str) else str(call.get("type", ""))
+            self.calls[call_id] = named or self.calls.get(call_id, "")
+
+
+def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
+    """What a provider says of tokens and cost, in the words of session logs.
+
+    ``cached_input_tokens`` are part of ``input_tokens``, ``reasoning_output_tokens`` of
+    ``output_tokens``; where a provider counts them beside each other they are added.
+    """
+    read = _count(said, "cache_read_input_tokens")
+    written = _count(said, "cache_creation_input_tokens")
+    beside = _count(said, "thoughtsTokenCount")
+    given = _first(said, "input_tokens", "prompt_tokens", "promptTokenCount")
+    answered = _first(said, "output_tokens", "completion_tokens", "candidatesTokenCount")
+    found: dict[str, int | float | None] = {
+        "input_tokens": None if given is None else given + (read or 0) + (written or 0),
+        "output_tokens": None if answered is None else answered + (beside or 0),
+        "cached_input_tokens": read
+        if read is not None
+        else _first(
+            said,
+            "cachedContentTokenCount",
+            "input_tokens_details.cached_tokens",
+            "prompt_tokens_details.cached_tokens",
+        ),
+        "reasoning_output_tokens": beside
+        if beside is not None
+        else _first(
+            said,
+            "output_tokens_details.reasoning_tokens",
+            "completion_tokens_details.reasoning_tokens",
+        ),
+    }
+    cost = said.get("cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+        found["cost_usd"] = cost
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def decoded(data: bytes) -> Any:
+    """A JSON value; None where it is none."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+
+
+def _first(said: Mapping[str, Any], *names: str) -> int | None:
+    return next((count for name in names if (count := _count(said, name)) is not None), None)
+
+
+def _count(said: Mapping[str, Any], name: str) -> int | None:
+    value: Any = said
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+    return value if whole else None
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

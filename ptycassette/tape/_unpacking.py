@@ -1,0 +1,207 @@
+"""Content encodings undone piece by piece, in bounded memory.
+
+A body is stored as what it says, not as it was packed: a secret in packed bytes could not be seen.
+What cannot be unpacked is therefore not kept; ``problem`` says why. The encodings are those of
+RFC 9110 8.4.1, zstd (RFC 8878) and br (RFC 7932).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, Protocol
+
+from ptycassette.errors import CassetteError
+
+PIECE_BYTES = 1 << 20
+"""Most bytes that come at once."""
+
+MAX_BODY_BYTES = 4 << 30
+"""More are not unpacked of one body: what packs them is a bomb."""
+
+_PLAIN = frozenset({"", "identity"})
+
+
+class _Decoder(Protocol):
+    """Undoes one encoding. ``decode`` raises what ``_WRONG`` lists."""
+
+    def decode(self, data: bytes) -> Iterator[bytes]: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+
+class Unpacker:
+    """Undoes the encodings of one body, the last one first.
+
+    Attributes:
+        problem: why the rest of the body is left out; None while it is whole.
+    """
+
+    def __init__(
+        self, decoders: Sequence[_Decoder], names: str, problem: str | None = None
+    ) -> None:
+        self._decoders = tuple(decoders)
+        self._names = names
+        self._length = 0
+        self.problem = problem
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Pieces of at most 1 MiB, none of them empty."""
+        if self.problem is not None:
+            return
+        try:
+            for piece in self._through(self._decoders, data):
+                self._length += len(piece)
+                if self._length > MAX_BODY_BYTES:
+                    self.problem = f"it unpacks to more than {MAX_BODY_BYTES} bytes"
+                    return
+                yield piece
+        except _wrong() as exc:
+            self.problem = f"{self._names} is damaged after {self._length} bytes: {exc}"
+
+    def end(self) -> None:
+        """Note that nothing follows."""
+        if self.problem is None and not all(one.complete for one in self._decoders):
+            self.problem = f"{self._names} breaks off after {self._length} bytes"
+
+    def _through(self, decoders: Sequence[_Decoder], data: bytes) -> Iterator[bytes]:
+        if not decoders:
+            yield from _pieces(data)
+            return
+        for piece in decoders[0].decode(data):
+            yield from self._through(decoders[1:], piece)
+
+
+def unpacker_for(encoding: str) -> Unpacker:
+    """What undoes the value of a ``content-encoding`` header.
+
+    Raises:
+        CassetteError: the library that undoes it is not installed.
+    """
+    names = [name.strip().lower() for name in encoding.split(",")]
+    names = [name for name in names if name not in _PLAIN]
+    unknown = [name for name in names if name not in _DECODERS]
+    if unknown:
+        return Unpacker((), encoding, f"its encoding {unknown[0]!r} is not known")
+    return Unpacker([_DECODERS[name]() for name in reversed(names)], ", ".join(names))
+
+
+def unpacked_body(data: bytes, encoding: str) -> bytes:
+    """A whole body without its content encoding; as far as it goes, where it is damaged."""
+    unpacker = unpacker_for(encoding)
+    return b"".join(unpacker.feed(data))
+
+
+class _Zlib:
+    """gzip, and deflate with or without the frame of zlib, which senders leave out."""
+
+    def __init__(self, wbits: int | None) -> None:
+        self._wbits = wbits
+        self._decoder: Any = None
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            if self._decoder is None:
+                wbits = self._wbits or (15 if data[0] & 0x0F == 8 else -15)
+                self._decoder = zlib.decompressobj(wbits)
+            piece = self._decoder.decompress(data, PIECE_BYTES)
+            data = self._decoder.unconsumed_tail
+            if piece:
+                yield piece
+            while not data and not self._decoder.eof and len(piece) == PIECE_BYTES:
+                piece = self._decoder.decompress(b"", PIECE_BYTES)
+                if piece:
+                    yield piece
+            if self._decoder.eof:  # another member may follow (RFC 1952 2.2)
+                data, self._decoder = self._decoder.unused_data, None
+
+    @property
+    def complete(self) -> bool:
+        return self._decoder is None
+
+
+class _Zstd:
+    """zstd, with the interface of the standard library of Python 3.14."""
+
+    def __init__(self) -> None:
+        self._module = _zstd_module()
+        self._decoder: Any = None
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        while data or (self._decoder is not None and not self._decoder.needs_input):
+            if self._decoder is None:
+                self._decoder = self._module.ZstdDecompressor()
+            piece = self._decoder.decompress(data, PIECE_BYTES)
+            data = b""
+            if piece:
+                yield piece
+            if self._decoder.eof:  # another frame may follow (RFC 8878 3.1)
+                data, self._decoder = self._decoder.unused_data, None
+
+    @property
+    def complete(self) -> bool:
+        return self._decoder is None
+
+
+class _Brotli:
+    """br. What it gives at once may exceed the limit by its window."""
+
+    def __init__(self) -> None:
+        try:
+            self._decoder = import_module("brotli").Decompressor()
+        except ImportError as exc:
+            raise _not_installed("br") from exc
+        self._begun = False
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        self._begun = True
+        piece = self._decoder.process(data, output_buffer_limit=PIECE_BYTES)
+        while piece:  # what can_accept_more_data says does not count what it still holds
+            yield from _pieces(piece)
+            piece = self._decoder.process(b"", output_buffer_limit=PIECE_BYTES)
+
+    @property
+    def complete(self) -> bool:
+        return not self._begun or bool(self._decoder.is_finished())
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    for at in range(0, len(data), PIECE_BYTES):
+        yield data[at : at + PIECE_BYTES]
+
+
+def _zstd_module() -> Any:
+    """The module of Python 3.14, or the same for older ones."""
+    for name in ("compression.zstd", "backports.zstd"):
+        with suppress(ImportError):
+            return import_module(name)
+    raise _not_installed("zstd")
+
+
+def _not_installed(encoding: str) -> CassetteError:
+    return CassetteError(
+        f"the tape holds a body packed with {encoding}, and nothing is installed that unpacks it",
+        hint="pip install 'ptycassette[tape]'",
+    )
+
+
+_DECODERS: dict[str, Callable[[], _Decoder]] = {
+    "gzip": lambda: _Zlib(31),
+    "x-gzip": lambda: _Zlib(31),
+    "deflate": lambda: _Zlib(None),
+    "zstd": _Zstd,
+    "br": _Brotli,
+}
+
+
+def _wrong() -> tuple[type[Exception], ...]:
+    """What the decoders raise at damaged data, as far as they are installed."""
+    found: list[type[Exception]] = [zlib.error]
+    with suppress(CassetteError):
+        found.append(_zstd_module().ZstdError)
+    with suppress(ImportError):
+        found.append(import_module("brotli").error)
+    return tuple(found)

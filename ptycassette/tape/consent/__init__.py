@@ -1,0 +1,26 @@
+"""What may leave the machine while a tape is recorded: approval, budget, forbidden inputs."""
+
+from __future__ import annotations
+
+from ptycassette._faces import face
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._prices import Prices as Prices
+    from .judging import TermsGate as TermsGate
+    from .terms import ANYWHERE as ANYWHERE
+    from .terms import FORBIDDEN as FORBIDDEN
+    from .terms import Approval as Approval
+    from .terms import ApprovalNeededError as ApprovalNeededError
+    from .terms import Limit as Limit
+    from .terms import Terms as Terms
+    from .terms import approved as approved
+else:
+    __getattr__, __all__ = face(
+        __name__,
+        {
+            "_prices": "Prices",
+            "judging": "TermsGate",
+            "terms": "ANYWHERE FORBIDDEN Approval ApprovalNeededError Limit Terms approved",
+        },
+    )

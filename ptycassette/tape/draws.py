@@ -1,0 +1,208 @@
+"""Draws: what a Python program takes from the clock and from chance, logged and served in order.
+
+A program under test that asks ``Draws`` instead of ``time``, ``uuid`` and ``random`` gets the same
+values again. Served are the draws of the log, one after the other. A draw of another kind, with
+another argument, or one too many is a divergence, and so is every one after it: a program that
+swallows the error gets nothing more.
+
+A log is lines of JSON, ``{"kind":"uuid4","value":"..."}``. It is for one process and one thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Literal, Protocol, TypeVar
+
+import msgspec
+
+from ptycassette.errors import DivergenceError, RecordError
+from ptycassette.model import resolved
+
+T = TypeVar("T")
+DrawKind = Literal["time_ns", "uuid4", "random", "randbytes"]
+
+
+class Draw(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One draw: what was asked for, with which argument, and what it was, as text."""
+
+    kind: DrawKind
+    value: str
+    asked: str = ""
+
+
+class DrawSource(Protocol):
+    """Where draws come from when they are not served."""
+
+    def time_ns(self) -> int:
+        """Nanoseconds since the epoch."""
+        ...
+
+    def uuid4(self) -> uuid.UUID:
+        """A random UUID."""
+        ...
+
+    def random(self) -> float:
+        """A number from 0 up to 1."""
+        ...
+
+    def randbytes(self, count: int) -> bytes:
+        """Random bytes."""
+        ...
+
+
+class Draws:
+    """What a program draws; see ``RecordedDraws`` and ``ServedDraws``."""
+
+    def time_ns(self) -> int:
+        """Nanoseconds since the epoch, as ``time.time_ns``."""
+        return self._draw("time_ns", "", lambda source: source.time_ns(), str, int)
+
+    def now(self) -> datetime:
+        """The time in UTC, to the microsecond; a draw of ``time_ns``."""
+        seconds, rest = divmod(self.time_ns(), 10**9)
+        return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
+
+    def uuid4(self) -> uuid.UUID:
+        """A UUID, as ``uuid.uuid4``."""
+        return self._draw("uuid4", "", lambda source: source.uuid4(), str, uuid.UUID)
+
+    def random(self) -> float:
+        """A number from 0 up to 1, as ``random.random``; the same to the last bit when served."""
+        return self._draw("random", "", lambda source: source.random(), float.hex, float.fromhex)
+
+    def randbytes(self, count: int) -> bytes:
+        """Bytes, as ``random.randbytes``."""
+        return self._draw(
+            "randbytes",
+            str(count),
+            lambda source: source.randbytes(count),
+            bytes.hex,
+            bytes.fromhex,
+        )
+
+    def _draw(
+        self,
+        kind: DrawKind,
+        asked: str,
+        make: Callable[[DrawSource], T],
+        write: Callable[[T], str],
+        read: Callable[[str], T],
+    ) -> T:
+        raise NotImplementedError
+
+
+class RecordedDraws(Draws):
+    """Draws from a source.
+
+    Args:
+        source: where values come from.
+        keep: is given each draw before the program gets it.
+    """
+
+    def __init__(self, source: DrawSource, keep: Callable[[Draw], None]) -> None:
+        self._source = source
+        self._keep = keep
+
+    def _draw(
+        self,
+        kind: DrawKind,
+        asked: str,
+        make: Callable[[DrawSource], T],
+        write: Callable[[T], str],
+        read: Callable[[str], T],  # noqa: ARG002 - for those that are served
+    ) -> T:
+        value = make(self._source)
+        self._keep(Draw(kind, write(value), asked))
+        return value
+
+
+class ServedDraws(Draws):
+    """Draws of a log.
+
+    Args:
+        draws: the log.
+        keep: is given each draw that is served, before the program gets it.
+    """
+
+    def __init__(self, draws: Iterable[Draw], keep: Callable[[Draw], None] | None = None) -> None:
+        self._left = list(draws)
+        self._number = 0
+        self._keep = keep
+        self._divergence: DivergenceError | None = None
+
+    @property
+    def left(self) -> tuple[Draw, ...]:
+        """What was not drawn."""
+        return tuple(self._left[self._number :])
+
+    def finish(self) -> None:
+        """Check that all was drawn, and nothing else.
+
+        Raises:
+            DivergenceError: a draw diverged before, or there are draws left.
+        """
+        if self._divergence is not None:
+            raise self._divergence
+        if self.left:
+            raise DivergenceError(
+                f"{len(self.left)} recorded draws were not made; the next is {self.left[0].kind}"
+            )
+
+    def _draw(
+        self,
+        kind: DrawKind,
+        asked: str,
+        make: Callable[[DrawSource], T],  # noqa: ARG002 - for those that are recorded
+        write: Callable[[T], str],  # noqa: ARG002
+        read: Callable[[str], T],
+    ) -> T:
+        if self._divergence is None:
+            self._divergence = self._diverges(kind, asked)
+        if self._divergence is not None:
+            raise self._divergence
+        draw = self._left[self._number]
+        try:
+            value = read(draw.value)
+        except ValueError as wrong:
+            raise RecordError(f"draw {self._number + 1} is no {kind}: {wrong}") from wrong
+        self._number += 1
+        if self._keep is not None:
+            self._keep(draw)
+        return value
+
+    def _diverges(self, kind: DrawKind, asked: str) -> DivergenceError | None:
+        number = self._number + 1
+        if not self.left:
+            return DivergenceError(f"draw {number} is a {kind}, and none is left in the recording")
+        draw = self.left[0]
+        if (draw.kind, draw.asked) == (kind, asked):
+            return None
+        recorded, live = f"{draw.kind}({draw.asked})", f"{kind}({asked})"
+        return DivergenceError(f"draw {number} was {recorded} in the recording, and is {live}")
+
+
+def write_draw(draw: Draw) -> bytes:
+    """The line of a draw."""
+    return msgspec.json.encode(draw) + b"\n"
+
+
+def read_draws(data: bytes, *, where: str) -> Iterator[Draw]:
+    """The draws of a log; a last line without its end was never given to the program.
+
+    Raises:
+        RecordError: a line is not a draw.
+    """
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            yield msgspec.json.decode(line, type=resolved(Draw))
+        except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+            raise RecordError(f"not a draw: {wrong}", where=f"{where}, line {number}") from wrong
+
+
+def draws_digest(draws: Sequence[Draw]) -> str:
+    """SHA-256 (hex) of draws in their order."""
+    return hashlib.sha256(b"".join(map(write_draw, draws))).hexdigest()

@@ -1,0 +1,67 @@
+"""What a recorder and its proxy tell each other: lines of JSON over two pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ptycassette.tape.consent import Terms
+
+
+class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a proxy serves.
+
+    Attributes:
+        token: the secret that its clients know.
+        upstreams: base URLs of providers, by the names of their routes.
+        forward: whether it is an HTTP proxy, too.
+        ca_file: where the certificate goes that clients of an HTTP proxy must trust.
+        authorities: files of certificates that the user's CLI trusts besides the system's.
+        origin_us: the moment of the monotonic clock from which items count.
+    """
+
+    token: str
+    upstreams: Mapping[str, str]
+    forward: bool = False
+    ca_file: str = ""
+    authorities: Sequence[str] = ()
+    origin_us: int = 0
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """The only line to the proxy. The end of that pipe is the end of the proxy."""
+
+    journal: str
+    plan: ProxyPlan
+    terms: Terms
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
+    """It listens."""
+
+    port: int
+
+
+class NotStarted(msgspec.Struct, frozen=True, kw_only=True, tag="not-started"):
+    """It does not, and ends."""
+
+    error: str
+    message: str
+    where: str | None = None
+    hint: str | None = None
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True, tag="reported"):
+    """A line for the user."""
+
+    text: str
+
+
+class Stopped(msgspec.Struct, frozen=True, kw_only=True, tag="stopped"):
+    """Nothing passes any more, because it cannot be noted."""
+
+    problem: str
+
+
+FromProxy = Ready | NotStarted | Reported | Stopped

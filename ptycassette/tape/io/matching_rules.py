@@ -1,0 +1,49 @@
+"""Where the rules of matching lie: beside ``tape/rules``, and the user's own.
+
+The user's own are in ``$XDG_CONFIG_HOME/ptycassette/tape-rules``. All of them apply; one that is
+named like a built-in one takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ptycassette.errors import UsageError
+from ptycassette.model import MAX_TOML_BYTES
+from ptycassette.profiles.io import own_folder
+from ptycassette.system.files import read_plain
+from ptycassette.tape.matching import Rules
+
+_BUILT_IN = Path(__file__).parent.parent / "rules"
+_ALWAYS = ("common", "anthropic", "google", "openai")
+"""Of any provider: a CLI may talk to several."""
+
+
+def load_matching_rules(
+    names: Iterable[str] = (), *, env: Mapping[str, str] | None = None
+) -> Rules:
+    """The rules of all providers, those of some CLIs, and the user's own.
+
+    Args:
+        names: of CLIs, as their profiles have them; for those without rules nothing is added.
+        env: where the user's own are looked for; this process's environment when None.
+
+    Raises:
+        UsageError: a file is wrong.
+        UnreadableError, UnsafeFileError, LimitError: it cannot be read.
+    """
+    folder = own_folder("tape-rules", os.environ if env is None else env)
+    own = {path.name: path for path in sorted(folder.glob("*.toml"))}
+    wanted = [f"{name}.toml" for name in (*_ALWAYS, *dict.fromkeys(names))]
+    built_in = [_BUILT_IN / name for name in wanted if (_BUILT_IN / name).is_file()]
+    paths = [path for path in built_in if path.name not in own] + list(own.values())
+    return Rules.parse(*((_text(path), str(path)) for path in paths))
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_plain(path, max_bytes=MAX_TOML_BYTES).decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        raise UsageError("the rules are not UTF-8 text", where=str(path)) from wrong

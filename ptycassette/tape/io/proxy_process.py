@@ -1,0 +1,137 @@
+"""The proxy's own process: it takes its order from standard input, and ends with that.
+
+Standard output goes to the recorder, as lines of JSON. It belongs to a pipe that nobody may read
+for hours, so lines that do not fit in are dropped, and only the last one, which says that nothing
+passes any more, is worth waiting for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.errors import CassetteError, StorageError
+from ptycassette.model import resolved
+from ptycassette.tape import consent
+from ptycassette.tape.consent import Prices, TermsGate
+from ptycassette.tape.io._proxy_messages import (
+    FromProxy,
+    NotStarted,
+    Order,
+    Ready,
+    Reported,
+    Stopped,
+)
+from ptycassette.tape.io.journal_file import TapeJournalFile
+from ptycassette.tape.io.proxy import Proxy
+from ptycassette.tape.items import TapeItem
+
+_PRICES = Path(consent.__file__).parent / "prices.toml"
+_LOOK_S = 0.5
+_MOST_REPORTS = 100
+
+
+def _send(message: FromProxy) -> None:
+    with suppress(OSError):  # full, or nobody there
+        os.write(1, msgspec.json.encode(message) + b"\n")
+
+
+class _Reports:
+    """Lines for the user, each once."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, text: str) -> None:
+        if text not in self._said and len(self._said) < _MOST_REPORTS:
+            self._said.add(text)
+            _send(Reported(text=text))
+
+
+class _WatchedSink:
+    """A sink that says so when it is full. A ``TapeSink``."""
+
+    def __init__(self, journal: TapeJournalFile) -> None:
+        self._journal, self._said = journal, False
+
+    def note(self, item: TapeItem) -> None:
+        """As ``TapeJournalFile.note``."""
+        try:
+            self._journal.note(item)
+        except StorageError as full:
+            if not self._said:
+                self._said = True
+                _send(Stopped(problem=str(full)))
+            raise
+
+
+async def _serve(order: Order, parent: int) -> None:
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    _when_input_ends(loop, ended.set)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, ended.set)
+    gate = TermsGate(order.terms, Prices.parse(_PRICES.read_text(encoding="utf-8")))
+    with TapeJournalFile(Path(order.journal), origin_us=order.plan.origin_us) as journal:
+        proxy = Proxy(order.plan, sink=_WatchedSink(journal), gate=gate, report=_Reports())
+        await proxy.start()
+        os.set_blocking(1, False)
+        _send(Ready(port=proxy.port))
+        # A fork of the recorder may hold the pipe open, so its end alone is not enough.
+        while not ended.is_set() and os.getppid() == parent:
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(ended.wait(), _LOOK_S)
+        await proxy.close()
+
+
+def _when_input_ends(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    def look() -> None:
+        if not os.read(0, 64):
+            loop.remove_reader(0)
+            call()
+
+    loop.add_reader(0, look)
+
+
+def _order() -> Order | None:
+    """The order; None when the recorder ended before it gave one."""
+    line = b""
+    while not line.endswith(b"\n"):
+        more = os.read(0, 1 << 16)
+        if not more:
+            return None
+        line += more
+    return msgspec.json.decode(line, type=resolved(Order))
+
+
+def main() -> int:
+    """Serve until standard input ends."""
+    parent = os.getppid()
+    order = _order()
+    if order is None:
+        return 0
+    try:
+        asyncio.run(_serve(order, parent))
+    except CassetteError as wrong:
+        _send(
+            NotStarted(
+                error=type(wrong).__name__,
+                message=wrong.message,
+                where=wrong.where,
+                hint=wrong.hint,
+            )
+        )
+    except OSError as wrong:
+        _send(NotStarted(error="StorageError", message=f"the proxy cannot listen: {wrong}"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,217 @@
+"""A recorder's side of its proxy: start it, see how it is, end it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import ssl
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from ptycassette import errors
+from ptycassette.errors import CassetteError, StorageError, UsageError
+from ptycassette.model import resolved
+from ptycassette.profiles import Profile
+from ptycassette.system import Closing
+from ptycassette.tape.consent import Terms, approved
+from ptycassette.tape.io._proxy_messages import (
+    FromProxy,
+    NotStarted,
+    Order,
+    ProxyPlan,
+    Ready,
+    Reported,
+    Stopped,
+)
+from ptycassette.tape.pointing import CA_VARIABLES, Pointing, Providers, pointing
+
+_END_S = 5.0
+_NEEDED = ("h11", "trustme", "wsproto")
+_TOKEN_BYTES = 24
+_PROVIDERS = Path(__file__).parent.parent / "providers.toml"
+
+
+def base_url_variables(url: str) -> dict[str, str]:
+    """The variables by which programs are usually pointed at a provider, whoever it is.
+
+    Args:
+        url: the base URL without a version.
+    """
+    return _providers().base_url_variables(url)
+
+
+def start_proxy(
+    *,
+    journal: Path,
+    profile: Profile | None = None,
+    provider: str | None = None,
+    proxy_env: bool = False,
+    environment: Mapping[str, str],
+    terms: Terms | None = None,
+    origin_us: int = 0,
+) -> RunningProxy:
+    """Start a proxy for one program, which is not started yet.
+
+    Args:
+        journal: where it notes; a file that does not exist yet, in a private directory. Beside it
+            lies the certificate of an HTTP proxy, as ``journal`` with ``.pem`` at its end.
+        profile: of the program, if it has one.
+        provider: the name of the provider, or its base URL; the profile's when None.
+        proxy_env: be an HTTP proxy for all that the program sends.
+        environment: with which the program is to be started.
+        terms: what may leave the machine; nothing by default. Providers on it need no approval.
+        origin_us: the moment of the monotonic clock from which items count.
+
+    Raises:
+        UsageError: it is not known how to point the program at it, or there is no such provider,
+            or the extra ``tape`` is not installed.
+        ApprovalNeededError: something would leave the machine that nobody has agreed to.
+        StorageError: the journal cannot be made, or the process not be started.
+    """
+    if not all(map(find_spec, _NEEDED)):
+        raise UsageError(
+            "recording a tape needs more than is installed",
+            hint="pip install 'ptycassette[tape]'",
+        )
+    where = pointing(
+        _providers(),
+        profile=profile,
+        provider=provider,
+        proxy_env=proxy_env,
+        environment=environment,
+    )
+    terms = terms or Terms()
+    approved(terms, where.upstreams, where.main)
+    authorities = [environment[name] for name in CA_VARIABLES if environment.get(name)]
+    if system := ssl.get_default_verify_paths().cafile:
+        authorities.append(system)
+    plan = ProxyPlan(
+        token=secrets.token_urlsafe(_TOKEN_BYTES),
+        upstreams=where.upstreams,
+        forward=proxy_env,
+        ca_file=f"{journal}.pem" if proxy_env else "",
+        authorities=tuple(dict.fromkeys(authorities)),
+        origin_us=origin_us,
+    )
+    return RunningProxy(plan, where, terms, journal=journal)
+
+
+def _providers() -> Providers:
+    return Providers.parse(_PROVIDERS.read_text(encoding="utf-8"))
+
+
+class RunningProxy(Closing):
+    """A proxy in a process of its own, which ends with this object and with this process.
+
+    Args:
+        plan: what it serves.
+        where: how the program is pointed at it.
+        terms: what may leave the machine.
+        journal: where it notes; a file that does not exist yet, in a private directory.
+
+    Raises:
+        UsageError: an upstream is no base URL.
+        StorageError: the journal cannot be made, or the process not be started.
+    """
+
+    def __init__(self, plan: ProxyPlan, where: Pointing, terms: Terms, *, journal: Path) -> None:
+        self.secrets = (plan.token,)
+        """What nobody may learn: the program's environment holds it."""
+        self.upstreams = dict(plan.upstreams)
+        """Base URLs of the providers that it serves; none where it is an HTTP proxy for all."""
+        self.reports: list[str] = []
+        """Lines for the user, so far as they were read."""
+        self._problem: str | None = None
+        self._rest = b""
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "ptycassette.tape.io.proxy_process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+        except (OSError, ValueError) as failed:
+            raise StorageError(f"the tape's proxy cannot be started: {failed}") from failed
+        try:
+            self.port = self._begin(Order(journal=str(journal), plan=plan, terms=terms))
+        except BaseException:
+            self.close()
+            raise
+        address = f"127.0.0.1:{self.port}"
+        self.environment, self.arguments = where.at(
+            f"http://{address}/{plan.token}",
+            proxy=f"http://ptycassette:{plan.token}@{address}",
+            ca=plan.ca_file,
+        )
+        os.set_blocking(self._output.fileno(), False)
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing passes any more; None if all is well. Never waits."""
+        with suppress(BlockingIOError, ValueError):
+            while data := os.read(self._output.fileno(), 1 << 16):
+                self._take(data)
+        if self._problem is None and self._process.poll() not in {None, 0}:
+            self._problem = "the tape's proxy ended unexpectedly"
+        return self._problem
+
+    def close(self) -> None:
+        """End it. When this returns its journal is complete. Does nothing the second time."""
+        if self._process.stdin is None or self._process.stdin.closed:
+            return
+        with suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._problem = self.problem
+        self._output.close()
+
+    @property
+    def _output(self) -> IO[bytes]:
+        assert self._process.stdout is not None  # noqa: S101 - narrows the type
+        return self._process.stdout
+
+    def _begin(self, order: Order) -> int:
+        assert self._process.stdin is not None  # noqa: S101 - narrows the type
+        with suppress(OSError):
+            self._process.stdin.write(msgspec.json.encode(order) + b"\n")
+            self._process.stdin.flush()
+        line = self._output.readline()
+        if not line:
+            raise StorageError("the tape's proxy did not start")
+        match msgspec.json.decode(line, type=resolved(FromProxy)):
+            case Ready(port=port):
+                return port
+            case NotStarted() as failed:
+                raise _error(failed)
+            case _:
+                raise StorageError("the tape's proxy did not start")
+
+    def _take(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            match msgspec.json.decode(line, type=resolved(FromProxy)):
+                case Reported(text=text):
+                    self.reports.append(text)
+                case Stopped(problem=problem):
+                    self._problem = problem
+                case _:
+                    pass
+
+
+def _error(failed: NotStarted) -> CassetteError:
+    kind = getattr(errors, failed.error, StorageError)
+    error: CassetteError = kind(failed.message, where=failed.where, hint=failed.hint)
+    return error

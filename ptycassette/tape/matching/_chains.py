@@ -1,0 +1,139 @@
+"""Which question continues which: what binds the questions of a conversation together.
+
+A question continues the last entry of whose answer it holds a name that this answer brought
+(``previous_response_id``, the id of a tool call); without such a name the longest question before
+it whose turns are the first turns of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import msgspec
+
+from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
+from ptycassette.tape.matching._paths import Step
+from ptycassette.tape.matching._recorded import Recorded
+from ptycassette.tape.matching.rules import Rules
+
+_MARKS = frozenset({b"cache_control"})
+"""Members that move from turn to turn while the conversation grows."""
+
+Name = tuple[str, int]
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """How an entry hangs together with those before it; entries are indices.
+
+    Attributes:
+        names: in its question.
+        born: names that its answer brought.
+        returned: names in its question that answers brought, and which entry it was.
+        prefixes: entries whose turns are the longest first turns of its own.
+    """
+
+    names: frozenset[Name]
+    born: frozenset[Name]
+    returned: dict[Name, int]
+    prefixes: tuple[int, ...]
+
+    @property
+    def parent(self) -> int | None:
+        """The entry that it continues."""
+        if self.returned:
+            return max(self.returned.values())
+        return self.prefixes[-1] if self.prefixes else None
+
+
+def links(recorded: Recorded, rules: Rules) -> list[Link]:
+    """For each entry how it hangs together with those before it."""
+    born_in: dict[Name, int] = {}
+    by_turns: dict[tuple[str, str, bytes], list[int]] = {}
+    found: list[Link] = []
+    for index, exchange in enumerate(recorded.exchanges):
+        entry = exchange.entry
+        names = frozenset((token.type, token.name) for token in entry.tokens)
+        turns = _prefixes(exchange.question(), rules)
+        before = (
+            by_turns[entry.method, entry.target, prefix]
+            for prefix in reversed(turns[:-1])
+            if (entry.method, entry.target, prefix) in by_turns
+        )
+        born = frozenset(
+            (one.type, name)
+            for one in recorded.answer(index)[2]
+            if one.type in rules.born_types
+            and (name := recorded.name(one.type, one.value)) is not None
+        )
+        found.append(
+            Link(
+                names=names,
+                born=born - names,
+                returned={name: born_in[name] for name in names if name in born_in},
+                prefixes=tuple(next(before, ())),
+            )
+        )
+        if turns:
+            by_turns.setdefault((entry.method, entry.target, turns[-1]), []).append(index)
+        for one in born - names:
+            born_in.setdefault(one, index)
+    return found
+
+
+def conversations(recorded: Recorded, rules: Rules) -> list[int]:
+    """For each entry the first one of its conversation, as indices."""
+    first: list[int] = []
+    for index, link in enumerate(links(recorded, rules)):
+        first.append(index if link.parent is None else first[link.parent])
+    return first
+
+
+def _prefixes(body: bytes, rules: Rules) -> list[bytes]:
+    """Digests of the first turn, of the first two, and so on."""
+    digest = hashlib.sha256()
+    prefixes: list[bytes] = []
+    for turn in _turns(body, rules):
+        for part in _unmarked(body, turn):
+            digest.update(part)
+        digest.update(b"\0")
+        prefixes.append(digest.digest())
+    return prefixes
+
+
+def _turns(body: bytes, rules: Rules) -> tuple[Node, ...]:
+    try:
+        tree = parse_json(body)
+    except NoJsonError:
+        return ()
+    for path in rules.turns:
+        node: Node | None = tree
+        for step in path:
+            node = _member(body, node, step)
+        if node is not None and node.kind == "array":
+            return node.items
+    return ()
+
+
+def _member(body: bytes, node: Node | None, step: Step) -> Node | None:
+    if node is not None and isinstance(step, tuple):
+        for key, item in zip(node.keys, node.items, strict=False):
+            if body[key.start : key.end] == step[0].encode():
+                return item
+    return None
+
+
+def _unmarked(body: bytes, node: Node) -> Iterator[bytes]:
+    """A turn without the marks."""
+    if not any(mark in body[node.start : node.end] for mark in _MARKS):
+        yield body[node.start : node.end]
+    elif node.kind == "object":
+        for key, item in zip(node.keys, node.items, strict=True):
+            if body[key.start : key.end] not in _MARKS:
+                yield body[key.start : key.end]
+                yield from _unmarked(body, item)
+    elif node.kind == "array":
+        for item in node.items:
+            yield from _unmarked(body, item)
+    else:
+        yield body[node.start : node.end]

@@ -1,0 +1,155 @@
+"""Whether a tape can be trusted to answer: it is played to itself once before it is published.
+
+A *blocking* finding means that the tape could answer wrongly, or cannot be played at all. Others
+are for people: what looks as if it would be another value in another run, and is not declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from ptycassette.tape.draws import Draw
+from ptycassette.tape.matching._chains import Link, links
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching._recorded import Recorded, TapeExchange, question_of
+from ptycassette.tape.matching._undeclared import undeclared
+from ptycassette.tape.matching.matcher import Matcher
+from ptycassette.tape.matching.question import Skeletons, question_key
+from ptycassette.tape.matching.rules import Rules
+
+Kind = Literal["changed", "unplayable", "ambiguous", "too-early", "stray", "undeclared"]
+
+
+class TapeFinding(msgspec.Struct, frozen=True):
+    """Something about an entry.
+
+    ``kind`` is
+
+    - ``changed``: the question is not the one that its key was made of;
+    - ``unplayable``: played to itself, the tape does not answer this question;
+    - ``ambiguous``: another question, asked at the same time, is equal and has another answer;
+    - ``too-early``: it holds a name that only a later answer brings;
+    - ``stray``: it continues an answer that another conversation was given;
+    - ``undeclared``: a value looks volatile, and no rule says so.
+    """
+
+    kind: Kind
+    entry: int
+    message: str
+    blocking: bool
+
+
+def check_tape(
+    exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes, day: str | None = None
+) -> tuple[TapeFinding, ...]:
+    """What is wrong with a tape, and what may be.
+
+    Args:
+        exchanges: the tape, in order.
+        rules: those that it was recorded with.
+        key: of the cassette.
+        day: of the recording (``2026-11-24``), to find dates that are not declared.
+    """
+    recorded = Recorded(exchanges, rules)
+    chain = links(recorded, rules)
+    found = [
+        *_changed(recorded, rules, key),
+        *_played(recorded, rules, key),
+        *_ambiguous(recorded, rules),
+        *_too_early(recorded, chain),
+        *_stray(recorded, chain),
+    ]
+    for entry, message in undeclared(recorded, day):
+        found.append(TapeFinding("undeclared", entry, message, blocking=False))
+    return tuple(found)
+
+
+def tape_fingerprint(
+    exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes, draws: Sequence[Draw] = ()
+) -> str:
+    """The fingerprint of a run that asks all that was recorded and is served all of it."""
+    matcher = Matcher(exchanges, rules, key=key)
+    for index in range(len(exchanges)):
+        matcher.ask_again(index)
+    return matcher.fingerprint(draws)
+
+
+def _changed(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFinding]:
+    skeletons = Skeletons(rules, {})
+    for exchange in recorded.exchanges:
+        entry = exchange.entry
+        skeleton = skeletons.of(question_of(exchange))
+        same = [(one.where, one.offset, one.length, one.type) for one in skeleton.tokens] == [
+            (one.where, one.offset, one.length, one.type) for one in entry.tokens
+        ]
+        if not same or question_key(key, skeleton) != entry.key:
+            message = "its question, or the rules, are not those that its key was made of"
+            yield TapeFinding("changed", entry.entry, message, blocking=True)
+
+
+def _played(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFinding]:
+    matcher = Matcher(recorded.exchanges, rules, key=key)
+    for index, exchange in enumerate(recorded.exchanges):
+        answer = matcher.ask_again(index, proved=False)
+        number = exchange.entry.entry
+        if isinstance(answer, Miss):
+            yield TapeFinding("unplayable", number, answer.reason, blocking=True)
+        elif answer.entry.entry != number:
+            message = f"played to itself, the tape answers it as entry {answer.entry.entry}"
+            yield TapeFinding("unplayable", number, message, blocking=True)
+
+
+def _ambiguous(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding]:
+    """Equal questions that overlap in time; of others the order says which is which."""
+    equal: dict[object, list[int]] = {}
+    for index, exchange in enumerate(recorded.exchanges):
+        entry = exchange.entry
+        names = tuple(
+            (token.type, token.name)
+            for token in entry.tokens
+            if not rules.type_of(token.type).measured
+        )
+        before = equal.setdefault((entry.key, names), [])
+        for other in before:
+            first = recorded.exchanges[other].entry
+            overlaps = first.end_seq is None or first.end_seq > entry.seq
+            if overlaps and recorded.answer_form(other) != recorded.answer_form(index):
+                message = (
+                    f"entry {first.entry} asks the same at the same time, and is answered otherwise"
+                )
+                yield TapeFinding("ambiguous", entry.entry, message, blocking=True)
+        before.append(index)
+
+
+def _too_early(recorded: Recorded, chain: list[Link]) -> Iterator[TapeFinding]:
+    asked: dict[tuple[str, int], int] = {}
+    for index, link in enumerate(chain):
+        for name in link.names:
+            asked.setdefault(name, index)
+        for name in sorted(link.born & asked.keys()):
+            if asked[name] < index:
+                number = recorded.exchanges[asked[name]].entry.entry
+                brings = recorded.exchanges[index].entry.entry
+                message = f"it holds the {name[0]} that the answer of entry {brings} brings"
+                yield TapeFinding("too-early", number, message, blocking=True)
+
+
+def _stray(recorded: Recorded, chain: list[Link]) -> Iterator[TapeFinding]:
+    for index, link in enumerate(chain):
+        entry = recorded.exchanges[index].entry
+        known = {name for before in link.prefixes for name in chain[before].names}
+        new = {name: where for name, where in link.returned.items() if name not in known}
+        parent = link.parent
+        if link.prefixes and new and not set(new.values()) & set(link.prefixes):
+            other = recorded.exchanges[max(new.values())].entry.entry
+            own = recorded.exchanges[link.prefixes[-1]].entry.entry
+            message = f"it goes on with the answer of entry {other}, its turns with entry {own}"
+            yield TapeFinding("stray", entry.entry, message, blocking=True)
+        elif entry.kind == "message" and parent is not None and not link.prefixes:
+            before_it = recorded.exchanges[parent].entry
+            if before_it.within != entry.within:
+                message = f"it continues entry {before_it.entry}, which came over another WebSocket"
+                yield TapeFinding("stray", entry.entry, message, blocking=False)

@@ -1,0 +1,146 @@
+"""Questions, and what is left of them when their volatile tokens are names of types.
+
+The *skeleton* of a question is its canonical form: method, provider, target, the compared headers,
+the body. Nothing is left out. Members of objects are sorted, numbers stay as they are written, and
+each piece is written with its length, so that two questions have one skeleton only if they are
+equal but for the values of their tokens. The *key* is the HMAC of the skeleton.
+
+The tokens are in the order of the skeleton, so those of two questions with one key correspond.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Hashable, Mapping
+from typing import Literal
+
+import msgspec
+
+from ptycassette.model import VolatileToken
+from ptycassette.tape.matching._canonical import Token, canonical_body, canonical_text
+from ptycassette.tape.matching._finder import Finder
+from ptycassette.tape.matching.rules import SECRET, Rules
+
+_WITHIN = "connection"
+"""The type of the name of the WebSocket within which a message was sent."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What a CLI asked.
+
+    Attributes:
+        kind: ``http``, ``websocket`` for a handshake, ``message`` for one over a WebSocket.
+        upstream: the base URL of the provider that is meant, as entries have it.
+        headers: all of them, names in lower case.
+        body: unpacked.
+        form: of a message: ``text`` or ``binary``.
+        within: names the WebSocket, for a handshake and its messages; anything hashable.
+        secrets: places of the body (offset, length) that the scrubber masks.
+        tokens: places of the body that are known to be tokens, of a question read from a tape.
+    """
+
+    kind: Literal["http", "websocket", "message"]
+    method: str = ""
+    upstream: str = ""
+    target: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    form: Literal["", "text", "binary"] = ""
+    within: Hashable = None
+    secrets: tuple[tuple[int, int], ...] = ()
+    tokens: tuple[VolatileToken, ...] = ()
+
+
+class Skeleton(msgspec.Struct, frozen=True):
+    """``form`` without the values of ``tokens``."""
+
+    form: bytes
+    tokens: tuple[Token, ...]
+
+
+class Skeletons:
+    """Makes skeletons.
+
+    Args:
+        rules: what is volatile.
+        declared: values of this run that are tokens wherever they stand: ``cwd``, ``home``, ...
+    """
+
+    def __init__(self, rules: Rules, declared: Mapping[str, str]) -> None:
+        self._rules = rules
+        self._anywhere = rules.anywhere(declared)
+        self._in_target = rules.in_target(declared)
+        self._in_header = {name: rules.in_header(name, declared) for name in rules.headers}
+
+    def of(self, question: Question) -> Skeleton:
+        """The skeleton of a question."""
+        tokens: list[Token] = []
+        parts = [f"{question.kind} {question.method} {question.form};".encode()]
+        parts.append(self._text("upstream", question.upstream, self._anywhere, tokens))
+        parts.append(self._text("target", question.target, self._in_target, tokens))
+        for name in self._rules.headers:
+            for value in (value for one, value in question.headers if one == name):
+                parts.append(f"{name}:".encode())
+                parts.append(self._text(name, value, self._in_header[name], tokens))
+        if question.kind != "http":
+            tokens.append(Token("within", 0, 0, _WITHIN, repr(question.within).encode()))
+        body = canonical_body(question.body, self._rules, self._anywhere, _given(question))
+        parts.append(body.form)
+        return Skeleton(b"".join(parts), (*tokens, *body.tokens))
+
+    @staticmethod
+    def _text(where: str, text: str, finder: Finder | str, tokens: list[Token]) -> bytes:
+        form, found = canonical_text(where, text.encode("utf-8", "surrogateescape"), finder)
+        tokens += found
+        return form
+
+
+def _given(question: Question) -> tuple[VolatileToken, ...]:
+    secrets = (VolatileToken(offset, length, SECRET) for offset, length in question.secrets)
+    return (*question.tokens, *secrets)
+
+
+def question_key(key: bytes, skeleton: Skeleton) -> str:
+    """HMAC-SHA-256 (hex) of a skeleton, under the key of the cassette."""
+    return hmac.new(key, skeleton.form, hashlib.sha256).hexdigest()
+
+
+class KeyedQuestion(msgspec.Struct, frozen=True):
+    """What an entry keeps of a question: its key and its tokens."""
+
+    key: str
+    tokens: tuple[VolatileToken, ...]
+
+
+class QuestionKeys:
+    """Keys and tokens of the questions of one tape, in order.
+
+    Values are numbered type by type, from 1 in the order in which they are met. So whether two
+    tokens are equal can still be seen where their values are masked.
+
+    Args:
+        rules: what is volatile.
+        declared: values of this run.
+        key: of the cassette, 32 random bytes.
+    """
+
+    def __init__(self, rules: Rules, declared: Mapping[str, str], *, key: bytes) -> None:
+        self._skeletons = Skeletons(rules, declared)
+        self._key = key
+        self._names: dict[str, dict[bytes, int]] = {}
+
+    def of(self, question: Question) -> KeyedQuestion:
+        """What the entry of the next question keeps."""
+        skeleton = self._skeletons.of(question)
+        tokens = tuple(
+            VolatileToken(
+                token.offset, token.length, token.type, self._name(token), where=token.where
+            )
+            for token in skeleton.tokens
+        )
+        return KeyedQuestion(question_key(self._key, skeleton), tokens)
+
+    def _name(self, token: Token) -> int:
+        names = self._names.setdefault(token.type, {})
+        return names.setdefault(token.value, len(names) + 1)

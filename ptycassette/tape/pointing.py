@@ -1,0 +1,177 @@
+"""How a program is pointed at the proxy: variables and arguments, never files of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.model import fill_variables
+from ptycassette.profiles import Profile, StrictTable, TapePointing, read_checked
+from ptycassette.tape.routing import base_url
+
+CA_VARIABLES = (
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "CODEX_CA_CERTIFICATE",
+)
+"""Where a user may have said whom to trust besides the system's authorities."""
+
+_ONLY = "main"
+"""The name of the route of a URL that belongs to no known provider."""
+
+
+class Provider(StrictTable, frozen=True, kw_only=True):
+    """A provider: its base URL without a version, and the variables that programs read."""
+
+    url: str
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class _ProxyVariables(StrictTable, frozen=True, kw_only=True):
+    environment: dict[str, str]
+
+
+class Providers(StrictTable, frozen=True, kw_only=True):
+    """The file ``providers.toml``."""
+
+    version: int
+    providers: dict[str, Provider]
+    proxy: _ProxyVariables
+
+    @classmethod
+    def parse(cls, text: str, *, where: str = "providers.toml") -> Providers:
+        """Read and check the file.
+
+        Raises:
+            UsageError: what is wrong, and the nearest known name.
+        """
+        return read_checked(text, cls, where=where, known=(Provider, _ProxyVariables))
+
+    def base_url_variables(self, url: str) -> dict[str, str]:
+        """The usual variables of all providers, for one base URL without a version."""
+        return {
+            name: value.replace("${url}", url)
+            for one in self.providers.values()
+            for name, value in one.environment.items()
+        }
+
+
+class Pointing(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program gets, with ``${NAME}`` for the base URL of a route; and whither routes go.
+
+    ``main`` is the name of the route that the user's provider has; empty for an HTTP proxy.
+    """
+
+    environment: dict[str, str]
+    arguments: tuple[str, ...]
+    upstreams: dict[str, str]
+    main: str
+
+    def at(self, base: str, *, proxy: str, ca: str) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Environment and arguments for a proxy.
+
+        Args:
+            base: its URL, to which the names of routes are added.
+            proxy: its URL as an HTTP proxy.
+            ca: the file of certificates to trust.
+        """
+        names = {name: f"{base}/{name}" for name in self.upstreams} | {"proxy": proxy, "ca": ca}
+        filled = fill_variables(dict(self.environment), "tape", names)
+        return filled, tuple(fill_variables(list(self.arguments), "tape", names))
+
+
+def pointing(
+    providers: Providers,
+    *,
+    profile: Profile | None,
+    provider: str | None,
+    proxy_env: bool,
+    environment: Mapping[str, str],
+) -> Pointing:
+    """How to point a program at the proxy.
+
+    Args:
+        providers: all that are known.
+        profile: of the program, if it has one.
+        provider: the name of the provider, or its base URL; the profile's when None.
+        proxy_env: by the variables for HTTP proxies, for all that the program sends.
+        environment: the user's. A base URL that it already has is where the traffic goes.
+
+    Raises:
+        UsageError: it is not known how, or there is no such provider.
+    """
+    tape = TapePointing() if profile is None else profile.tape
+    if proxy_env:
+        variables = {**providers.proxy.environment, **tape.proxy_environment}
+        return Pointing(environment=variables, arguments=(), upstreams={}, main="")
+    url = provider if provider is not None and "://" in provider else None
+    name = tape.provider if url is not None or provider is None else provider
+    if url is None and name not in providers.providers:
+        raise _unknown(name, providers, profile)
+    if tape.environment or tape.arguments:
+        variables, arguments = tape.environment, tape.arguments
+    elif name:
+        variables, arguments = _usual(name, providers.providers[name]), ()
+    else:
+        name, arguments = _ONLY, ()
+        variables = providers.base_url_variables(f"${{{_ONLY}}}")
+    upstreams = {key: one.url for key, one in providers.providers.items()}
+    templates = [*variables.values(), *arguments]
+    for variable, template in variables.items():
+        upstreams |= _already(template, environment.get(variable, ""), set(upstreams))
+    if url is not None:  # whomever it talks to
+        upstreams = {key: _without_tail(url, key, templates) for key in (*upstreams, name)}
+    used = [key for key in upstreams if any(f"${{{key}}}" in one for one in templates)]
+    if name not in used:
+        raise UsageError(
+            f"{profile.title if profile else 'the program'} cannot be pointed at {name}",
+            hint="--proxy-env records whatever it sends through an HTTP proxy",
+        )
+    return Pointing(
+        environment=dict(variables),
+        arguments=arguments,
+        upstreams={key: upstreams[key] for key in used},
+        main=name,
+    )
+
+
+def _unknown(name: str, providers: Providers, profile: Profile | None) -> UsageError:
+    known = f"known are {', '.join(providers.providers)}, or give its base URL"
+    if not name:
+        title = profile.title if profile else "a program without a profile"
+        return UsageError(
+            f"it is not known whom {title} talks to",
+            hint=f"say it with --provider ({known}), or use --proxy-env",
+        )
+    return UsageError(f"no provider {name!r}", hint=known)
+
+
+def _usual(name: str, provider: Provider) -> dict[str, str]:
+    return {
+        variable: value.replace("${url}", f"${{{name}}}")
+        for variable, value in provider.environment.items()
+    }
+
+
+def _already(template: str, value: str, names: set[str]) -> dict[str, str]:
+    """The upstream that the user's own value of a variable means, by the name of its route."""
+    for name in names:
+        head, mark, tail = template.partition(f"${{{name}}}")
+        if mark and not head and "://" in value:
+            return {name: value.rstrip("/").removesuffix(tail.rstrip("/"))}
+    return {}
+
+
+def _without_tail(url: str, name: str, templates: list[str]) -> str:
+    """A base URL without the version that the program's variable has, for which people give it."""
+    base_url(url)
+    url = url.rstrip("/")
+    for template in templates:
+        tail = template.partition(f"${{{name}}}")[2].rstrip("/")
+        if tail.startswith("/") and url.endswith(tail):
+            return url.removesuffix(tail)
+    return url

@@ -1,0 +1,174 @@
+"""Where a request that reaches the proxy belongs: which provider, and whether it may pass at all.
+
+A client that was pointed at the proxy by a base URL sends ``/TOKEN/ROUTE/path``. The token is
+random and made for one recording: a web page in the user's browser, or a program that scans
+ports, does not know it, so it cannot spend the user's key. A client that uses the proxy as an HTTP
+proxy sends the token as the password of the proxy (RFC 9110, section 11.7).
+
+The ``Host`` header must name this machine, so that a name that an attacker's DNS server points at
+127.0.0.1 (DNS rebinding) leads nowhere, not even with the token.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ptycassette.errors import UsageError
+
+if TYPE_CHECKING:  # the recorder reads base URLs, too, and needs no HTTP for that
+    import h11
+
+_PORTS = {"http": 80, "https": 443}
+_HERE = ("127.0.0.1", "localhost")
+
+
+class NotServedError(Exception):
+    """The proxy does not serve a request, which stays out of the tape.
+
+    Args:
+        status: of the answer.
+        reason: for the client.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """A scheme, a host and a port: whom to connect to."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @classmethod
+    def of(cls, scheme: str, authority: str) -> Origin:
+        """The origin of a scheme and an authority.
+
+        Raises:
+            ValueError: it is no authority, or the scheme is neither http nor https.
+        """
+        if scheme not in _PORTS:
+            raise ValueError(f"the scheme {scheme!r} is neither http nor https")
+        parts = urlsplit(f"{scheme}://{authority}")
+        if not parts.hostname or parts.netloc != authority or parts.username is not None:
+            raise ValueError(f"{authority!r} is no host")
+        return cls(scheme, parts.hostname, parts.port or _PORTS[scheme])
+
+    @property
+    def authority(self) -> str:
+        """As it stands in a ``Host`` header: without the port where that is the usual one."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+
+class Destination(msgspec.Struct, frozen=True):
+    """Whom to send a request to, and with which target (path and query)."""
+
+    origin: Origin
+    target: str
+
+
+class Routes:
+    """All that the proxy serves.
+
+    Args:
+        token: the secret of this recording.
+        port: that the proxy listens on.
+        upstreams: the base URL of the provider, by the name of its route.
+        forward: whether it is an HTTP proxy, too.
+
+    Raises:
+        UsageError: an upstream is no base URL.
+    """
+
+    def __init__(
+        self, *, token: str, port: int, upstreams: Mapping[str, str], forward: bool
+    ) -> None:
+        self._token = token.encode()
+        self._hosts = frozenset(f"{host}:{port}" for host in _HERE)
+        self._forward = forward
+        self._upstreams = {name: base_url(url) for name, url in upstreams.items()}
+
+    def destination(self, request: h11.Request) -> Destination:
+        """Where a request belongs that reached the port itself, and not a tunnel.
+
+        Raises:
+            NotServedError: it does not belong anywhere.
+        """
+        target = request.target.decode("ascii")
+        if not target.startswith("/"):
+            return self._forwarded(request, target)
+        if header(request, b"host").lower() not in self._hosts:
+            raise NotServedError(421, "this is not the host that you think it is")
+        _, token, *rest = target.split("/", 3)
+        if not hmac.compare_digest(token.encode(), self._token) or not rest:
+            raise NotServedError(404, "not found")
+        name, mark, query = rest[0].partition("?")
+        upstream = self._upstreams.get(name)
+        if upstream is None:
+            raise NotServedError(404, f"no route {name}")
+        path = f"/{rest[1]}" if len(rest) > 1 else f"/{mark}{query}"
+        return Destination(upstream.origin, upstream.target + path)
+
+    def tunnel(self, request: h11.Request) -> str:
+        """The authority that a CONNECT asks for.
+
+        Raises:
+            NotServedError: it is no such request of this recording's client.
+        """
+        self._check_proxy_user(request)
+        return request.target.decode("ascii")
+
+    def _forwarded(self, request: h11.Request, target: str) -> Destination:
+        self._check_proxy_user(request)
+        parts = urlsplit(target)
+        try:
+            origin = Origin.of(parts.scheme, parts.netloc)
+        except ValueError as wrong:
+            raise NotServedError(400, str(wrong)) from wrong
+        path = parts._replace(scheme="", netloc="", fragment="").geturl()
+        return Destination(origin, path if path.startswith("/") else f"/{path}")
+
+    def _check_proxy_user(self, request: h11.Request) -> None:
+        if not self._forward:
+            raise NotServedError(404, "not found")
+        kind, _, code = header(request, b"proxy-authorization").partition(" ")
+        try:
+            _, _, password = base64.b64decode(code, validate=True).partition(b":")
+        except binascii.Error:
+            password = b""
+        if kind.lower() != "basic" or not hmac.compare_digest(password, self._token):
+            raise NotServedError(407, "this proxy belongs to a recording")
+
+
+def header(request: h11.Request, name: bytes) -> str:
+    """The value of a header; empty where there is none."""
+    return next((value.decode("latin-1") for key, value in request.headers if key == name), "")
+
+
+def base_url(url: str) -> Destination:
+    """A provider's base URL: its origin, and the path that all targets begin with.
+
+    Raises:
+        UsageError: it is none.
+    """
+    parts = urlsplit(url)
+    try:
+        origin = Origin.of(parts.scheme, parts.netloc)
+    except ValueError as wrong:
+        raise UsageError(f"{url!r} is no base URL of a provider: {wrong}") from wrong
+    if parts.query or parts.fragment:
+        raise UsageError(f"{url!r} is no base URL of a provider: it has a query")
+    return Destination(origin, parts.path.rstrip("/"))

@@ -1,0 +1,198 @@
+"""A program recorded with its tape runs again offline; what differs is named, with its place."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("aiohttp")
+
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.errors import MissingFileError
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake import Script
+from ptycassette.rerun.io.rerunning import RerunOptions, rerun
+
+pytestmark = pytest.mark.integration
+
+COMMAND = str(Path(sys.executable).with_name("ptycassette"))
+CLIENT = Path(__file__).parent.parent / "programs" / "tape_client.py"
+AGENT = (sys.executable, "-I", str(CLIENT))
+SCRIPT = """
+version = 1
+[[replies]]
+when = { prompt_contains = "note", after = "prompt", tools = true }
+parts = [{ text = "I will look. " }, { tool = "read_note", arguments = {} }]
+[[replies]]
+when = { after = "tool" }
+text = "The note says something."
+[[replies]]
+times = 0
+text = "Hello from the script."
+"""
+TYPED = """\
+wait-text >
+type What does the note say?
+wait-text say?
+key enter
+wait-text something
+type hello
+wait-text hello
+key enter
+wait-text Hello from
+type /quit
+key enter
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session with a tool call, and its tape. The provider is gone when it is used."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "note.txt").write_text("buy milk\n")
+    (folder / "typed.txt").write_text(TYPED)
+    with FakeProviderServer(Script.parse(SCRIPT, where="script", variables={})) as provider:
+        subprocess.run(
+            [
+                *(COMMAND, "rec", "-q", "--headless", "--tape", "--provider", provider.url),
+                *("--input", "typed.txt", "agent.cassette", "--", *AGENT),
+            ],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+    return folder / "agent.cassette"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """Another work folder, with the same note."""
+    folder = tmp_path / "another-work-folder"
+    folder.mkdir()
+    (folder / "note.txt").write_text("buy milk\n")
+    return folder
+
+
+def again(
+    cassette: Path, cwd: Path, argv: Sequence[str] = (), *options: str
+) -> tuple[int, dict[str, Any]]:
+    """The status of the command, and its report."""
+    ran = subprocess.run(
+        [
+            *(COMMAND, "rerun", "--json", "--cwd", str(cwd), *options),
+            *(str(cassette), *(("--", *argv) if argv else ())),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.stdout, ran.stderr
+    return ran.returncode, json.loads(ran.stdout)
+
+
+def test_a_session_runs_again_without_a_difference(recorded: Path, elsewhere: Path) -> None:
+    """In another folder, with another session id, without network or provider."""
+    status, report = again(recorded, elsewhere)
+
+    assert status == 0
+    assert report["passed"] is True
+    assert (report["matched"], report["entries"]) == (3, 3)
+    assert report["fingerprint"] == report["expected_fingerprint"] != ""
+    assert report["screens"] >= 4
+    assert report["changes"] == report["misses"] == []
+    assert report["exit"]["Code"] == 0
+
+
+def test_one_byte_of_a_tool_result_is_named(recorded: Path, elsewhere: Path) -> None:
+    """With its entry and its place in the request; the tape answers nothing that is near."""
+    (elsewhere / "note.txt").write_text("buy silk\n")
+    status, report = again(recorded, elsewhere, (), "--patience", "1")
+
+    assert status == 1
+    assert report["matched"] == 1
+    first = report["misses"][0]
+    assert first["nearest"] == 2
+    assert first["differences"] == ["messages[3].content: recorded buy milk, now buy silk"]
+    assert report["unasked"] == [2, 3]
+    assert any(change["number"] == 0 for change in report["changes"])
+
+
+def test_one_word_of_a_prompt_is_named(recorded: Path, elsewhere: Path) -> None:
+    """Another configuration of the program, as an upgrade would have it."""
+    status, report = again(
+        recorded, elsewhere, [*AGENT, "--system", "You are a tiny agent."], "--patience", "1"
+    )
+
+    assert status == 1
+    assert report["matched"] == 0
+    assert any(
+        line.startswith("messages[0].content: recorded You are a small agent.")
+        and ", now You are a tiny agent." in line
+        for line in report["misses"][0]["differences"]
+    )
+
+
+def test_a_question_that_is_not_asked_is_named(recorded: Path, elsewhere: Path) -> None:
+    """A program that ends early cannot pass."""
+    early = [sys.executable, "-c", "print('small agent, ready')"]
+    status, report = again(recorded, elsewhere, early, "--patience", "1")
+
+    assert status == 1
+    assert report["unasked"] == [1, 2, 3]
+    assert report["inputs"] < report["recorded_inputs"]
+
+
+def test_the_program_has_no_network(recorded: Path, elsewhere: Path) -> None:
+    """Not even to the machine that it runs on: its loopback is another one."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        program = (
+            "import socket\n"
+            f"try: socket.create_connection(('127.0.0.1', {port}), 5)\n"
+            "except OSError as no: print('no', no)\n"
+            "else: print('CONNECTED')\n"
+        )
+        _, report = again(recorded, elsewhere, [sys.executable, "-c", program], "--patience", "1")
+    if "namespace" not in report["guard"]:
+        pytest.skip("the kernel does not let this user make network namespaces")
+    shown = "\n".join(report["changes"][-1]["got"])
+
+    assert "no [Errno 111]" in shown
+    assert "CONNECTED" not in shown
+
+
+def test_within_a_process_of_ones_own_it_says_what_kept_it_offline(
+    recorded: Path, elsewhere: Path
+) -> None:
+    """Proxy variables, because a process with threads cannot leave the network."""
+    with open_cassette(recorded) as cassette:
+        report = rerun(cassette, RerunOptions(cwd=elsewhere))
+
+    assert report.passed
+    assert "proxy" in report.guard
+
+
+def test_a_cassette_without_a_tape_says_how_to_record_one(tmp_path: Path) -> None:
+    """And nothing is run."""
+    subprocess.run(
+        [COMMAND, "rec", "-q", "--headless", str(tmp_path / "c"), "--", "true"],
+        check=True,
+        timeout=60,
+    )
+
+    with (
+        open_cassette(tmp_path / "c") as cassette,
+        pytest.raises(MissingFileError, match="no tape"),
+    ):
+        rerun(cassette, RerunOptions())

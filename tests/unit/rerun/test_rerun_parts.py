@@ -1,0 +1,201 @@
+"""The parts of a rerun that do no I/O: steps, screens, gates, the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ptycassette.model import Event, ExitStatus, InputRecord, Size
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Cursor
+from ptycassette.rerun import (
+    Gates,
+    RequestMiss,
+    RerunReport,
+    ScreenChange,
+    ScreenJudge,
+    report_json,
+    report_lines,
+    script_of,
+)
+
+OK = ExitStatus(code=0, exited=True, signaled=False)
+
+
+def frame(seq: int, *rows: str) -> Event:
+    """A frame."""
+    record = FrameRecord(
+        seq=seq,
+        t_ms=seq,
+        size=Size(2, 20),
+        text=rows,
+        cursor=Cursor(0, 0, visible=True),
+        raw_start=0,
+        raw_end=0,
+        parser_offset=0,
+    )
+    return Event(seq, seq * 1000, "frame", record)
+
+
+def typed(seq: int, data: bytes, source: str | None = "driver") -> Event:
+    """An input."""
+    record = InputRecord(seq=seq, t_ms=seq, kind="input", bytes=data, source=source)
+    return Event(seq, seq * 1000, "input", record, data)
+
+
+def test_each_step_knows_the_screen_that_it_was_typed_on() -> None:
+    """And whether one was sent right behind the one before it, so that nothing is waited for.
+
+    Answers of the terminal are no steps: the terminal of the new run gives its own.
+    """
+    script = script_of(
+        [
+            typed(1, b"early"),
+            frame(2, "ready>"),
+            typed(3, b"\x1b[0n", source="terminal"),
+            typed(4, b"hi"),
+            typed(5, b"\r"),
+            frame(6, "ready> hi"),
+            typed(7, b"q"),
+        ]
+    )
+
+    assert [
+        (step.number, step.record.bytes, step.screen, step.follows) for step in script.steps
+    ] == [
+        (1, b"early", None, False),
+        (2, b"hi", ("ready>",), False),
+        (3, b"\r", ("ready>",), True),
+        (4, b"q", ("ready> hi",), False),
+    ]
+    assert script.last_screen == ("ready> hi",)
+
+
+def test_a_piece_waits_for_the_inputs_that_came_before_it() -> None:
+    """However long ago they were; one at the same moment came after it."""
+    gates = Gates([100, 200])
+
+    assert gates.is_open(100)
+    assert not gates.is_open(101)
+    gates.sent = 1
+    assert gates.is_open(200)
+    assert not gates.is_open(201)
+    gates.sent = 2
+    assert gates.is_open(10**9)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "same"),
+    [
+        (["ready>"], ["ready>", "", ""], True),
+        (["done at 10:15:00"], ["done at 23:59:59"], True),
+        (["⠋ working 3s"], ["⠙ working 12s"], True),
+        (["ready>"], ["ready> "], True),
+        (["ready>"], ["Ready>"], False),
+        (["a", "b"], ["b", "a"], False),
+        (["", "a"], ["a"], False),
+    ],
+)
+def test_screens_are_the_same_but_for_what_is_volatile(
+    recorded: Sequence[str], now: Sequence[str], same: bool
+) -> None:
+    """Blank rows at the end do not count."""
+    judge = ScreenJudge()
+
+    assert judge.same(recorded, now) is same
+    assert judge.awaited(recorded)(now) is same
+
+
+@pytest.mark.parametrize(
+    ("now", "shown"),
+    [
+        (["key sk-abcdef ok"], True),
+        (["key sk-abcdefg ok"], True),
+        (["kex sk-abcdef ok"], False),
+        (["key sk-abcdef no"], False),
+        (["key  ok"], False),
+    ],
+)
+def test_a_masked_place_is_any_text(now: Sequence[str], shown: bool) -> None:
+    """While waiting, that is: a report compares scrubbed screens with each other."""
+    judge = ScreenJudge()
+    recorded = ["key xxxxxxxxx ok"]
+
+    assert judge.awaited(recorded)(now) is shown
+    assert judge.awaited(["a xxx b xxxx c"])(["a 1 b 2 b 3 c"])
+    assert not judge.awaited(["a xxx b xxxx c"])(["a 1 c"])
+    assert not judge.same(recorded, now)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "same"),
+    [
+        ("in xxxxxxxxxxx ok", "in xxxxxxxx ok", True),
+        ("in xxxxxxxxxxx ok", "in /tmp/other ok", False),
+        ("session: session-1111", "session: session-2222", True),
+        ("session: xxxxxxxxxxxx", "session: session-2222", False),
+        ("session: session-1111", "session: session-3333", False),
+    ],
+)
+def test_a_screen_may_show_what_has_another_name_now(recorded: str, now: str, same: bool) -> None:
+    """As the requests of the two runs say, and only then."""
+    names = [("session-2222", "session-1111")]
+
+    assert ScreenJudge().same([recorded], [now], names) is same
+
+
+def report(**changed: object) -> RerunReport:
+    """One in which all is well, but for what is given."""
+    usual = {
+        "argv": ("cli",),
+        "guard": "none",
+        "entries": 2,
+        "matched": 2,
+        "inputs": 1,
+        "recorded_inputs": 1,
+        "screens": 2,
+        "expected_exit": OK,
+        "exit": OK,
+    }
+    return RerunReport(**{**usual, **changed})  # type: ignore[arg-type]
+
+
+MISS = RequestMiss(
+    method="POST", target="/v1", nearest=2, differences=("messages[0]: \x1b]0;x",), message="no"
+)
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"misses": (MISS,)}, "request POST /v1 is not on the tape; the nearest is entry 2"),
+        ({"unasked": (2,)}, "request: entry 2 of the tape was never asked for"),
+        (
+            {"changes": (ScreenChange(number=0, expected=("a",), got=("b",)),)},
+            "screen: at the end it is not the recorded one",
+        ),
+        ({"inputs": 0}, "inputs: 1 were not sent"),
+        (
+            {"exit": ExitStatus(code=4, exited=True, signaled=False)},
+            "exit: expected status 0, got status 4",
+        ),
+        ({"exit": None}, "exit: expected status 0, got no end"),
+        ({"final_text": "other"}, "final text: it is not the recorded one"),
+        (
+            {"fingerprint": "b", "expected_fingerprint": "a"},
+            "fingerprint: what was asked and served is not what was recorded, or not in its order",
+        ),
+    ],
+)
+def test_everything_that_differs_fails_and_is_named(changed: dict[str, object], line: str) -> None:
+    """What programs wrote is shown without control characters."""
+    failed = report(**changed)
+    lines = list(report_lines(failed))
+
+    assert report().passed
+    assert not failed.passed
+    assert line in lines
+    assert lines[-1] == "FAILED"
+    assert not any("\x1b" in text for text in lines)
+    assert report_json(failed)["passed"] is False

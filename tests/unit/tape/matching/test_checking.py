@@ -1,0 +1,152 @@
+"""A tape is played to itself; what is wrong with it is found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from ptycassette.tape import Draw
+from ptycassette.tape.matching import TapeFinding, check_tape, tape_fingerprint
+from tests.tapes import KEY, MemoryExchange, asked, cli_rules, matcher, rules, tape
+
+
+def two_turns(name: str, prompt: str) -> list[tuple[Any, Any]]:
+    """A question, and one that returns the result of a call that was answered."""
+    call = f"id-call{name}"
+    first = {"messages": [{"user": prompt}], "session": f"id-ses{name}"}
+    second = {**first, "messages": [{"user": prompt}, {"call": call}, {"result": call}]}
+    return [(first, {"call": call}), (second, {"said": f"done {name}"})]
+
+
+def found(exchanges: list[MemoryExchange], **more: Any) -> list[TapeFinding]:
+    """What a check finds."""
+    return list(check_tape(exchanges, rules(), key=KEY, **more))
+
+
+def test_nothing_is_wrong_with_a_good_tape() -> None:
+    """Two conversations beside each other, and a question that was asked twice."""
+    one, two = two_turns("1", "hello"), two_turns("2", "hello")
+
+    assert found(tape(*one[:1], *two, *one[1:], ({"q": 1}, {"a": 1}), ({"q": 1}, {"a": 2}))) == []
+
+
+def test_a_tampered_question_is_found() -> None:
+    """Its key is that of another."""
+    exchanges = tape(*two_turns("1", "hello"))
+    exchanges[0]._question = exchanges[0]._question.replace(b"hello", b"jello")
+
+    assert [(one.kind, one.entry) for one in found(exchanges)] == [("changed", 1)]
+
+
+def test_a_tampered_token_is_found() -> None:
+    """A name that does not fit to the others."""
+    exchanges = tape(*two_turns("1", "hello"))
+    entry = exchanges[1].entry
+    wrong = [msgspec.structs.replace(token, name=9) for token in entry.tokens]
+    exchanges[1].entry = msgspec.structs.replace(entry, tokens=tuple(wrong))
+
+    assert "unplayable" in {one.kind for one in found(exchanges)}
+
+
+def test_swapped_answers_of_conversations_are_found() -> None:
+    """Each goes on with what the other was given."""
+    one, two = two_turns("1", "hello"), two_turns("2", "good day")
+    exchanges = tape((one[0][0], two[0][1]), (two[0][0], one[0][1]), one[1], two[1])
+
+    assert [(one.kind, one.entry) for one in found(exchanges)] == [("stray", 3), ("stray", 4)]
+
+
+def test_a_tampered_order_is_found() -> None:
+    """A call is answered before it was made."""
+    first, second = two_turns("1", "hello")
+
+    assert ("too-early", 1) in {(one.kind, one.entry) for one in found(tape(second, first))}
+
+
+def test_equal_questions_at_the_same_time_are_found() -> None:
+    """Nothing says which answer belongs to which, unless they are equal but for ids."""
+    exchanges = tape(({"q": 1}, {"a": "yes", "id": "id-0001"}), ({"q": 1}, {"a": "no"}))
+    exchanges[0].entry = msgspec.structs.replace(exchanges[0].entry, end_seq=9)
+    alike = tape(({"q": 1}, {"id": "id-0001"}), ({"q": 1}, {"id": "id-0002"}))
+    alike[0].entry = msgspec.structs.replace(alike[0].entry, end_seq=9)
+
+    assert [(one.kind, one.entry) for one in found(exchanges)] == [("ambiguous", 2)]
+    assert found(alike) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("today is 2026-11-24.", "a[*].b: the date '2026-11-24'"),
+        ("Nov 24 2026", "a[*].b: the date 'Nov 24 2026'"),
+        (1795517404.126, "a[*].b: a time '1795517404.126'"),
+        ("run a1b2C3d4E5f6g7H8i9J0k", "a[*].b: an id 'a1b2C3d4E5f6g7H8i9J0k'"),
+        ("in /tmp/run-1/x", "a[*].b: a temporary path '/tmp/run-1/x'"),
+        ("f" * 12 + "0" * 12, "a[*].b: an id 'ffffffffffff000000000000'"),
+    ],
+)
+def test_what_looks_volatile_is_named(value: object, message: str) -> None:
+    """Each place once, whatever the index; it blocks nothing."""
+    body = {"a": [{"b": value}, {"b": value}], "id": "id-abcd"}
+
+    assert found(tape((body, {})), day="2026-11-24") == [
+        TapeFinding("undeclared", 1, message, blocking=False)
+    ]
+
+
+def test_what_was_served_is_not_volatile() -> None:
+    """An id that an answer brought comes back as it is."""
+    served = "a1b2C3d4E5f6g7H8i9J0k"
+
+    assert found(tape(({"q": 1}, {"x": served}), ({"x": served}, {}))) == []
+
+
+def test_a_run_has_the_fingerprint_of_its_tape() -> None:
+    """In other names, and in another order where nothing binds it."""
+    one, two = two_turns("1", "hello"), two_turns("2", "hi")
+    exchanges = tape(*one, *two)
+    run = matcher(exchanges)
+    for question, _ in (two[0], one[0], two[1], one[1]):
+        live = json.loads(json.dumps(question).replace("id-ses", "id-live"))
+        run.ask(asked(live))
+
+    assert run.fingerprint() == tape_fingerprint(exchanges, rules(), key=KEY)
+
+
+def test_a_fingerprint_tells_runs_apart() -> None:
+    """A missing exchange, another answer, a changed status, another order of what is bound."""
+    first, second = two_turns("1", "hello")
+    whole = tape_fingerprint(tape(first, second), rules(), key=KEY)
+    other_status = tape(first, second)
+    entry = other_status[1].entry
+    assert entry.answer is not None
+    answer = msgspec.structs.replace(entry.answer, status=500)
+    other_status[1].entry = msgspec.structs.replace(entry, answer=answer)
+    tapes = [
+        tape(first),
+        tape(first, (second[0], {"said": "no"})),
+        other_status,
+        tape(second, first),
+    ]
+    prints = {tape_fingerprint(one, rules(), key=KEY) for one in tapes}
+    draws = [Draw("random", "0x1p-1"), Draw("random", "0x1p-2")]
+    for drawn in (draws, draws[:1], draws[::-1]):
+        prints.add(tape_fingerprint(tapes[0], rules(), key=KEY, draws=drawn))
+
+    assert len(prints | {whole}) == 8
+
+
+def test_a_cli_without_its_rules_is_told_what_to_declare() -> None:
+    """What the rules of Codex declare is found as undeclared without them."""
+    text = (
+        "<environment_context>\n  <current_date>2026-11-24</current_date>\n</environment_context>"
+    )
+    body = {"input": [{"content": [{"type": "input_text", "text": text}]}]}
+    without = check_tape(tape((body, {}), by=cli_rules()), cli_rules(), key=KEY, day="2026-11-24")
+    with_them = cli_rules("codex")
+
+    assert [one.kind for one in without] == ["undeclared"]
+    assert check_tape(tape((body, {}), by=with_them), with_them, key=KEY, day="2026-11-24") == ()
