@@ -316,6 +316,7 @@ CASSETTE: dict[str, tuple[str, Attack]] = {
 WHOLE: dict[str, Callable[[int], JournalEvent]] = {
     "outputs": lambda n: Output(n, b"a"),
     "lines": lambda n: Output(n, b"%d\r\n" % n),
+    "lines-over-pipes": lambda n: Output(n, b"%d\n" % n, "stderr" if n % 3 else "stdout"),
     "keys": lambda n: Typed(n, b"a"),
     "lines-typed": lambda n: Typed(n, b"a\r"),
     "escapes-typed": lambda n: Typed(n, b"\x1b[D"),

@@ -31,6 +31,7 @@ from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli._rec_emulator import _profile as answers_profile
 from ptycassette.cli._rec_plan import MAX_SCRIPT_BYTES, steps_of
 from ptycassette.errors import CassetteError
+from ptycassette.export.screen_text import recording_text
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import read_script
 from ptycassette.harness.io.files import load_probe, load_profile
@@ -193,6 +194,12 @@ def _verify(path: Path) -> None:
     verify_cassette(str(path))
 
 
+def _text(path: Path) -> None:
+    with open_cassette(path) as cassette:
+        for _ in recording_text(cassette):
+            pass
+
+
 def _evidence(path: Path) -> None:
     _ = evidence_of(path).entries
 
@@ -223,7 +230,12 @@ READERS: dict[str, Reader] = {
             {name: attack for name, (_, attack) in attacks.CASSETTE.items()}
             | dict.fromkeys(attacks.WHOLE, attacks.TEXT["nothing"]),
         )
-        for what, call in (("open", _open), ("verify", _verify), ("evidence", _evidence))
+        for what, call in (
+            ("open", _open),
+            ("verify", _verify),
+            ("evidence", _evidence),
+            ("text", _text),
+        )
     },
 }
 

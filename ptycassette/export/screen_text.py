@@ -23,6 +23,7 @@ from ptycassette.terminal import PyteEmulator
 SCROLLBACK_ROWS = 10_000
 MAX_VISITS = 100
 """Of so many full-screen programs the last screen is kept; each costs a look at all lines."""
+_MOST_UNFED = 1 << 16
 
 _TO_ALTERNATE = re.compile(rb"\x1b\[\?(?:\d+;)*(?:47|1047|1049)(?:;\d+)*h")
 
@@ -72,16 +73,27 @@ def _session(source: ExportSource, scrollback: int) -> Iterator[bytes]:
     size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
     emulator = PyteEmulator(size, scrollback=scrollback)
     visits: list[_Visit] = []
+    unfed = bytearray()  # one long piece costs a fraction of what many short ones do
+
+    def feed() -> None:
+        emulator.feed(bytes(unfed))
+        unfed.clear()
+
     for event in source.events():
         match event.record:
             case InputRecord(kind="resize", size=now) if now is not None:
+                feed()
                 emulator.resize(now)
             case FrameRecord(alt_screen=True) as frame if any(frame.text) and visits:
                 visits[-1].rows, visits[-1].t_us = frame.text, _t_us(frame)
             case _ if event.kind == "output":
                 if len(visits) < MAX_VISITS and _TO_ALTERNATE.search(event.data):
+                    feed()
                     visits.append(_Visit(len(_trimmed(emulator.main_lines()))))
-                emulator.feed(painted_bytes(event))
+                unfed += painted_bytes(event)
+                if len(unfed) >= _MOST_UNFED:
+                    feed()
+    feed()
     lines = _trimmed(emulator.main_lines())
     at = 0
     for visit in visits:

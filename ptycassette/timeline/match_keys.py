@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -255,6 +256,7 @@ def _key(raw: bytes, *, cooked: bool) -> Key:  # noqa: PLR0911 - one per kind
     return _function_key(raw)
 
 
+@lru_cache(maxsize=256)
 def _function_key(raw: bytes) -> Key:  # noqa: PLR0911 - one per encoding
     """A key that is sent as an escape sequence; unknown ones are named by their bytes."""
     body = raw[2:].decode("latin-1")

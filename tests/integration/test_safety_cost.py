@@ -8,12 +8,18 @@ twice; what is quadratic stays above.
 
 from __future__ import annotations
 
+import resource
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from benchmarks.untrusted_cost import MAX_MB, MAX_S, READERS, Measuring, cases
+from ptycassette.model import Output, Typed
+from ptycassette.testing import manifest_of, write_cassette
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]
 
@@ -41,6 +47,7 @@ WORST = [
     ("notes", "objects-closed"),
     ("cassette-open", "frames.jsonl:line-many-objects"),
     ("cassette-open", "events-extreme"),
+    ("cassette-text", "lines-over-pipes"),
 ]
 """Each went beyond a limit once, or ended in a traceback."""
 
@@ -75,6 +82,26 @@ def test_what_once_cost_much_is_bounded(measure: Measuring, reader: str, attack:
 def test_a_strangers_file_is_bounded(measure: Measuring, reader: str, attack: str) -> None:
     """Whatever it says, in five megabytes or as much as its reader accepts."""
     _is_bounded(measure, reader, attack)
+
+
+def test_a_lenient_stand_in_reads_the_recording_once(tmp_path: Path) -> None:
+    """However many lines are wrong: rendering the screen of each took minutes. Start-up counts."""
+    write_cassette(
+        tmp_path / "c",
+        *(Typed(n, b"line %d\n" % n) for n in range(3000)),
+        Output(4000, b"done\n", "stdout"),
+        manifest=msgspec.structs.replace(
+            manifest_of(), optional={"streams": dict.fromkeys(("stdin", "stdout"), "pipe")}
+        ),
+    )
+    command = [sys.executable, "-m", "ptycassette", "stand-in", "--lenient", tmp_path / "c"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    lines = b"".join(b"wrong %d\n" % n for n in range(3000))
+    run = subprocess.run(command, input=lines, capture_output=True, timeout=60, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+
+    assert (run.returncode, run.stdout, run.stderr) == (0, b"done\n", b"")
+    assert after.ru_utime - before.ru_utime < 3 * MAX_S
 
 
 def test_every_reader_has_attacks() -> None:

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -21,7 +21,6 @@ from ptycassette.model import (
     ExitStatus,
     OutputRecord,
     Size,
-    painted_bytes,
     streams_of,
     visible,
 )
@@ -40,6 +39,9 @@ from ptycassette.replaying.standin.io._standin_io import (
 from ptycassette.replaying.standin.io.options import StandinSettings, parse_settings
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.timeline import read_secrets
+
+if TYPE_CHECKING:
+    from ptycassette.replaying.standin.io._recorded_screens import RecordedScreens
 
 _PINNED_BYTES = 64 << 20
 """Of files that are hashed before they are played: some 40 ms."""
@@ -143,6 +145,7 @@ class _Run:
             self._engine.resized(size, now_us())
         self._port.most_input = self._engine.most_input
         self._shape = self._output_shape()
+        self._screens: RecordedScreens | None = None
 
     def report(self, report: StandinReport) -> StandinReport:
         """Play to the end; returns the report."""
@@ -164,6 +167,8 @@ class _Run:
                     if port.gone:
                         engine.stop()
                 case Listen(us=us):
+                    if engine.diverged:
+                        port.most_input = None  # other lines have other lengths
                     if engine.awaits_kill and not engine.diverged:
                         killed = msgspec.structs.replace(report, result="passed", killed_by="kill")
                         write_report(self._settings.report, killed)
@@ -247,22 +252,11 @@ class _Run:
 
     def _screen(self, seq: int) -> tuple[str, ...]:
         """The rows after event ``seq``, rendered from the output."""
-        from ptycassette.terminal import default_emulator  # noqa: PLC0415 - loads pyte
+        if self._screens is None:
+            from ptycassette.replaying.standin.io import _recorded_screens  # noqa: PLC0415 - pyte
 
-        terminal = self._cassette.manifest.terminal
-        emulator = default_emulator(_size(terminal.initial_rows, terminal.initial_cols))
-        for event in self._cassette.events():
-            if event.seq > seq:
-                break
-            if event.kind == "output":
-                emulator.feed(painted_bytes(event))
-            else:
-                size = getattr(event.record, "size", None)
-                if event.kind == "input" and size is not None:
-                    emulator.resize(size)
-        rows = emulator.snapshot().rows
-        used = max((number for number, row in enumerate(rows, 1) if row), default=0)
-        return rows[:used]
+            self._screens = _recorded_screens.RecordedScreens(self._cassette)
+        return self._screens.rows_at(seq)
 
 
 class _UnixNewlines:
