@@ -36,6 +36,8 @@ demo: setup
 # What one runs while working: all but the long proofs, which are marked slow. Measuring branch
 # coverage takes half as long again, so that CI does it, with all tests (COVERAGE= leaves it out).
 test: FAST = -m "not slow"
+# One more than there are cores: tests wait for programs a lot.
+test: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test-all: COVERAGE = --cov --cov-report=term:skip-covered
 test-all: LAWS = --hypothesis-profile=all
 test test-all: setup

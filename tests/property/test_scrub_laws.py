@@ -78,7 +78,10 @@ def test_chunks_change_nothing(kind: str, form: str, seed: int) -> None:
     chunks = cut(b"".join(case.chunks), random.Random(seed))
     pieces = scrub_chunks(chunks, **options)
 
-    assert b"".join(pieces) == whole
+    if form == "insert-mode":  # docs/scrubbing.md, Limits: a neighbour of the value may go with it
+        assert case.secret.value.encode() not in b"".join(pieces)
+    else:
+        assert b"".join(pieces) == whole
     assert [len(piece) for piece in pieces] == [len(chunk) for chunk in chunks]
 
 
