@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeVar
@@ -53,7 +54,7 @@ class DrawSource(Protocol):
         ...
 
 
-class Draws:
+class Draws(ABC):
     """What a program draws; see ``RecordedDraws`` and ``ServedDraws``."""
 
     def time_ns(self) -> int:
@@ -83,6 +84,7 @@ class Draws:
             bytes.fromhex,
         )
 
+    @abstractmethod
     def _draw(
         self,
         kind: DrawKind,
@@ -91,7 +93,7 @@ class Draws:
         write: Callable[[T], str],
         read: Callable[[str], T],
     ) -> T:
-        raise NotImplementedError
+        """Give one value: made and kept, or read from the log."""
 
 
 class RecordedDraws(Draws):
