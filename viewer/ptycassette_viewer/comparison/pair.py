@@ -262,9 +262,9 @@ class PairScreen(Moving, Finding, Paneling):
             message.prevent_default()
             self.go_to_other(message.seq)
 
-    def hit_time(self, side: int, hit: Hit) -> int:
-        """The time of a hit, on the clock of the first."""
-        return self._matched_back(hit.t_us) if side else hit.t_us
+    def hit_time(self, side: int, t_us: int) -> int:
+        """A time of either recording, on the clock of the first."""
+        return self._matched_back(t_us) if side else t_us
 
     def go_to_hit(self, side: int, hit: Hit) -> str:
         """Go to a hit, and show which recording it is in."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
+from math import inf
 from typing import Any
 
 from textual.message import Message
@@ -48,6 +49,8 @@ class Finding(PlayheadScreen):
         self._places: list[_Place] = []
         self._at: _Place | None = None
         self._searched: dict[int, float] = {}
+        self._reached: dict[int, float] = {}
+        """How far each search is: a time of the playhead's clock, or infinity at its end."""
         self._to_be_shown = False
         self._hit_seqs: dict[ScreenView, int] = {}
         self._search_number = 0
@@ -90,7 +93,7 @@ class Finding(PlayheadScreen):
         self._show_pattern(pattern)
         number = self._search_number
         for side, session in enumerate(self.sessions):
-            self._searched[side] = 0.0
+            self._searched[side], self._reached[side] = 0.0, -1
             self._start_looking(session, side, pattern, number)
         self.show_position()
 
@@ -132,12 +135,14 @@ class Finding(PlayheadScreen):
             return
         duration_us = max(1, self.sessions[message.side].duration_us)
         self._searched[message.side] = 1 if message.done else min(0.99, message.t_us / duration_us)
+        self._reached[message.side] = (
+            inf if message.done else self.hit_time(message.side, message.t_us)
+        )
         if message.hits:
             self._sides += [(message.side, hit) for hit in message.hits]
             self.place_hits()
         # Go to the next one from here, or else to the first.
-        known = not self._searching or bool(self._places and self._places[-1] >= self._here())
-        if known and self._to_be_shown and self.hits:
+        if self._next_is_known() and self._to_be_shown and self.hits:
             self._to_be_shown = False
             self.action_hit(0)
         if message.done and message.slow:
@@ -149,10 +154,23 @@ class Finding(PlayheadScreen):
             self.say("nothing was found")
         self.show_position()
 
+    def _next_is_known(self) -> bool:
+        """Whether no search that still runs can find a hit before the next one from here."""
+        if not self._searching:
+            return True
+        number = bisect_left(self._places, self._here())
+        if number == len(self._places):
+            return False
+        at, own, _ = self._places[number]
+        return all(
+            reached > at or (side == own and reached == at)
+            for side, reached in self._reached.items()
+        )
+
     def place_hits(self) -> None:
         """Put the hits in their order, and on the timeline."""
         placed = sorted(
-            ((self.hit_time(side, hit), side, hit.seq), number)
+            ((self.hit_time(side, hit.t_us), side, hit.seq), number)
             for number, (side, hit) in enumerate(self._sides)
         )
         self._sides = [self._sides[number] for _, number in placed]
@@ -160,9 +178,9 @@ class Finding(PlayheadScreen):
         self._places = [place for place, _ in placed]
         self.timeline.set_extra("search hit", (place[0] for place in self._places))
 
-    def hit_time(self, side: int, hit: Hit) -> int:  # noqa: ARG002 - for screens of more than one
-        """The time of a hit in recording ``side``, on the clock of the playhead."""
-        return hit.t_us
+    def hit_time(self, side: int, t_us: int) -> int:  # noqa: ARG002 - for screens of more than one
+        """A time of recording ``side``, on the clock of the playhead."""
+        return t_us
 
     def go_to_hit(self, side: int, hit: Hit) -> str:  # noqa: ARG002 - for screens of more than one
         """Go to a hit; returns the beginning of the message."""
@@ -208,7 +226,7 @@ class Finding(PlayheadScreen):
 
     def _forget_search(self) -> None:
         self._search_number += 1
-        self._searched = {}
+        self._searched, self._reached = {}, {}
         self.hits, self._sides, self._places, self._at = [], [], [], None
         self._show_pattern(None)
         self.timeline.set_extra("search hit", ())
