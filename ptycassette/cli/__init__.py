@@ -11,7 +11,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +35,10 @@ def script() -> NoReturn:
         sys.exit(status)
     atexit._run_exitfuncs()  # noqa: SLF001 - as Python calls it at its end
     for stream in (sys.stdout, sys.stderr):
-        # It may be closed, or nobody reads it; ``main`` has reported what was to be reported.
-        with suppress(AttributeError, OSError, ValueError):
+        try:  # noqa: SIM105 - contextlib would delay the first byte of the stand-in
             stream.flush()
+        except (AttributeError, OSError, ValueError):
+            pass  # it is closed, or nobody reads it; ``main`` has reported what was to be reported
     os._exit(status & 0xFF)
 
 
