@@ -33,7 +33,7 @@ from ptycassette.model import (
 from ptycassette.recording._manifest import manifest_texts
 from ptycassette.recording._secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.recording._sink_writer import SinkWriter
-from ptycassette.recording._tape_writer import QuestionKeys
+from ptycassette.recording._tape_writer import EntryKeys
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
@@ -58,7 +58,7 @@ def finalise(  # noqa: PLR0913 - the seams
     scrubber: Scrubber,
     typed: TypedWatch | None = None,
     policy: Callable[[], FramePolicy] | None = None,
-    keys: QuestionKeys | None = None,
+    keys: EntryKeys | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Turn a session into a cassette and publish it.
@@ -152,7 +152,7 @@ class _Run(Generic[_Sink]):
         self._scrubber, self._emulator = scrubber, emulator
         self._policy = policy
         self.typed: TypedWatch | None = None
-        self.keys: QuestionKeys | None = None
+        self.keys: EntryKeys | None = None
         self.sink = open_sink()
         self.work = self._new_work()
 

@@ -37,7 +37,7 @@ from ptycassette.model import (
 )
 from ptycassette.recording._manifest import Learnt, make_manifest
 from ptycassette.recording._tape_option import TAPE_OPTION
-from ptycassette.recording._tape_writer import QuestionKeys, TapeWriter
+from ptycassette.recording._tape_writer import EntryKeys, TapeWriter
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
 from ptycassette.terminal import FramePolicy, default_emulator
 
@@ -108,7 +108,7 @@ class SinkWriter:
         *,
         failed: bool,
         hidden: Collection[int] = (),
-        keys: QuestionKeys | None = None,
+        keys: EntryKeys | None = None,
     ) -> None:
         """Write all other events, masked, and the documents.
 
@@ -153,7 +153,7 @@ class SinkWriter:
             )
         self._sink.put(self._report())
 
-    def _tape_writer(self, keys: QuestionKeys | None) -> TapeWriter | None:
+    def _tape_writer(self, keys: EntryKeys | None) -> TapeWriter | None:
         """What writes the tape, where model traffic was recorded."""
         if TAPE_OPTION not in self._meta.options:
             return None

@@ -206,8 +206,8 @@ class WidthMode:
         if kind_before == NO_JOIN:
             return kind, width, False
         if not self.joining:
-            joins = width == 0 and width_before > 0
-            return kind, width_before if joins else width, joins
+            extends = width == 0 and width_before > 0
+            return kind, width_before if extends else width, extends
         if width and (kind_before, kind) not in _JOINS:
             return kind, width, False
         if kind == REGIONAL and kind_before == REGIONAL:

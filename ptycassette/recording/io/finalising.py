@@ -20,7 +20,7 @@ from ptycassette.model import (
 from ptycassette.recording._diagnostic import diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
 from ptycassette.recording._tape_option import TAPE_OPTION
-from ptycassette.recording._tape_writer import QuestionKeys
+from ptycassette.recording._tape_writer import EntryKeys
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
@@ -172,7 +172,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _keys(meta: SessionMeta) -> QuestionKeys | None:
+def _keys(meta: SessionMeta) -> EntryKeys | None:
     """What tells the questions of the tape apart; None without a tape."""
     if TAPE_OPTION not in meta.options:
         return None

@@ -15,7 +15,7 @@ _MOST_CHECKED = 32 << 20
 
 
 class TapeKeys:
-    """The ``QuestionKeys`` of a session.
+    """The ``EntryKeys`` of a session.
 
     Args:
         meta: its head.
@@ -39,13 +39,13 @@ class TapeKeys:
 
     @property
     def described(self) -> Mapping[str, Any]:
-        """See ``QuestionKeys.described``."""
+        """See ``EntryKeys.described``."""
         return {"rules": list(self._rules.names), "rules_digest": self._rules.digest}
 
     def of(
         self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
     ) -> tuple[str, Sequence[VolatileToken]]:
-        """See ``QuestionKeys.of``."""
+        """See ``EntryKeys.of``."""
         number = head["entry"] if head["kind"] == "websocket" else head.get("within")
         keyed = self._keys.of(
             Question(
@@ -63,7 +63,7 @@ class TapeKeys:
         return keyed.key, keyed.tokens
 
     def findings(self, exchanges: Sequence[Any]) -> Sequence[TapeFinding]:
-        """See ``QuestionKeys.findings``. A huge tape is not checked: every answer is read whole."""
+        """See ``EntryKeys.findings``. A huge tape is not checked: every answer is read whole."""
         size = sum(_length(one) for one in exchanges)
         if size > _MOST_CHECKED:
             said = f"a tape of {size} bytes is not checked, of more than {_MOST_CHECKED}"

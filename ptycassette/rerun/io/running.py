@@ -19,7 +19,7 @@ from ptycassette.errors import (
     SessionClosedError,
     WaitTimeoutError,
 )
-from ptycassette.harness.io import log_reader, placed_run, run_folder
+from ptycassette.harness.io import log_reader, placed_run, run_place
 from ptycassette.model import FinalRecord, InputRecord, Size
 from ptycassette.profiles import Profile
 from ptycassette.recording.io import record
@@ -161,20 +161,14 @@ def _placed(plan: RunPlan) -> Iterator[_Place]:
                 folder=run.folder.path,
             )
         return
-    with run_folder(None) as folder:
-        home = folder.path / "run-home"
-        cwd = plan.cwd or home / "work"
-        home.mkdir()
-        cwd.mkdir(exist_ok=True)
-        for name, text in plan.files.items():
-            (cwd / name).write_text(text)
-        own = {"HOME": str(home), **base_url_variables(plan.url)}
+    with run_place(None, cwd=plan.cwd, files=plan.files) as run:
+        own = {"HOME": str(run.home), **base_url_variables(plan.url)}
         yield _Place(
             argv=plan.argv,
             environment={**guard, **own, **plan.environment},
-            home=home,
-            cwd=cwd,
-            folder=folder.path,
+            home=run.home,
+            cwd=run.cwd,
+            folder=run.folder.path,
         )
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ptycassette.model import ExchangeOutcome
 from ptycassette.tape._frames import MessageFollower, NotFollowedError
-from ptycassette.tape.gate import Question, QuestionRefusedError
+from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.io._exchange import Exchange
 from ptycassette.tape.io._exchange_context import ExchangeContext
 from ptycassette.tape.io._wire import Wire
@@ -135,7 +135,7 @@ class _Pump:
     def _take(self, data: bytes, *, binary: bool) -> None:
         if self._judges:
             passed = self._context.gate.judge(
-                Question(
+                OutgoingRequest(
                     exchange=self._exchange.number,
                     origin=self._to.origin,
                     method="GET",
