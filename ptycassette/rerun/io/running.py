@@ -60,7 +60,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     patience_s: float = 20.0
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come."""
 
     script: RerunScript
@@ -88,7 +88,7 @@ def run_again(
     judge: ScreenJudge,
     placed: Callable[[Path, Path], None],
     sent: Callable[[int], None],
-) -> Ran:
+) -> RunOutcome:
     """Run the program, type what was typed, and read what it showed.
 
     Args:
@@ -129,7 +129,7 @@ def run_again(
             left_us = cassette.final.duration_ms * 1000 - typist.last_us
             problem = _end(session, plan.patience_s + 2 * max(0, left_us) / 1e6)
         with open_cassette(target) as now:
-            return Ran(
+            return RunOutcome(
                 script=script_of(now.events()),
                 final=now.final,
                 typed=typist.typed,

@@ -38,7 +38,7 @@ _FEWEST_BYTES = 6
 _NO_DIGIT = re.compile("[^A-Za-z0-9+/=]")
 
 
-class Past:
+class SearchedTexts:
     """The texts searched so far, each for the values known at that time.
 
     A rule may match only at the end of a session what was shown in pieces at its start. So the
@@ -107,7 +107,7 @@ class Learner:
             self._judged[rule.pattern, value] = judged
         return judged
 
-    def news(self) -> list[KnownValue]:
+    def take_new(self) -> list[KnownValue]:
         """What was learnt since the last call."""
         new, self._new = self._new, []
         return new

@@ -120,7 +120,7 @@ class _Pump:
             closing = self._follower.close_code
             if closing is not None:
                 self._codes.append(closing)
-            if self._judges and self._follower.amid:
+            if self._judges and self._follower.within_message:
                 continue
             try:
                 await self._sink.write(held)
