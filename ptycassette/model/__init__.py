@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .keys import canonical_key as canonical_key
     from .keys import encode_key as encode_key
     from .keys import encode_paste as encode_paste
+    from .lazy_regex import lazy_pattern as lazy_pattern
     from .limits import DEFAULT_LIMITS as DEFAULT_LIMITS
     from .limits import INT64_MAX as INT64_MAX
     from .limits import INT64_MIN as INT64_MIN
@@ -119,6 +120,7 @@ else:
                 "Signalled TapeBegun TapeMoment Traffic Typed"
             ),
             "keys": "PASTE_END canonical_key encode_key encode_paste",
+            "lazy_regex": "lazy_pattern",
             "limits": (
                 "DEFAULT_LIMITS INT64_MAX INT64_MIN Limits UINT16_MAX check_density "
                 "check_line_density"

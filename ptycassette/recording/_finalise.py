@@ -14,7 +14,7 @@ verification found nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ptycassette.errors import AmbiguousTapeError, SecretLeftError
 from ptycassette.model import (
@@ -33,9 +33,15 @@ from ptycassette.model import (
 from ptycassette.recording._manifest import manifest_texts
 from ptycassette.recording._secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.recording._sink_writer import SinkWriter
+<<<<<<< HEAD
 from ptycassette.recording._tape_writer import EntryKeys
+=======
+>>>>>>> main
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
+
+if TYPE_CHECKING:
+    from ptycassette.recording._tape_writer import QuestionKeys
 
 _FINDINGS_SHOWN = 5
 _FINDINGS_KEPT, _MESSAGE_SHOWN = 50, 300

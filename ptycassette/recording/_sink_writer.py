@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -37,9 +38,15 @@ from ptycassette.model import (
 )
 from ptycassette.recording._manifest import Learnt, make_manifest
 from ptycassette.recording._tape_option import TAPE_OPTION
+<<<<<<< HEAD
 from ptycassette.recording._tape_writer import EntryKeys, TapeWriter
+=======
+>>>>>>> main
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
 from ptycassette.terminal import FramePolicy, default_emulator
+
+if TYPE_CHECKING:
+    from ptycassette.recording._tape_writer import QuestionKeys, TapeWriter
 
 
 class SinkWriter:
@@ -157,6 +164,10 @@ class SinkWriter:
         """What writes the tape, where model traffic was recorded."""
         if TAPE_OPTION not in self._meta.options:
             return None
+        from ptycassette.recording._tape_writer import (  # noqa: PLC0415 - few have a tape
+            TapeWriter,
+        )
+
         return TapeWriter(self._sink.tape(), keys=keys)
 
     def inputs(

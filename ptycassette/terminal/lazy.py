@@ -6,9 +6,7 @@ and their text is in the print stream.
 
 from __future__ import annotations
 
-import re
-
-from ptycassette.model import Screen, Size
+from ptycassette.model import Screen, Size, lazy_pattern
 from ptycassette.terminal._core import DEFAULT_SCROLLBACK, bounded
 from ptycassette.terminal._parser import Parser
 from ptycassette.terminal._trace import TracedParser, TracedTerminal
@@ -21,7 +19,7 @@ _WIDE = (
     rb"\xc2[\xa0-\xbf]|[\xc3-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
 _CUT = rb"\r|[\xc3-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2}"
-_LINES = re.compile(rb"[\x20-\x7e]*(?:(?:\r\n|%b)[\x20-\x7e]*)*(?P<cut>%b)?" % (_WIDE, _CUT))
+_LINES = lazy_pattern(rb"[\x20-\x7e]*(?:(?:\r\n|%b)[\x20-\x7e]*)*(?P<cut>%b)?" % (_WIDE, _CUT))
 _MUCH = 4
 """Screens with their history that are held before what cannot be seen any more is left out."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.rules._names import WORDS
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 from ptycassette.scrub.rules._values import (
@@ -22,16 +23,16 @@ from ptycassette.scrub.rules._values import (
 
 Judge = Callable[[str], bool]
 
-EXAMPLE_DOMAINS = re.compile(
+EXAMPLE_DOMAINS = lazy_pattern(
     r"(?:.*[.@])?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|"
     r"users\.noreply\.github\.com)\Z",
     re.IGNORECASE,
 )
 """RFC 2606: addresses there belong to nobody."""
 
-_VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+.].*)?\Z")
-_NUMBER_INSIDE = re.compile("[0-9]+(?=[A-Za-z])")
-_OF_KEY = re.compile(r"(?=[a-z/+]*[A-Z0-9])[A-Za-z0-9+/=]{4,}")
+_VERSION = lazy_pattern(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+.].*)?\Z")
+_NUMBER_INSIDE = lazy_pattern("[0-9]+(?=[A-Za-z])")
+_OF_KEY = lazy_pattern(r"(?=[a-z/+]*[A-Z0-9])[A-Za-z0-9+/=]{4,}")
 _SHORTEST_OF_KEY = 16
 _FEWEST_NUMBERS = 2
 _VARIED = 16

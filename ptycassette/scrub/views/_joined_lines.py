@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.rules import looks_torn_off, seems_by_chance
 from ptycassette.scrub.views._lines import EDGE
 from ptycassette.scrub.views._view import RunsView, View
@@ -24,18 +25,18 @@ _AROUND = 6
 _ALIKE = 6
 """Lines that begin with so many equal characters are items of a list, or of a log."""
 _LONGEST_WORD = 4096
-_WORD = re.compile(r"[^\s\x00]+")
-_FIRST = re.compile(rf"[{re.escape(_EDGES)}]*([^\s\x00]+)\s*")
-_DATE = re.compile(r"\W?\d{2,4}[-/.:]\d\d[-/.:]\d\d")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*=[^=]")
+_WORD = lazy_pattern(r"[^\s\x00]+")
+_FIRST = lazy_pattern(rf"[{re.escape(_EDGES)}]*([^\s\x00]+)\s*")
+_DATE = lazy_pattern(r"\W?\d{2,4}[-/.:]\d\d[-/.:]\d\d")
+_ASSIGNED = lazy_pattern(r"[A-Za-z_]\w*=[^=]")
 _PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
-_PLAIN_WORD = re.compile(rf"[(\[\"'`./~*]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`*]*")
-_GUTTER = re.compile(
+_PLAIN_WORD = lazy_pattern(rf"[(\[\"'`./~*]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`*]*")
+_GUTTER = lazy_pattern(
     r"(?P<n>\d{1,6} {0,4})?(?P<sign>[^\w\s\"'`(\[{<$~@=.]{1,4}(?<!://)|(?<=\d)|(?<= )) {0,4}",
     re.ASCII,
 )
 _HYPHENS = frozenset("-_")
-_SAYS = re.compile(r"[^\W_]")
+_SAYS = lazy_pattern(r"[^\W_]")
 _APART = "\n\0\n"
 _SIGNS = ".,:;!?)]}\"'`"
 _ORDINARY = 4
@@ -48,10 +49,10 @@ _ITSELF = (
     r"|git@[a-z]|//[a-z0-9.-]+/:"  # of a remote repository, of a registry in .npmrc
 )
 _LISTS = frozenset(";&?,\\")
-_ADDRESS = re.compile(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")
-_DIGEST = re.compile("(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")  # whole or abbreviated
-_HEX_BEGUN = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{6,}\Z")  # behind a prefix
-_NO_HEX = re.compile("[G-Zg-z]")
+_ADDRESS = lazy_pattern(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")
+_DIGEST = lazy_pattern("(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")  # whole or abbreviated
+_HEX_BEGUN = lazy_pattern(r"(?=[a-f]*[0-9])[0-9a-f]{6,}\Z")  # behind a prefix
+_NO_HEX = lazy_pattern("[G-Zg-z]")
 _ENOUGH = 12
 _LEAST_FULL = 6
 """Narrower lines are no margin of anything."""

@@ -10,9 +10,9 @@ Overstruck characters (BS, as in man pages: bold and underlined text) are also r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.views._view import RunsView, View
 
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
@@ -33,16 +33,16 @@ _END = r"(?:\x07|\x1b\\)?"
 _DCS = "(?:[0-?]*[ -/]*[@-~])?"
 _HEAD = rf"(?:\x1bP{_DCS}|\x1b[\]X^_])"
 _STEER = rf"{_MOVING}|[\r\n\x08\x0b\x0c]+"
-_TOKEN = re.compile(rf"{_STEER}|(?P<quiet>{_HEAD}{_BODY}{_END}|{_REST}|\x1b)")
+_TOKEN = lazy_pattern(rf"{_STEER}|(?P<quiet>{_HEAD}{_BODY}{_END}|{_REST}|\x1b)")
 
 # The same in four steps without a look at each token. The mark, which steers nothing and
 # ends a string, keeps apart what stood before and behind a colour. Each expression begins with
 # a class of single characters, because the engine then skips what lies between at full speed.
 _MARK = "\x18"
-_COLOURS = re.compile(_COLOUR)
-_LINE_ENDS = re.compile(r"[\r\n\x08\x0b\x0c]+")
-_BREAKING = re.compile(rf"[\x1b\xc2](?:(?<=\x1b)(?:\[{_MOVES}|[DEMc])|(?<=\xc2)\x9b{_MOVES})")
-_SILENT = re.compile(
+_COLOURS = lazy_pattern(_COLOUR)
+_LINE_ENDS = lazy_pattern(r"[\r\n\x08\x0b\x0c]+")
+_BREAKING = lazy_pattern(rf"[\x1b\xc2](?:(?<=\x1b)(?:\[{_MOVES}|[DEMc])|(?<=\xc2)\x9b{_MOVES})")
+_SILENT = lazy_pattern(
     r"[\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2]"
     rf"(?:(?<=\x1b)(?:(?:P{_DCS}|[\]X^_]){_BODY}{_END}|\[{_PARAMETERS}|{_SHORT})?"
     rf"|(?<=\xc2)\x9b{_PARAMETERS}"
@@ -50,8 +50,8 @@ _SILENT = re.compile(
 )
 # A character over itself, or over a low line.
 _CHAR = "(?:[!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
-_STRUCK = re.compile(f"(?P<first>{_CHAR})\x08(?P<second>(?P=first)|(?<=_\x08){_CHAR})")
-_STRINGS = re.compile(rf"{_HEAD}(?P<body>{_BODY})")
+_STRUCK = lazy_pattern(f"(?P<first>{_CHAR})\x08(?P<second>(?P=first)|(?<=_\x08){_CHAR})")
+_STRINGS = lazy_pattern(rf"{_HEAD}(?P<body>{_BODY})")
 
 
 _Span = tuple[int, int]
