@@ -33,15 +33,11 @@ from ptycassette.model import (
 from ptycassette.recording._manifest import manifest_texts
 from ptycassette.recording._secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.recording._sink_writer import SinkWriter
-<<<<<<< HEAD
-from ptycassette.recording._tape_writer import EntryKeys
-=======
->>>>>>> main
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
 if TYPE_CHECKING:
-    from ptycassette.recording._tape_writer import QuestionKeys
+    from ptycassette.recording._tape_writer import EntryKeys
 
 _FINDINGS_SHOWN = 5
 _FINDINGS_KEPT, _MESSAGE_SHOWN = 50, 300

@@ -38,15 +38,11 @@ from ptycassette.model import (
 )
 from ptycassette.recording._manifest import Learnt, make_manifest
 from ptycassette.recording._tape_option import TAPE_OPTION
-<<<<<<< HEAD
-from ptycassette.recording._tape_writer import EntryKeys, TapeWriter
-=======
->>>>>>> main
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
 from ptycassette.terminal import FramePolicy, default_emulator
 
 if TYPE_CHECKING:
-    from ptycassette.recording._tape_writer import QuestionKeys, TapeWriter
+    from ptycassette.recording._tape_writer import EntryKeys, TapeWriter
 
 
 class SinkWriter:

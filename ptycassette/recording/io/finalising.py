@@ -21,10 +21,6 @@ from ptycassette.model import (
 from ptycassette.recording._diagnostic import diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
 from ptycassette.recording._tape_option import TAPE_OPTION
-<<<<<<< HEAD
-from ptycassette.recording._tape_writer import EntryKeys
-=======
->>>>>>> main
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
@@ -34,7 +30,7 @@ from ptycassette.terminal import default_emulator
 from ptycassette.typed import TypedWatch
 
 if TYPE_CHECKING:
-    from ptycassette.recording._tape_writer import QuestionKeys
+    from ptycassette.recording._tape_writer import EntryKeys
 
 
 class Finaliser(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,8 @@
 
 ``decoded_views`` reads whatever decodes to text (a row of the table for each decoder).
 ``EncodedSearch`` finds known values that are too short or too foreign for it. All text is canonical
-(see ``ptycassette.scrub.match``). Each gives ``Decoded`` texts, which lead back to where they came from.
+(see ``ptycassette.scrub.match``). Each gives ``Decoded`` texts, which lead back to where they came
+from.
 """
 
 from ptycassette.scrub.decode._decoded import Decoded

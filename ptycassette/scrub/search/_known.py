@@ -17,12 +17,8 @@ from typing import NamedTuple
 
 import msgspec
 
-<<<<<<< HEAD
-from ptycassette.scrub.decode import EncodedSearch
-=======
 from ptycassette.model import lazy_pattern
-from ptycassette.scrub.decode import Sought
->>>>>>> main
+from ptycassette.scrub.decode import EncodedSearch
 from ptycassette.scrub.match import Literals, canonical, squeeze
 from ptycassette.scrub.rules import is_random
 
