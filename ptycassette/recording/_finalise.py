@@ -226,11 +226,15 @@ class _Run(Generic[_Sink]):
             )
 
     def look_at_tape(self) -> None:
-        """Refuse a tape that could answer wrongly; the manifest gets what else was found."""
+        """Refuse a tape that could answer wrongly; the manifest gets what else was found.
+
+        It says, too, whether the check came to its end.
+        """
         tape = self.work.learnt.tape
         if self.keys is None or tape is None:
             return
-        findings = self.keys.findings(self.sink.tape().exchanges())
+        check = self.keys.check(self.sink.tape().exchanges())
+        findings = check.findings
         blocking = [f"entry {one.entry}: {one.message}" for one in findings if one.blocking]
         if blocking:
             shown = "\n".join(blocking[:_FINDINGS_SHOWN])
@@ -239,6 +243,11 @@ class _Run(Generic[_Sink]):
                 hint="declare what varies in a file of rules (docs/tape.md), then save the journal"
                 " again with: ptycassette recover",
             )
+        tape["checked"] = not check.unchecked
+        if check.unchecked:
+            tape["unchecked"] = check.unchecked
+        if check.fingerprint:
+            tape["fingerprint"] = check.fingerprint
         if findings:
             tape["findings"] = [
                 {"entry": one.entry, "kind": one.kind, "message": one.message[:_MESSAGE_SHOWN]}

@@ -21,7 +21,7 @@ from ptycassette.model import (
 from ptycassette.scrub import masked_places, whole_json
 
 if TYPE_CHECKING:
-    from ptycassette.tape.matching import TapeFinding
+    from ptycassette.tape.matching import TapeCheck
 
 
 class EntryKeys(Protocol):
@@ -44,8 +44,8 @@ class EntryKeys(Protocol):
         """
         ...
 
-    def findings(self, exchanges: Sequence[Any]) -> Sequence[TapeFinding]:
-        """What is wrong with a tape, and what may be."""
+    def check(self, exchanges: Sequence[Any]) -> TapeCheck:
+        """Whether a tape can be trusted to answer."""
         ...
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.model import Noted, TapeEntry, TapeMoment, Traffic, VolatileToken
+from ptycassette.tape.matching import TapeCheck
 
 _BLOCK = 1 << 20
 _HEADS = {
@@ -66,10 +67,15 @@ class TapeAgain:
         del body
         return ("", ()) if secrets else self._keys[head["entry"]]
 
+<<<<<<< HEAD
     def findings(self, exchanges: Sequence[Any]) -> Sequence[Any]:
         """See ``EntryKeys``: they were looked for when it was recorded."""
+=======
+    def check(self, exchanges: Sequence[Any]) -> TapeCheck:
+        """See ``QuestionKeys``: it was checked when it was recorded."""
+>>>>>>> main
         del exchanges
-        return ()
+        return TapeCheck()
 
 
 def _moment(noted: Noted, moment: Any, entry: TapeEntry) -> TapeMoment:

@@ -256,6 +256,7 @@ class _Rewrite:
         tape = optional.pop(TAPE_KEY, None)
         scrubbed = self._scrubber.value(optional, channel="manifest")
         if tape is not None:
+            tape.pop("fingerprint", None)  # of the bodies as they were
             scrubbed[TAPE_KEY] = tape  # its key is no secret of the recording
         if (
             digests is not None

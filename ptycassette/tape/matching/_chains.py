@@ -62,8 +62,13 @@ def links(recorded: Recorded, rules: Rules) -> list[Link]:
         )
         brought = frozenset(
             (one.type, name)
+<<<<<<< HEAD
             for one in recorded.answer(index)[2]
             if one.type in rules.types_from_answers
+=======
+            for one in recorded.found(index)
+            if one.type in rules.born_types
+>>>>>>> main
             and (name := recorded.name(one.type, one.value)) is not None
         )
         found.append(
