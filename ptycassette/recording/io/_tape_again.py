@@ -67,13 +67,8 @@ class TapeAgain:
         del body
         return ("", ()) if secrets else self._keys[head["entry"]]
 
-<<<<<<< HEAD
-    def findings(self, exchanges: Sequence[Any]) -> Sequence[Any]:
-        """See ``EntryKeys``: they were looked for when it was recorded."""
-=======
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
-        """See ``QuestionKeys``: it was checked when it was recorded."""
->>>>>>> main
+        """See ``EntryKeys``: it was checked when it was recorded."""
         del exchanges
         return TapeCheck()
 

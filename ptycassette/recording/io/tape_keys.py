@@ -64,23 +64,8 @@ class TapeKeys:
         )
         return keyed.key, keyed.tokens
 
-<<<<<<< HEAD
-    def findings(self, exchanges: Sequence[Any]) -> Sequence[TapeFinding]:
-        """See ``EntryKeys.findings``. A huge tape is not checked: every answer is read whole."""
-        size = sum(_length(one) for one in exchanges)
-        if size > _MOST_CHECKED:
-            said = f"a tape of {size} bytes is not checked, of more than {_MOST_CHECKED}"
-            return (TapeFinding("undeclared", 0, said, blocking=False),)
-        return check_tape(exchanges, self._rules, key=self._key, day=self._day)
-
-
-def _length(exchange: Any) -> int:
-    answer = exchange.entry.answer
-    bodies = (exchange.entry.body, None if answer is None else answer.body)
-    return sum(body.bytes for body in bodies if body is not None)
-=======
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
-        """See ``QuestionKeys.check``. It ends after a minute."""
+        """See ``EntryKeys.check``. It ends after a minute."""
         until = time.monotonic() + _MOST_S
         return check_tape(
             exchanges,
@@ -89,4 +74,3 @@ def _length(exchange: Any) -> int:
             day=self._day,
             in_time=lambda: time.monotonic() < until,
         )
->>>>>>> main

@@ -28,13 +28,13 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         names: in its question.
-        brought: names that its answer brought.
+        born: names that its answer brought.
         returned: names in its question that answers brought, and which entry it was.
         prefixes: entries whose turns are the longest first turns of its own.
     """
 
     names: frozenset[Name]
-    brought: frozenset[Name]
+    born: frozenset[Name]
     returned: dict[Name, int]
     prefixes: tuple[int, ...]
 
@@ -60,28 +60,23 @@ def links(recorded: Recorded, rules: Rules) -> list[Link]:
             for prefix in reversed(turns[:-1])
             if (entry.method, entry.target, prefix) in by_turns
         )
-        brought = frozenset(
+        born = frozenset(
             (one.type, name)
-<<<<<<< HEAD
-            for one in recorded.answer(index)[2]
-            if one.type in rules.types_from_answers
-=======
             for one in recorded.found(index)
             if one.type in rules.born_types
->>>>>>> main
             and (name := recorded.name(one.type, one.value)) is not None
         )
         found.append(
             Link(
                 names=names,
-                brought=brought - names,
+                born=born - names,
                 returned={name: born_in[name] for name in names if name in born_in},
                 prefixes=tuple(next(before, ())),
             )
         )
         if turns:
             by_turns.setdefault((entry.method, entry.target, turns[-1]), []).append(index)
-        for one in brought - names:
+        for one in born - names:
             born_in.setdefault(one, index)
     return found
 

@@ -191,7 +191,7 @@ def _too_early(recorded: Recorded, chain: list[Link]) -> Iterator[TapeFinding]:
     for index, link in enumerate(chain):
         for name in link.names:
             asked.setdefault(name, index)
-        for name in sorted(link.brought & asked.keys()):
+        for name in sorted(link.born & asked.keys()):
             if asked[name] < index:
                 number = recorded.exchanges[asked[name]].entry.entry
                 brings = recorded.exchanges[index].entry.entry

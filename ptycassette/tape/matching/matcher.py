@@ -151,24 +151,15 @@ class Matcher:
     def _born(self, found: list[Found], pairs: list[Pair]) -> list[Pair]:
         """The names of an answer that stand for nothing yet: they are served as they are."""
         bound = {(pair.type, pair.name) for pair in pairs}
-        found: list[Pair] = []
+        born: list[Pair] = []
         for one in found:
-<<<<<<< HEAD
-            name = self._recorded.name(one.type, one.value)
-            if (
-                name is None
-                or (one.type, name) in bound
-                or one.type not in self._rules.types_from_answers
-            ):
-=======
             name = self.recorded.name(one.type, one.value)
             if name is None or (one.type, name) in bound or one.type not in self._rules.born_types:
->>>>>>> main
                 continue
             if self._binding.value(one.type, name) is None:
                 bound.add((one.type, name))
-                found.append(Pair(one.type, name, one.value))
-        return found
+                born.append(Pair(one.type, name, one.value))
+        return born
 
     def _obstacle(self, index: int, pairs: list[Pair]) -> str | None:
         """Why an entry with an equal key is no hit."""

@@ -152,7 +152,7 @@ class Rules:
         )
 
     @property
-    def types_from_answers(self) -> frozenset[str]:
+    def born_types(self) -> frozenset[str]:
         """Types of names that the provider makes: they are first met in an answer."""
         return frozenset(type_ for type_, _ in self._anywhere if self.type_of(type_).answers)
 
