@@ -12,7 +12,12 @@ from ptycassette.export.svg import still_svg
 from ptycassette.export.text import TextStream
 from ptycassette.model import Size
 from ptycassette.model.visible_text import printable, visible, visible_bytes
-from ptycassette.replaying.divergence import Divergence, DivergenceSide, divergence_error, divergence_lines
+from ptycassette.replaying.divergence import (
+    Divergence,
+    DivergenceSide,
+    divergence_error,
+    divergence_lines,
+)
 from ptycassette.replaying.paint import ansi_lines, clipped, paint, with_status
 from ptycassette.terminal import default_emulator
 
