@@ -18,7 +18,7 @@ from ptycassette.model import visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.running import Ran, RunPlan, run_again
+from ptycassette.rerun.io.running import RunOutcome, RunPlan, run_again
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.report import RerunReport, ScreenChange
 from ptycassette.rerun.screens import VOLATILE, ScreenJudge
@@ -162,7 +162,7 @@ def _usual_mode(profile: Profile | None) -> str:
 def _report(
     cassette: Cassette,
     script: RerunScript,
-    ran: Ran,
+    ran: RunOutcome,
     desk: TapeDesk,
     judge: ScreenJudge,
     *,
