@@ -37,7 +37,7 @@ from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
 if TYPE_CHECKING:
-    from ptycassette.recording._tape_writer import QuestionKeys
+    from ptycassette.recording._tape_writer import EntryKeys
 
 _FINDINGS_SHOWN = 5
 _FINDINGS_KEPT, _MESSAGE_SHOWN = 50, 300
@@ -60,7 +60,7 @@ def finalise(  # noqa: PLR0913 - the seams
     scrubber: Scrubber,
     typed: TypedWatch | None = None,
     policy: Callable[[], FramePolicy] | None = None,
-    keys: QuestionKeys | None = None,
+    keys: EntryKeys | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Turn a session into a cassette and publish it.
@@ -154,7 +154,7 @@ class _Run(Generic[_Sink]):
         self._scrubber, self._emulator = scrubber, emulator
         self._policy = policy
         self.typed: TypedWatch | None = None
-        self.keys: QuestionKeys | None = None
+        self.keys: EntryKeys | None = None
         self.sink = open_sink()
         self.work = self._new_work()
 
@@ -226,11 +226,15 @@ class _Run(Generic[_Sink]):
             )
 
     def look_at_tape(self) -> None:
-        """Refuse a tape that could answer wrongly; the manifest gets what else was found."""
+        """Refuse a tape that could answer wrongly; the manifest gets what else was found.
+
+        It says, too, whether the check came to its end.
+        """
         tape = self.work.learnt.tape
         if self.keys is None or tape is None:
             return
-        findings = self.keys.findings(self.sink.tape().exchanges())
+        check = self.keys.check(self.sink.tape().exchanges())
+        findings = check.findings
         blocking = [f"entry {one.entry}: {one.message}" for one in findings if one.blocking]
         if blocking:
             shown = "\n".join(blocking[:_FINDINGS_SHOWN])
@@ -239,6 +243,11 @@ class _Run(Generic[_Sink]):
                 hint="declare what varies in a file of rules (docs/tape.md), then save the journal"
                 " again with: ptycassette recover",
             )
+        tape["checked"] = not check.unchecked
+        if check.unchecked:
+            tape["unchecked"] = check.unchecked
+        if check.fingerprint:
+            tape["fingerprint"] = check.fingerprint
         if findings:
             tape["findings"] = [
                 {"entry": one.entry, "kind": one.kind, "message": one.message[:_MESSAGE_SHOWN]}
