@@ -169,14 +169,23 @@ def offline_run(
 
 @contextmanager
 def placed_run(
-    profile: Profile, url: str, **options: Unpack[OfflineOptions]
+    profile: Profile, url: str, *, openai_url: str = "", **options: Unpack[OfflineOptions]
 ) -> Iterator[PlacedRun]:
-    """As ``offline_run``, with a provider of the caller's at ``url``, which speaks no TLS."""
+    """As ``offline_run``, with a provider of the caller's at ``url``, which speaks no TLS.
+
+    Args:
+        profile: of the CLI.
+        url: of the provider.
+        openai_url: see ``Place``.
+        **options: see ``OfflineOptions``.
+    """
     plan = _Plan(**options)
     with _place(profile, plan) as (folder, home, cwd):
         yield PlacedRun(
             profile=profile,
-            prepared=_furnished(profile, plan, home, cwd, url=url, ca_file=None),
+            prepared=_furnished(
+                profile, plan, home, cwd, url=url, openai_url=openai_url, ca_file=None
+            ),
             home=home,
             cwd=cwd,
             folder=folder,
@@ -201,13 +210,21 @@ def _place(profile: Profile, plan: _Plan) -> Iterator[tuple[RunFolder, Path, Pat
 
 
 def _furnished(
-    profile: Profile, plan: _Plan, home: Path, cwd: Path, *, url: str, ca_file: Path | None
+    profile: Profile,
+    plan: _Plan,
+    home: Path,
+    cwd: Path,
+    *,
+    url: str,
+    ca_file: Path | None,
+    openai_url: str = "",
 ) -> PreparedRun:
     """The prepared run, with its files in the home."""
     place = Place(
         home=str(home),
         cwd=str(cwd),
         url=url,
+        openai_url=openai_url,
         key=fake_key(profile),
         ca="" if ca_file is None else str(ca_file),
         model=plan.model or profile.offline.model,

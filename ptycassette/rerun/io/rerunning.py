@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
 from ptycassette.model import visible
 from ptycassette.profiles import Profile
-from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.running import Ran, RunPlan, run_again
 from ptycassette.rerun.io.tape_server import TapeServer
@@ -93,12 +93,16 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
             fingerprint=_published_fingerprint(cassette, rules),
         )
 
-    with TapeServer(gates, hold_s=options.patience_s) as server:
+    with _server(cassette, gates, options) as (server, ca_file):
+        real = asked_providers([one.entry for one in exchanges]) if ca_file else (server.url, "")
         ran = run_again(
             RunPlan(
                 argv=argv,
                 profile=profile,
-                url=server.url,
+                url=real[0],
+                openai_url=real[1],
+                proxy=server.proxy,
+                ca_file=ca_file,
                 isolated=options.guard is not None,
                 mode=options.mode or _usual_mode(profile),
                 model=options.model,
@@ -115,6 +119,22 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     if server.desk is None:
         raise RuntimeError("it ran without a desk")
     return _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+
+
+@contextmanager
+def _server(
+    cassette: Cassette, gates: Gates, options: RerunOptions
+) -> Iterator[tuple[TapeServer, str]]:
+    """The tape's server, and the certificate's file if it is an HTTP proxy, as the recorder's was."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {}).get("pointed") or {}
+    if not said.get("proxy_env"):
+        with TapeServer(gates, hold_s=options.patience_s) as server:
+            yield server, ""
+        return
+    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
+        ca_file = Path(folder, "ca.pem")
+        with TapeServer(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
+            yield server, str(ca_file)
 
 
 def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
