@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from .screen import Screen as Screen
     from .screen import Style as Style
     from .screen import StyleRun as StyleRun
+    from .stored_screen import MAX_SIDE as MAX_SIDE
+    from .stored_screen import screen_of as screen_of
     from .streams import STREAMS_KEY as STREAMS_KEY
     from .streams import StreamKind as StreamKind
     from .streams import StreamKinds as StreamKinds
@@ -137,6 +139,7 @@ else:
             "records": "DiscoveryRecord QuotaRecord SCRUB_STATUSES ScrubReport",
             "resolved_types": "resolved",
             "screen": "DEFAULT_STYLE Screen Style StyleRun",
+            "stored_screen": "MAX_SIDE screen_of",
             "streams": (
                 "STREAMS_KEY StreamKind StreamKinds painted_bytes painted_lines streams_of"
             ),

@@ -37,7 +37,7 @@ from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
 if TYPE_CHECKING:
-    from ptycassette.recording._tape_writer import QuestionKeys
+    from ptycassette.recording._tape_writer import EntryKeys
 
 _FINDINGS_SHOWN = 5
 _FINDINGS_KEPT, _MESSAGE_SHOWN = 50, 300
@@ -60,7 +60,7 @@ def finalise(  # noqa: PLR0913 - the seams
     scrubber: Scrubber,
     typed: TypedWatch | None = None,
     policy: Callable[[], FramePolicy] | None = None,
-    keys: QuestionKeys | None = None,
+    keys: EntryKeys | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Turn a session into a cassette and publish it.
@@ -154,7 +154,7 @@ class _Run(Generic[_Sink]):
         self._scrubber, self._emulator = scrubber, emulator
         self._policy = policy
         self.typed: TypedWatch | None = None
-        self.keys: QuestionKeys | None = None
+        self.keys: EntryKeys | None = None
         self.sink = open_sink()
         self.work = self._new_work()
 

@@ -42,7 +42,7 @@ from ptycassette.recording.journal_events import final_record, floored_ms, recor
 from ptycassette.terminal import FramePolicy, default_emulator
 
 if TYPE_CHECKING:
-    from ptycassette.recording._tape_writer import QuestionKeys, TapeWriter
+    from ptycassette.recording._tape_writer import EntryKeys, TapeWriter
 
 
 class SinkWriter:
@@ -111,7 +111,7 @@ class SinkWriter:
         *,
         failed: bool,
         hidden: Collection[int] = (),
-        keys: QuestionKeys | None = None,
+        keys: EntryKeys | None = None,
     ) -> None:
         """Write all other events, masked, and the documents.
 
@@ -156,7 +156,7 @@ class SinkWriter:
             )
         self._sink.put(self._report())
 
-    def _tape_writer(self, keys: QuestionKeys | None) -> TapeWriter | None:
+    def _tape_writer(self, keys: EntryKeys | None) -> TapeWriter | None:
         """What writes the tape, where model traffic was recorded."""
         if TAPE_OPTION not in self._meta.options:
             return None

@@ -195,12 +195,12 @@ class Assembler:
         entry, unpacker = exchange.entry, exchange.answer_unpacker
         if entry is None or unpacker is None:
             return
-        joins = False
+        continues = False
         for piece in unpacker.feed(item.data):
             entry.facts.feed(piece)
-            yield _piece(item.t_us, entry, "answer", piece, joins=joins)
-            joins = True
-        if not joins:
+            yield _piece(item.t_us, entry, "answer", piece, continues=continues)
+            continues = True
+        if not continues:
             yield _piece(item.t_us, entry, "answer", b"")
 
     def _asked_by_message(self, exchange: _Exchange, item: SocketMessage) -> Iterator[Made]:
@@ -242,7 +242,7 @@ class Assembler:
         form: _Form = "binary" if item.binary else "text"
         for at in range(0, max(1, len(item.data)), PIECE_BYTES):
             part = item.data[at : at + PIECE_BYTES]
-            yield _piece(item.t_us, entry, "answer", part, form=form, joins=at > 0)
+            yield _piece(item.t_us, entry, "answer", part, form=form, continues=at > 0)
 
     # -- ends -----------------------------------------------------------------------------
 
@@ -269,7 +269,7 @@ class Assembler:
         close_code: int | None = None,
     ) -> Iterator[Made]:
         if entry.answered:
-            yield _piece(t_us, entry, "answer", b"", last=True, joins=True)
+            yield _piece(t_us, entry, "answer", b"", last=True, continues=True)
         entry.facts.end()
         head = {"outcome": outcome, "detail": detail, "close_code": close_code}
         yield TapeMoment(
@@ -304,11 +304,17 @@ def _piece(
     data: bytes,
     *,
     form: _Form = "",
-    joins: bool = False,
+    continues: bool = False,
     last: bool = False,
 ) -> Traffic:
     return Traffic(
-        t_us=t_us, entry=entry.number, side=side, data=data, form=form, joins=joins, last=last
+        t_us=t_us,
+        entry=entry.number,
+        side=side,
+        data=data,
+        form=form,
+        continues=continues,
+        last=last,
     )
 
 

@@ -57,7 +57,7 @@ class LazyEmulator(PyteEmulator):
 
     def feed(self, data: bytes) -> None:
         """See ``Emulator``."""
-        if self._held or self._passes_by():
+        if self._held or self._scrolls_as_printed():
             lines = _LINES.fullmatch(self._cut + data)
             if lines is not None:
                 self._cut = lines["cut"] or b""
@@ -69,9 +69,9 @@ class LazyEmulator(PyteEmulator):
             self.paint()
         super().feed(data)
 
-    def _passes_by(self) -> bool:
+    def _scrolls_as_printed(self) -> bool:
         parser = self._parser
-        return not parser.pending and not parser.in_sequence and self.terminal.passes_by()
+        return not parser.pending and not parser.in_sequence and self.terminal.scrolls_as_printed()
 
     def _drop(self) -> None:
         """Drop lines that have scrolled out of the history."""

@@ -110,7 +110,7 @@ class _Editor:
         if places:
             does = (_CONTROLS if self._moves else _DISCIPLINE).get(text)
         else:
-            does = _meant(text) if self._moves else None
+            does = _command_of(text) if self._moves else None
         kills, self._kills = self._kills, False
         if does is not None:
             self._do(*does, again=kills)
@@ -180,7 +180,7 @@ class _Editor:
         return 0 if name == "home" else len(self._line)
 
 
-def _meant(sequence: str) -> tuple[str, bool] | None:
+def _command_of(sequence: str) -> tuple[str, bool] | None:
     """The line editor command for the sequence of a key; None if there is none."""
     match = _SEQUENCE.match(sequence)
     if match is None or match["event"] == _RELEASE:

@@ -169,7 +169,7 @@ class Field:
         if self.printed.left and first.visible and _in_box(first):
             return not self.printed.shows(typed[:_SHORTEST_SILENT])
         question = _QUESTION.fullmatch(first.before)
-        return question is not None and self.printed.ticks_off(question[1], typed)
+        return question is not None and self.printed.shows_tick(question[1], typed)
 
     def silent(self, t_us: int, at: AtCursor) -> bool:
         """Whether nothing at all appeared although there was time for it, at a prompt."""

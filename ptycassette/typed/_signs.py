@@ -79,7 +79,7 @@ class Printed:
         """Whether it printed what was typed, key by key or at once."""
         return typed in self._text.translate(_AS_ONE)
 
-    def ticks_off(self, question: str, typed: str) -> bool:
+    def shows_tick(self, question: str, typed: str) -> bool:
         """Whether it has put a tick before a question, with no answer behind it, nor before it."""
         row = re.compile(rf"[✔✓√] {re.escape(question)}\s*[^\w\s]?[ \0]*\n")
         found = row.search(self._text)

@@ -23,7 +23,7 @@ _HEADS = {
 
 
 class TapeAgain:
-    """Turns the service events that entries name back into moments. ``QuestionKeys``, too.
+    """Turns the service events that entries name back into moments. ``EntryKeys``, too.
 
     Args:
         cassette: open.
@@ -54,13 +54,13 @@ class TapeAgain:
 
     @property
     def described(self) -> Mapping[str, Any]:
-        """See ``QuestionKeys``: the manifest stays as it is."""
+        """See ``EntryKeys``: the manifest stays as it is."""
         return {}
 
     def of(
         self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
     ) -> tuple[str, Sequence[VolatileToken]]:
-        """See ``QuestionKeys``: as it was, unless more of the question was scrubbed.
+        """See ``EntryKeys``: as it was, unless more of the question was scrubbed.
 
         The key is one of the question as it was asked, which nobody has any more.
         """
@@ -68,7 +68,7 @@ class TapeAgain:
         return ("", ()) if secrets else self._keys[head["entry"]]
 
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
-        """See ``QuestionKeys``: it was checked when it was recorded."""
+        """See ``EntryKeys``: it was checked when it was recorded."""
         del exchanges
         return TapeCheck()
 
@@ -95,7 +95,7 @@ def _traffic(exchange: RecordedExchange, side: Any) -> Iterator[Traffic]:
         for at in range(0, max(1, len(data)), _BLOCK):
             yield Traffic(
                 t_us=chunk.t_us, entry=number, side="answer", data=data[at : at + _BLOCK],
-                form=chunk.form, joins=at > 0,
+                form=chunk.form, continues=at > 0,
             )  # fmt: skip
     t_us = entry.answer.t_us if entry.answer is not None else entry.t_us
-    yield Traffic(t_us=t_us, entry=number, side="answer", joins=True, last=True)
+    yield Traffic(t_us=t_us, entry=number, side="answer", continues=True, last=True)

@@ -30,7 +30,7 @@ from ptycassette.terminal import default_emulator
 from ptycassette.typed import TypedWatch
 
 if TYPE_CHECKING:
-    from ptycassette.recording._tape_writer import QuestionKeys
+    from ptycassette.recording._tape_writer import EntryKeys
 
 
 class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,7 +175,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _keys(meta: SessionMeta) -> QuestionKeys | None:
+def _keys(meta: SessionMeta) -> EntryKeys | None:
     """What tells the questions of the tape apart; None without a tape."""
     if TAPE_OPTION not in meta.options:
         return None

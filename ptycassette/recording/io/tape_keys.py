@@ -17,7 +17,7 @@ _MOST_S = 60.0
 
 
 class TapeKeys:
-    """The ``QuestionKeys`` of a session.
+    """The ``EntryKeys`` of a session.
 
     Args:
         meta: its head.
@@ -41,13 +41,13 @@ class TapeKeys:
 
     @property
     def described(self) -> Mapping[str, Any]:
-        """See ``QuestionKeys.described``."""
+        """See ``EntryKeys.described``."""
         return {"rules": list(self._rules.names), "rules_digest": self._rules.digest}
 
     def of(
         self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
     ) -> tuple[str, Sequence[VolatileToken]]:
-        """See ``QuestionKeys.of``."""
+        """See ``EntryKeys.of``."""
         number = head["entry"] if head["kind"] == "websocket" else head.get("within")
         keyed = self._keys.of(
             Question(
@@ -65,7 +65,7 @@ class TapeKeys:
         return keyed.key, keyed.tokens
 
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
-        """See ``QuestionKeys.check``. It ends after a minute."""
+        """See ``EntryKeys.check``. It ends after a minute."""
         until = time.monotonic() + _MOST_S
         return check_tape(
             exchanges,

@@ -18,7 +18,7 @@ from ptycassette.model import visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
 from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.running import Ran, RunPlan, run_again
+from ptycassette.rerun.io.running import RunOutcome, RunPlan, run_again
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.report import RerunReport, ScreenChange
 from ptycassette.rerun.screens import VOLATILE, ScreenJudge
@@ -125,7 +125,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
 def _server(
     cassette: Cassette, gates: Gates, options: RerunOptions
 ) -> Iterator[tuple[TapeServer, str]]:
-    """The tape's server, and the certificate's file if it is an HTTP proxy, as the recorder's was."""
+    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
     said = (cassette.manifest.optional or {}).get(TAPE_KEY, {}).get("pointed") or {}
     if not said.get("proxy_env"):
         with TapeServer(gates, hold_s=options.patience_s) as server:
@@ -182,7 +182,7 @@ def _usual_mode(profile: Profile | None) -> str:
 def _report(
     cassette: Cassette,
     script: RerunScript,
-    ran: Ran,
+    ran: RunOutcome,
     desk: TapeDesk,
     judge: ScreenJudge,
     *,

@@ -49,7 +49,7 @@ def _mixed_case(text: str) -> bool:
     return any(map(str.isupper, text)) and any(map(str.islower, text))
 
 
-def _made_by_nobody(text: str) -> bool:
+def _looks_random_with_digits(text: str) -> bool:
     """Whether a short text looks generated. Names in code may have the same prefix."""
     return (is_random(text) and _has_digit(text)) or spelt_by_chance(text)
 
@@ -67,7 +67,7 @@ def _signed(text: str) -> bool:
 
 def _generated_after_dot(text: str) -> bool:
     tail = text.partition(".")[2]
-    return _mixed_case(tail) and _made_by_nobody(tail)
+    return _mixed_case(tail) and _looks_random_with_digits(tail)
 
 
 def _no_host(text: str) -> bool:
@@ -122,7 +122,7 @@ JUDGES: Mapping[str, Judge] = {
     "generated-tail": _generated_tail,
     "holds-a-line-of-a-key": _holds_a_line_of_a_key,
     "looks-like-a-value": looks_like_a_value,
-    "made-by-nobody": _made_by_nobody,
+    "random-with-digits": _looks_random_with_digits,
     "no-binary-data": _no_binary_data,
     "no-host": _no_host,
     "not-from-a-manual": _not_from_a_manual,

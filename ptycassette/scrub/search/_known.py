@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from ptycassette.model import lazy_pattern
-from ptycassette.scrub.decode import Sought
+from ptycassette.scrub.decode import EncodedSearch
 from ptycassette.scrub.match import Literals, canonical, squeeze
 from ptycassette.scrub.rules import is_random
 
@@ -84,7 +84,7 @@ class KnownValues:
     """
 
     def __init__(self, values: Iterable[KnownValue] = ()) -> None:
-        self.sought = Sought()
+        self.sought = EncodedSearch()
         self._values: dict[str, KnownValue] = {}
         self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}

@@ -39,7 +39,7 @@ _FEWEST_BYTES = 6
 _NO_DIGIT = lazy_pattern("[^A-Za-z0-9+/=]")
 
 
-class Past:
+class SearchedTexts:
     """The texts searched so far, each for the values known at that time.
 
     A rule may match only at the end of a session what was shown in pieces at its start. So the
@@ -108,7 +108,7 @@ class Learner:
             self._judged[rule.pattern, value] = judged
         return judged
 
-    def news(self) -> list[KnownValue]:
+    def take_new(self) -> list[KnownValue]:
         """What was learnt since the last call."""
         new, self._new = self._new, []
         return new

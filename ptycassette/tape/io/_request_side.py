@@ -8,7 +8,7 @@ import h11
 import msgspec
 
 from ptycassette.tape._heads import events, head_for_provider, is_websocket, noted_headers
-from ptycassette.tape.gate import Question, QuestionRefusedError
+from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.io._exchange_context import (
     ClientGoneError,
     ExchangeContext,
@@ -134,7 +134,7 @@ class RequestSide:
             if len(body) > MAX_HELD_BYTES:
                 raise QuestionRefusedError(f"the request is larger than {MAX_HELD_BYTES} bytes")
         passed = self._context.gate.judge(
-            Question(
+            OutgoingRequest(
                 exchange=self._number,
                 origin=self._to.origin,
                 method=self._request.method.decode("ascii"),

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ptycassette.model import ExchangeOutcome
 from ptycassette.tape._frames import MessageFollower, NotFollowedError
-from ptycassette.tape.gate import Question, QuestionRefusedError
+from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.io._exchange import Exchange
 from ptycassette.tape.io._exchange_context import ExchangeContext
 from ptycassette.tape.io._wire import Wire
@@ -120,7 +120,7 @@ class _Pump:
             closing = self._follower.close_code
             if closing is not None:
                 self._codes.append(closing)
-            if self._judges and self._follower.amid:
+            if self._judges and self._follower.within_message:
                 continue
             try:
                 await self._sink.write(held)
@@ -135,7 +135,7 @@ class _Pump:
     def _take(self, data: bytes, *, binary: bool) -> None:
         if self._judges:
             passed = self._context.gate.judge(
-                Question(
+                OutgoingRequest(
                     exchange=self._exchange.number,
                     origin=self._to.origin,
                     method="GET",

@@ -13,7 +13,7 @@ from ptycassette.tape._heads import own_answer
 from ptycassette.tape.gate import Gate
 from ptycassette.tape.io._client import Client
 from ptycassette.tape.io._exchange_context import ExchangeContext
-from ptycassette.tape.io._peer import is_strangers
+from ptycassette.tape.io._peer import belongs_to_another_user
 from ptycassette.tape.io._proxy_messages import ProxyPlan
 from ptycassette.tape.io._upstreams import Upstreams, provider_context
 from ptycassette.tape.io._wire import BLOCK, Wire
@@ -98,7 +98,7 @@ class Proxy:
         assert task is not None  # noqa: S101 - streams run this in a task
         wire = Wire(reader, writer)
         own, peer = (writer.get_extra_info(name) for name in ("sockname", "peername"))
-        if peer is None or is_strangers(peer, own):
+        if peer is None or belongs_to_another_user(peer, own):
             self._report("another user of this machine was not let in")
             wire.abort()
             return

@@ -27,7 +27,7 @@ _LOWER = bytes(range(256)).lower()
 _URL_SAFE = str.maketrans("+/", "-_")
 
 
-class Sought:
+class EncodedSearch:
     """Finds encoded stretches that hold known values which the decoder does not read."""
 
     def __init__(self) -> None:

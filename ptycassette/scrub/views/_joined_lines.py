@@ -64,14 +64,14 @@ class JoinedLines(RunsView):
     Args:
         parent: the view.
         parts: the lines, and where they begin there.
-        joins: the positions at which two lines were joined, ascending.
+        joined_at: the positions at which two lines were joined, ascending.
     """
 
     def __init__(
-        self, parent: View, parts: Iterable[tuple[str, int]], joins: Sequence[int]
+        self, parent: View, parts: Iterable[tuple[str, int]], joined_at: Sequence[int]
     ) -> None:
         super().__init__(parts, parent)
-        self._joins = joins
+        self._joined_at = joined_at
 
     def clipped(self, start: int, end: int, *, shaped: bool, whole: int = 0) -> int:
         """The end of a match from ``start`` to ``end``, cut at the first join that splits no word.
@@ -81,8 +81,10 @@ class JoinedLines(RunsView):
         characters such a token has, 0 if that varies.
         """
         reached = 0
-        for number in range(bisect_right(self._joins, start), bisect_left(self._joins, end)):
-            at = self._joins[number]
+        for number in range(
+            bisect_right(self._joined_at, start), bisect_left(self._joined_at, end)
+        ):
+            at = self._joined_at[number]
             if at - start == whole or not self._one_word(at, shaped=shaped):
                 return at if reached else 0
             reached = at
@@ -96,8 +98,8 @@ class JoinedLines(RunsView):
         if found is None:
             return False
         word = found.group()
-        number = bisect_right(self._joins, at)
-        piece = text[at : min([found.end(), *self._joins[number : number + 1]])]
+        number = bisect_right(self._joined_at, at)
+        piece = text[at : min([found.end(), *self._joined_at[number : number + 1]])]
         ends_here = piece != word and _is_ordinary(piece)  # the next line was joined to it, too
         if ends_here or _DATE.match(word) or _ASSIGNED.match(word):
             return False
@@ -130,11 +132,11 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
     }
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     parts: list[tuple[str, int]] = []
-    joins: list[int] = []
+    joined_at: list[int] = []
     length = 0
     for number in sorted({*continue_below, *(number + 1 for number in continue_below)}):
         if number - 1 in continue_below:
-            joins.append(length)
+            joined_at.append(length)
         elif parts:
             parts.append((_APART, -1))
             length += len(_APART)
@@ -142,7 +144,7 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
         start, end = _shown(lines[number], *beside)
         parts.append((lines[number][start:end], starts[number] + start))
         length += end - start
-    return JoinedLines(view, parts, joins) if joins else None
+    return JoinedLines(view, parts, joined_at) if joined_at else None
 
 
 def _may_continue(line: str, below: str) -> bool:
