@@ -220,6 +220,7 @@ class TapeServer:
                         opening,
                         kind="message",
                         method="",
+                        upstream="",
                         target="",
                         headers=(),
                         body=message.data.encode() if text else message.data,
