@@ -1,4 +1,4 @@
-"""A program recorded through an HTTP proxy, with TLS, is rerun through one: nothing is looked up."""
+"""A program recorded through an HTTP proxy, with TLS, is rerun through one, without a network."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ import asyncio, sys, aiohttp
 async def main():
     async with aiohttp.ClientSession(trust_env=True) as session:
         url = sys.argv[1] + "/v1/responses"
-        async with session.ws_connect(url, compress=15, headers={"authorization": "Bearer k"}) as ws:
+        key = {"authorization": "Bearer k"}
+        async with session.ws_connect(url, compress=15, headers=key) as ws:
             await ws.send_str('{"type": "response.create", "model": "m", "input": "hi"}')
             async for message in ws:
                 print(message.data)
