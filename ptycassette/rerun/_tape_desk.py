@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -22,6 +23,7 @@ from ptycassette.tape.matching import (
 
 _MOST_MISSES = 100
 _SHORTEST_NAME = 8
+_OF_OPENAI = ("/responses", "/chat/completions")
 
 
 class TapeDesk:
@@ -76,7 +78,7 @@ class TapeDesk:
         answer = self._matcher.ask(
             msgspec.structs.replace(
                 question,
-                upstream=self._upstream(question.target),
+                upstream=question.upstream or self._upstream(question.target),
                 secrets=tuple(self._secrets(question.body)),
             )
         )
@@ -131,3 +133,19 @@ class TapeDesk:
             if entry.target.partition("?")[0] == path:
                 return entry.upstream
         return self._entries[0].upstream
+
+
+def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:
+    """Where a program that asks the real providers is to be pointed at.
+
+    Returns:
+        The provider that was asked most often, and the base URL of OpenAI's APIs, which is empty
+        where none was asked.
+    """
+    for entry in entries:
+        path = entry.target.partition("?")[0]
+        for tail in _OF_OPENAI:
+            if path.endswith(tail):
+                return entry.upstream, entry.upstream + path.removesuffix(tail)
+    asked = Counter(entry.upstream for entry in entries if entry.upstream)
+    return next((url for url, _ in asked.most_common(1)), ""), ""

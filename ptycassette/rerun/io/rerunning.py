@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
 from ptycassette.model import visible
 from ptycassette.profiles import Profile
-from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.running import RunOutcome, RunPlan, run_again
 from ptycassette.rerun.io.tape_server import TapeServer
@@ -98,13 +98,17 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
 
     with (
         served_draws(drawn.draws) as draws,
-        TapeServer(gates, hold_s=options.patience_s) as server,
+        _server(cassette, gates, options) as (server, ca_file),
     ):
+        real = asked_providers([one.entry for one in exchanges]) if ca_file else (server.url, "")
         ran = run_again(
             RunPlan(
                 argv=argv,
                 profile=profile,
-                url=server.url,
+                url=real[0],
+                openai_url=real[1],
+                proxy=server.proxy,
+                ca_file=ca_file,
                 isolated=options.guard is not None,
                 mode=options.mode or _usual_mode(profile),
                 model=options.model,
@@ -124,6 +128,22 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     return msgspec.structs.replace(
         report, draws=len(drawn.draws), draw_changes=tuple(draw_differences(drawn, ran.drawn))
     )
+
+
+@contextmanager
+def _server(
+    cassette: Cassette, gates: Gates, options: RerunOptions
+) -> Iterator[tuple[TapeServer, str]]:
+    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {}).get("pointed") or {}
+    if not said.get("proxy_env"):
+        with TapeServer(gates, hold_s=options.patience_s) as server:
+            yield server, ""
+        return
+    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
+        ca_file = Path(folder, "ca.pem")
+        with TapeServer(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
+            yield server, str(ca_file)
 
 
 def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from .proxy import Proxy as Proxy
     from .running_proxy import RunningProxy as RunningProxy
     from .running_proxy import base_url_variables as base_url_variables
+    from .running_proxy import proxy_variables as proxy_variables
     from .running_proxy import start_proxy as start_proxy
+    from .tunnels import Tunnels as Tunnels
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -26,6 +28,7 @@ else:
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
             "matching_rules": "load_matching_rules",
             "proxy": "Proxy",
-            "running_proxy": "RunningProxy base_url_variables start_proxy",
+            "running_proxy": "RunningProxy base_url_variables proxy_variables start_proxy",
+            "tunnels": "Tunnels",
         },
     )
