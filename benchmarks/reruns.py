@@ -36,7 +36,7 @@ COMMAND = str(Path(sys.executable).with_name("ptycassette"))
 PROMPT, RESULT = ("plain words", "plump words"), ("walnuts", "walnutz")
 # Where make_agents.py has its homes, and not /tmp, which Codex refuses.
 ROOT_OF_HOMES = "/var/tmp/ptycassette"  # noqa: S108 - each run makes a private folder in it
-_PATIENCE_S, _TIMEOUT_S = "20", 240
+_PATIENCE_S, _TIMEOUT_S = "60", 400
 
 
 class _Cli(msgspec.Struct, frozen=True):

@@ -30,9 +30,7 @@ class ScreenJudge:
         KeyError: an unknown normaliser.
     """
 
-    def __init__(
-        self, normalisers: Sequence[str] = VOLATILE, volatile: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, normalisers: Sequence[str] = VOLATILE, volatile: Sequence[str] = ()) -> None:
         self._normalise: Callable[[str], str] = normaliser_of(normalisers)
         self._volatile = [file_pattern(regex) for regex in volatile]
 
@@ -41,7 +39,7 @@ class ScreenJudge:
         made = [
             self._normalise(row).rstrip()
             for row in rows
-            if not any(pattern.search(row) for pattern in self._volatile)
+            if not any(pattern.found(row) for pattern in self._volatile)
         ]
         while made and not made[-1]:
             made.pop()
