@@ -9,6 +9,7 @@ import msgspec
 
 from ptycassette.model import TapeEntry
 from ptycassette.rerun.report import RequestMiss
+from ptycassette.tape import Draw
 from ptycassette.tape.matching import (
     Hit,
     Matcher,
@@ -35,6 +36,7 @@ class TapeDesk:
         declared: the values of this run: ``cwd``, ``home``.
         secrets: where in a body secrets are: pairs of offset and length.
         fingerprint: the tape's, as it was published by the same rules; empty if that is not known.
+        draws: the draws of the recording.
 
     Attributes:
         asked: how many questions came.
@@ -51,6 +53,7 @@ class TapeDesk:
         declared: Mapping[str, str],
         secrets: Callable[[bytes], Sequence[tuple[int, int]]],
         fingerprint: str = "",
+        draws: Sequence[Draw] = (),
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
         self._matcher = Matcher(exchanges, rules, key=key, declared=declared)
@@ -64,6 +67,8 @@ class TapeDesk:
             ]
             if fingerprint != self.expected_fingerprint:
                 self.damage.append("it is not the one that was published: its fingerprint differs")
+        if draws:
+            self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key, draws=draws)
         self.asked = 0
         self.misses: list[RequestMiss] = []
 
@@ -117,9 +122,9 @@ class TapeDesk:
         """How many questions the tape has."""
         return len(self._entries)
 
-    def fingerprint(self) -> str:
-        """Of what was asked and served, in its order."""
-        return self._matcher.fingerprint()
+    def fingerprint(self, draws: Sequence[Draw] = ()) -> str:
+        """Of what was asked, served and drawn, in its order."""
+        return self._matcher.fingerprint(draws)
 
     def _upstream(self, target: str) -> str:
         """The provider that the server stands for: the one that was asked for this path."""

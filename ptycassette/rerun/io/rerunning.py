@@ -24,7 +24,8 @@ from ptycassette.rerun.report import RerunReport, ScreenChange
 from ptycassette.rerun.screens import VOLATILE, ScreenJudge
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
-from ptycassette.tape.io import load_matching_rules
+from ptycassette.tape import draw_differences, drawn_in
+from ptycassette.tape.io import load_matching_rules, served_draws
 from ptycassette.tape.matching import Rules
 
 
@@ -79,6 +80,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         raise _untrusted(cassette, argv)
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
+    drawn = drawn_in(event.payload for event in cassette.service_events())
     gates = Gates([step.t_us for step in script.steps])
     judge = ScreenJudge(options.normalise)
     rules = load_matching_rules((profile.name,) if profile else ())
@@ -91,9 +93,13 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
             declared={"home": str(home), "cwd": str(cwd), "tmp": tempfile.gettempdir()},
             secrets=_secret_places,
             fingerprint=_published_fingerprint(cassette, rules),
+            draws=drawn.draws,
         )
 
-    with _server(cassette, gates, options) as (server, ca_file):
+    with (
+        served_draws(drawn.draws) as draws,
+        _server(cassette, gates, options) as (server, ca_file),
+    ):
         real = asked_providers([one.entry for one in exchanges]) if ca_file else (server.url, "")
         ran = run_again(
             RunPlan(
@@ -108,7 +114,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
                 model=options.model,
                 cwd=options.cwd,
                 files=options.files,
-                environment=options.environment,
+                environment={**draws, **options.environment},
                 patience_s=options.patience_s,
             ),
             cassette,
@@ -118,7 +124,10 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         )
     if server.desk is None:
         raise RuntimeError("it ran without a desk")
-    return _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+    report = _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+    return msgspec.structs.replace(
+        report, draws=len(drawn.draws), draw_changes=tuple(draw_differences(drawn, ran.drawn))
+    )
 
 
 @contextmanager
@@ -215,7 +224,7 @@ def _report(
         expected_text=cassette.final.final_text,
         final_text=ran.final.final_text,
         expected_fingerprint=desk.expected_fingerprint,
-        fingerprint=desk.fingerprint(),
+        fingerprint=desk.fingerprint(ran.drawn.draws),
         notes=tuple(notes),
     )
 

@@ -26,6 +26,7 @@ from ptycassette.recording.io import record
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
+from ptycassette.tape import DrawnValues, drawn_in
 from ptycassette.tape.io import base_url_variables, proxy_variables
 
 _DIRECT = "127.0.0.1,localhost,::1"
@@ -71,6 +72,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come."""
 
     script: RerunScript
+    drawn: DrawnValues
     final: FinalRecord
     typed: int
     late: tuple[int, ...]
@@ -138,6 +140,7 @@ def run_again(
         with open_cassette(target) as now:
             return RunOutcome(
                 script=script_of(now.events()),
+                drawn=drawn_in(event.payload for event in now.service_events()),
                 final=now.final,
                 typed=typist.typed,
                 late=tuple(typist.late),

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._proxy_messages import ProxyPlan as ProxyPlan
     from .draw_log import open_draws as open_draws
+    from .draw_log import served_draws as served_draws
     from .journal_file import TapeJournalFile as TapeJournalFile
     from .journal_file import TapeJournalReader as TapeJournalReader
     from .journal_file import TapeSink as TapeSink
@@ -23,7 +24,7 @@ else:
         __name__,
         {
             "_proxy_messages": "ProxyPlan",
-            "draw_log": "open_draws",
+            "draw_log": "open_draws served_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
             "matching_rules": "load_matching_rules",
             "proxy": "Proxy",
