@@ -143,7 +143,7 @@ class Field:
         return True
 
     def judge(self, at: AtCursor) -> bool:
-        """Look whether the keys are shown, or signs in their place. Returns whether that decides."""
+        """Look whether the keys, or signs in their place, are shown. Returns whether it decides."""
         first = self._at
         typed = text_of_line(bytes(self.keys), editing=True).strip()
         if not set(typed) - MASKS:
