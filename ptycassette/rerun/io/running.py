@@ -127,7 +127,7 @@ def run_again(
     terminal = cassette.manifest.terminal
     with _placed(plan) as place:
         if plan.copied is not None and plan.cwd is None:
-            shutil.copytree(plan.copied, place.cwd, symlinks=True, dirs_exist_ok=True)
+            _copy(plan.copied, place.cwd, without=cassette.path)
         placed(place.home, place.cwd)
         typist = _Typist(judge, sent, plan.patience_s)
         target = place.folder / "now.cassette"
@@ -201,6 +201,15 @@ def _placed(plan: RunPlan) -> Iterator[_Place]:
             cwd=run.cwd,
             folder=run.folder.path,
         )
+
+
+def _copy(folder: Path, target: Path, *, without: Path) -> None:
+    """Copy what was there when the program was recorded: its cassette came later."""
+
+    def left_out(inside: str, names: list[str]) -> list[str]:
+        return [name for name in names if Path(inside, name).absolute() == without.absolute()]
+
+    shutil.copytree(folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out)
 
 
 def _version(place: _Place) -> str | None:
