@@ -1,8 +1,6 @@
 """The fake provider, and the tape's proxy before it, judged by the providers' own Python clients.
 
-The clients are no dependencies; where one is not installed its tests are skipped:
-
-    pip install anthropic openai google-genai websockets
+The clients come with the extra ``dev``. To load them takes seconds.
 
 What they read is also held against their own models, required fields and all, because
 they are lenient when they only read.
@@ -23,7 +21,11 @@ from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.tape.io import start_proxy
 
-pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+]
 
 SCRIPT = """
 version = 1
