@@ -8,7 +8,8 @@ of it is made of the scrubbed cassette. Where the guard says FAIL, no cassette w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _REFUSED_STATUS = 6
 _FINDINGS_SHOWN = 3
+_ERRORS = 400
+_MOST_MANIFEST = 64 << 20
 
 
 @contextmanager
@@ -72,7 +75,7 @@ def _write_all(place: Path, path: Path) -> None:
         _write(place / "guard.json", {"verdict": verdict, "published": True, "checks": checks})
     calls = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     _write_bytes(place / "calls.jsonl", calls)
-    wrong = [line for line in lines if _went_wrong(line)]
+    wrong = unanswered(lines)
     if wrong:
         _write(place / "error-summary.json", {"errors": msgspec.to_builtins(wrong)})
 
@@ -84,6 +87,7 @@ def _session(cassette: Cassette) -> dict[str, Any]:
         "cassette": cassette.path.name,
         "id": manifest.id,
         "sha256": manifest.content_digest.sha256,
+        "manifest_sha256": manifest_sha256(cassette.path),
         "harness": said["harness"],
         "command": said["command"],
         "provenance": said["provenance"],
@@ -95,22 +99,56 @@ def _session(cassette: Cassette) -> dict[str, Any]:
     }
 
 
+def manifest_sha256(cassette: Path) -> str:
+    """The digest of the manifest of a cassette, which pins all that is in it."""
+    from ptycassette.cassette import MANIFEST
+    from ptycassette.system.files import read_plain
+
+    return hashlib.sha256(read_plain(cassette / MANIFEST, max_bytes=_MOST_MANIFEST)).hexdigest()
+
+
+def unanswered(lines: Iterable[TapeLine]) -> list[TapeLine]:
+    """The questions that went wrong, and were not answered when they were asked again."""
+    last: dict[str, TapeLine] = {}
+    for line in lines:
+        last[line.key or str(line.entry)] = line
+    return [line for line in last.values() if _went_wrong(line)]
+
+
 def _went_wrong(line: TapeLine) -> bool:
-    return line.outcome != "complete" or (line.status is not None and line.status >= 400)
+    """Whether there was no answer, or an error; a client may leave what it has read enough of."""
+    if line.status is not None and line.status >= _ERRORS:
+        return True
+    left = line.outcome == "client-gone" and line.received_bytes > 0
+    return line.outcome != "complete" and not left
 
 
-def tape_lines(cassette: Path, reports: tuple[str, ...]) -> tuple[list[str], int | None]:
+def _may_be_asked_again(line: TapeLine) -> bool:
+    """Whether it is the provider that failed, not the question."""
+    from ptycassette.tape import may_be_asked_again
+
+    return line.status is None or may_be_asked_again(line.status)
+
+
+def tape_lines(
+    cassette: Path, reports: tuple[str, ...], *, insists: bool = False
+) -> tuple[list[str], int | None]:
     """What to say of the tape of a cassette, and the status where that is not the program's.
 
     Args:
         cassette: its directory.
         reports: lines of the proxy.
+        insists: whether every question was to be answered, with retries.
     """
     from ptycassette.cassette.io import open_cassette
     from ptycassette.cli._present import count_text
+    from ptycassette.cli.tape import lines_of
     from ptycassette.model import visible
 
+    missing = 0
     with open_cassette(cassette, check="manifest", allow_unscrubbed=True) as source:
+        if insists:
+            missing = len([one for one in unanswered(lines_of(source)) if _may_be_asked_again(one)])
         outcomes = ((source.final.metadata or {}).get("tape") or {}).get("outcomes") or {}
         findings = ((source.manifest.optional or {}).get("tape") or {}).get("findings") or []
     said = [*reports]
@@ -123,7 +161,9 @@ def tape_lines(cassette: Path, reports: tuple[str, ...]) -> tuple[list[str], int
     refused = outcomes.get("refused", 0)
     if refused:
         said.append(f"tape: {count_text(refused, 'request was', 'requests were')} not sent")
-    return said, _REFUSED_STATUS if refused else None
+    if missing:
+        said.append(f"tape: {count_text(missing, 'question')} got no answer but an error")
+    return said, _REFUSED_STATUS if refused or missing else None
 
 
 def _write(path: Path, value: Any) -> None:

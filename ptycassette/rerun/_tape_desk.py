@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from ptycassette.model import TapeEntry
 from ptycassette.rerun.report import RequestMiss
+from ptycassette.tape import Draw
 from ptycassette.tape.matching import (
     Hit,
     Matcher,
@@ -14,11 +17,13 @@ from ptycassette.tape.matching import (
     Question,
     Rules,
     TapeExchange,
+    changed_questions,
     tape_fingerprint,
 )
 
 _MOST_MISSES = 100
 _SHORTEST_NAME = 8
+_OF_OPENAI = ("/responses", "/chat/completions")
 
 
 class TapeDesk:
@@ -30,9 +35,12 @@ class TapeDesk:
         key: the key of the cassette.
         declared: the values of this run: ``cwd``, ``home``.
         secrets: where in a body secrets are: pairs of offset and length.
+        fingerprint: the tape's, as it was published by the same rules; empty if that is not known.
+        draws: the draws of the recording.
 
     Attributes:
         asked: how many questions came.
+        damage: what is wrong with the tape itself, which somebody has changed.
         misses: those that the tape does not have, at most a hundred.
     """
 
@@ -44,11 +52,23 @@ class TapeDesk:
         key: bytes,
         declared: Mapping[str, str],
         secrets: Callable[[bytes], Sequence[tuple[int, int]]],
+        fingerprint: str = "",
+        draws: Sequence[Draw] = (),
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
         self._matcher = Matcher(exchanges, rules, key=key, declared=declared)
         self._secrets = secrets
         self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key)
+        self.damage: list[str] = []
+        if fingerprint:
+            self.damage += [
+                f"entry {one.entry}: {one.message}"
+                for one in changed_questions(exchanges, rules, key=key)
+            ]
+            if fingerprint != self.expected_fingerprint:
+                self.damage.append("it is not the one that was published: its fingerprint differs")
+        if draws:
+            self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key, draws=draws)
         self.asked = 0
         self.misses: list[RequestMiss] = []
 
@@ -58,7 +78,7 @@ class TapeDesk:
         answer = self._matcher.ask(
             msgspec.structs.replace(
                 question,
-                upstream=self._upstream(question.target),
+                upstream=question.upstream or self._upstream(question.target),
                 secrets=tuple(self._secrets(question.body)),
             )
         )
@@ -76,6 +96,10 @@ class TapeDesk:
                 )
             )
         return answer
+
+    def messages_within(self, handshake: TapeEntry) -> int:
+        """How many messages were sent over a recorded WebSocket."""
+        return sum(entry.within == handshake.entry for entry in self._entries)
 
     def unasked(self) -> list[int]:
         """Entries that were never asked for."""
@@ -98,9 +122,9 @@ class TapeDesk:
         """How many questions the tape has."""
         return len(self._entries)
 
-    def fingerprint(self) -> str:
-        """Of what was asked and served, in its order."""
-        return self._matcher.fingerprint()
+    def fingerprint(self, draws: Sequence[Draw] = ()) -> str:
+        """Of what was asked, served and drawn, in its order."""
+        return self._matcher.fingerprint(draws)
 
     def _upstream(self, target: str) -> str:
         """The provider that the server stands for: the one that was asked for this path."""
@@ -109,3 +133,19 @@ class TapeDesk:
             if entry.target.partition("?")[0] == path:
                 return entry.upstream
         return self._entries[0].upstream
+
+
+def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:
+    """Where a program that asks the real providers is to be pointed at.
+
+    Returns:
+        The provider that was asked most often, and the base URL of OpenAI's APIs, which is empty
+        where none was asked.
+    """
+    for entry in entries:
+        path = entry.target.partition("?")[0]
+        for tail in _OF_OPENAI:
+            if path.endswith(tail):
+                return entry.upstream, entry.upstream + path.removesuffix(tail)
+    asked = Counter(entry.upstream for entry in entries if entry.upstream)
+    return next((url for url, _ in asked.most_common(1)), ""), ""

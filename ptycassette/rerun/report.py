@@ -43,9 +43,13 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
         guard: what kept the program off the network.
         entries: how many questions the tape has.
         matched: how many of them were asked again.
+        damage: what is wrong with the tape itself.
         misses: questions that the tape does not have.
         unasked: entries of the tape that were never asked for.
         inputs: how many inputs were sent, of how many.
+        clock: how the clock of the program was set; empty if it was not asked for.
+        draws: how many draws the recording has.
+        draw_changes: what was drawn that was not recorded.
         screens: how many screens were compared.
         changes: screens that differ.
         expected_exit, exit: how the program ended, recorded and now; None when it did not.
@@ -58,10 +62,14 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     guard: str
     entries: int
     matched: int
+    damage: tuple[str, ...] = ()
     misses: tuple[RequestMiss, ...] = ()
     unasked: tuple[int, ...] = ()
     inputs: int = 0
     recorded_inputs: int = 0
+    clock: str = ""
+    draws: int = 0
+    draw_changes: tuple[str, ...] = ()
     screens: int = 0
     changes: tuple[ScreenChange, ...] = ()
     expected_exit: ExitStatus | None = None
@@ -86,6 +94,10 @@ def report_lines(report: RerunReport) -> Iterator[str]:
         f" inputs: {report.inputs} of {report.recorded_inputs} sent"
     )
     yield f"network: {report.guard}"
+    if report.clock:
+        yield f"clock: {printable(report.clock)}"
+    if report.draws:
+        yield f"draws: {report.draws} in the recording"
     yield from (f"note: {note}" for note in report.notes)
     yield from _findings(report)
     yield "passed" if report.passed else "FAILED"
@@ -98,6 +110,7 @@ def report_json(report: RerunReport) -> dict[str, Any]:
 
 def _findings(report: RerunReport) -> Iterator[str]:
     """Every difference, in lines."""
+    yield from (printable(f"tape: {line}") for line in report.damage)
     for miss in report.misses:
         near = "" if miss.nearest is None else f"; the nearest is entry {miss.nearest}"
         yield printable(f"request {miss.method} {miss.target} is not on the tape{near}")
@@ -108,6 +121,7 @@ def _findings(report: RerunReport) -> Iterator[str]:
         where = f"before input {change.number}" if change.number else "at the end"
         yield f"screen: {where} it is not the recorded one"
         yield from (f"  {printable(line)}" for line in _diff(change.expected, change.got))
+    yield from (f"draws: {printable(line)}" for line in report.draw_changes)
     if report.inputs < report.recorded_inputs:
         yield f"inputs: {report.recorded_inputs - report.inputs} were not sent"
     if report.exit != report.expected_exit:

@@ -8,11 +8,24 @@ never ended has its end at the end of the recording. The same items give the sam
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from ptycassette.model import ExchangeOutcome, Noted, TapeMoment, Traffic
-from ptycassette.tape._facts import AnswerFacts, decoded, question_model, tool_results
+from ptycassette.tape._facts import AnswerFacts, decoded
 from ptycassette.tape._kept import kept_headers, kept_target
+from ptycassette.tape._tape_events import (
+    TapeTotals,
+    end_payload,
+    request_payload,
+)
+from ptycassette.tape._tape_moments import (
+    MessageForm,
+    OpenEntry,
+    answer_moment,
+    header_value,
+    packing_of,
+    piece_of,
+)
 from ptycassette.tape._unpacking import PIECE_BYTES, Unpacker, unpacker_for
 from ptycassette.tape.items import (
     AnswerBegun,
@@ -31,17 +44,6 @@ _MOST_READ = 8 << 20
 """Of a longer question it is not said what it asks for."""
 
 Made = TapeMoment | Traffic | Noted
-_Form = Literal["", "text", "binary"]
-
-
-class _Entry:
-    """An entry whose end is not there yet."""
-
-    def __init__(self, number: int, *, form: _Form = "") -> None:
-        self.number = number
-        self.form = form
-        self.facts = AnswerFacts()
-        self.answered = False
 
 
 class _Exchange:
@@ -57,8 +59,8 @@ class _Exchange:
         self.unpacker = _unpacker_of(begun.headers)
         self.held = bytearray()
         self.asked = False
-        self.entry: _Entry | None = None
-        self.message: _Entry | None = None
+        self.entry: OpenEntry | None = None
+        self.message: OpenEntry | None = None
         self.answer_unpacker: Unpacker | None = None
 
 
@@ -66,18 +68,13 @@ class Assembler:
     """Makes entries.
 
     Attributes:
-        usage: the tokens and costs of all answers, summed.
-        models: how often each answered.
-        outcomes: how often each.
+        totals: what all entries add up to.
         entries: how many there are.
     """
 
     def __init__(self) -> None:
         self._exchanges: dict[int, _Exchange] = {}
-        self._results: set[str] = set()
-        self.usage: dict[str, int | float] = {}
-        self.models: dict[str, int] = {}
-        self.outcomes: dict[str, int] = {}
+        self.totals = TapeTotals()
         self.entries = 0
 
     def take(self, item: TapeItem) -> Iterator[Made]:
@@ -128,7 +125,7 @@ class Assembler:
             if exchange.entry is None:
                 exchange.held += piece
             else:
-                yield _piece(item.t_us, exchange.entry, "question", piece)
+                yield piece_of(item.t_us, exchange.entry, "question", piece)
         if len(exchange.held) > _MOST_HELD:
             yield from self._number(exchange, item.t_us)
 
@@ -139,7 +136,7 @@ class Assembler:
         exchange.unpacker.end()
         yield from self._number(exchange, t_us)
         assert exchange.entry is not None  # noqa: S101 - it has its number now
-        yield _piece(t_us, exchange.entry, "question", b"", last=True)
+        yield piece_of(t_us, exchange.entry, "question", b"", last=True)
 
     def _number(self, exchange: _Exchange, t_us: int) -> Iterator[Made]:
         """Give the request its number, once; what was held of it comes right behind."""
@@ -152,13 +149,6 @@ class Assembler:
         body = bytes(exchange.held)
         exchange.held.clear()
         document = _document(body)
-        payload = {
-            "type": "model-request",
-            "entry": entry.number,
-            "method": begun.method,
-            "target": target,
-            **_asks(document, begun.target),
-        }
         head = {
             "kind": begun.kind,
             "connection": begun.connection,
@@ -166,32 +156,25 @@ class Assembler:
             "upstream": begun.upstream,
             "target": target,
             "headers": headers,
-            "packing": _packing(begun.headers),
+            "packing": packing_of(begun.headers),
         }
         yield TapeMoment(
             t_us,
-            payload,
+            request_payload(
+                entry.number, document, model_from=begun.target, method=begun.method, target=target
+            ),
             entry=entry.number,
             moment="question",
             head=head,
             dropped=(*secrets, *dropped),
         )
-        yield from self._results_in(document, entry, t_us)
+        yield from self.totals.question(entry.number, document, t_us)
         for at in range(0, len(body), PIECE_BYTES):
-            yield _piece(t_us, entry, "question", body[at : at + PIECE_BYTES])
+            yield piece_of(t_us, entry, "question", body[at : at + PIECE_BYTES])
 
-    def _new_entry(self, form: _Form = "") -> _Entry:
+    def _new_entry(self, form: MessageForm = "") -> OpenEntry:
         self.entries += 1
-        return _Entry(self.entries, form=form)
-
-    def _results_in(self, document: Any, entry: _Entry, t_us: int) -> Iterator[Noted]:
-        """The results of tools that the provider is told for the first time."""
-        for call_id in tool_results(document):
-            if call_id not in self._results:
-                self._results.add(call_id)
-                yield Noted(
-                    t_us, {"type": "tool-result", "entry": entry.number, "call_id": call_id}
-                )
+        return OpenEntry(self.entries, form=form)
 
     # -- answers --------------------------------------------------------------------------
 
@@ -200,21 +183,21 @@ class Assembler:
         entry = exchange.entry
         assert entry is not None  # noqa: S101 - it has its number now
         exchange.answer_unpacker = _unpacker_of(item.headers)
-        entry.facts = AnswerFacts(_header(item.headers, "content-type"))
+        entry.facts = AnswerFacts(header_value(item.headers, "content-type"))
         entry.answered = True
-        yield _answer_moment(entry, item, packing=_packing(item.headers))
+        yield answer_moment(entry, item, packing=packing_of(item.headers))
 
     def _answer_data(self, exchange: _Exchange, item: AnswerData) -> Iterator[Made]:
         entry, unpacker = exchange.entry, exchange.answer_unpacker
         if entry is None or unpacker is None:
             return
-        joins = False
+        continues = False
         for piece in unpacker.feed(item.data):
             entry.facts.feed(piece)
-            yield _piece(item.t_us, entry, "answer", piece, joins=joins)
-            joins = True
-        if not joins:
-            yield _piece(item.t_us, entry, "answer", b"")
+            yield piece_of(item.t_us, entry, "answer", piece, continues=continues)
+            continues = True
+        if not continues:
+            yield piece_of(item.t_us, entry, "answer", b"")
 
     def _asked_by_message(self, exchange: _Exchange, item: SocketMessage) -> Iterator[Made]:
         yield from self._number(exchange, item.t_us)
@@ -222,17 +205,12 @@ class Assembler:
         assert handshake is not None  # noqa: S101 - it has its number now
         if exchange.message is not None:
             yield from self._end_of(exchange.message, item.t_us, outcome="complete")
-        form: _Form = "binary" if item.binary else "text"
+        form: MessageForm = "binary" if item.binary else "text"
         entry = exchange.message = self._new_entry(form)
         document = _document(item.data)
         yield TapeMoment(
             item.t_us,
-            {
-                "type": "model-request",
-                "entry": entry.number,
-                "within": handshake.number,
-                **_asks(document, ""),
-            },
+            request_payload(entry.number, document, within=handshake.number),
             entry=entry.number,
             moment="question",
             head={
@@ -242,11 +220,11 @@ class Assembler:
                 "form": form,
             },
         )
-        yield from self._results_in(document, entry, item.t_us)
+        yield from self.totals.question(entry.number, document, item.t_us)
         for at in range(0, len(item.data), PIECE_BYTES):
             part = item.data[at : at + PIECE_BYTES]
-            yield _piece(item.t_us, entry, "question", part)
-        yield _piece(item.t_us, entry, "question", b"", last=True)
+            yield piece_of(item.t_us, entry, "question", part)
+        yield piece_of(item.t_us, entry, "question", b"", last=True)
 
     def _answered_by_message(self, exchange: _Exchange, item: SocketMessage) -> Iterator[Made]:
         entry = exchange.message or exchange.entry
@@ -254,13 +232,13 @@ class Assembler:
             return
         if not entry.answered:
             entry.answered = True
-            yield _answer_moment(entry, item)
+            yield answer_moment(entry, item)
         entry.facts.feed(item.data)
         entry.facts.end()
-        form: _Form = "binary" if item.binary else "text"
+        form: MessageForm = "binary" if item.binary else "text"
         for at in range(0, max(1, len(item.data)), PIECE_BYTES):
             part = item.data[at : at + PIECE_BYTES]
-            yield _piece(item.t_us, entry, "answer", part, form=form, joins=at > 0)
+            yield piece_of(item.t_us, entry, "answer", part, form=form, continues=at > 0)
 
     # -- ends -----------------------------------------------------------------------------
 
@@ -269,7 +247,7 @@ class Assembler:
         entry = exchange.entry
         assert entry is not None  # noqa: S101 - it has its number now
         if not exchange.asked:
-            yield _piece(item.t_us, entry, "question", b"", last=True)
+            yield piece_of(item.t_us, entry, "question", b"", last=True)
         if exchange.message is not None:
             yield from self._end_of(exchange.message, item.t_us, outcome=item.outcome)
         detail = "; ".join(filter(None, (item.detail, *_problems(exchange, item))))
@@ -279,7 +257,7 @@ class Assembler:
 
     def _end_of(
         self,
-        entry: _Entry,
+        entry: OpenEntry,
         t_us: int,
         *,
         outcome: ExchangeOutcome,
@@ -287,59 +265,17 @@ class Assembler:
         close_code: int | None = None,
     ) -> Iterator[Made]:
         if entry.answered:
-            yield _piece(t_us, entry, "answer", b"", last=True, joins=True)
+            yield piece_of(t_us, entry, "answer", b"", last=True, continues=True)
         entry.facts.end()
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
         head = {"outcome": outcome, "detail": detail, "close_code": close_code}
-        said = {name: value for name, value in head.items() if value not in {"", None}}
         yield TapeMoment(
             t_us,
-            {"type": "model-end", "entry": entry.number, **said},
+            end_payload(entry.number, head),
             entry=entry.number,
             moment="end",
             head=head,
         )
-        for call_id, name in entry.facts.calls.items():
-            call = {"type": "tool-call", "entry": entry.number, "call_id": call_id, "name": name}
-            yield Noted(t_us, call)
-        usage = entry.facts.usage
-        if usage:
-            yield Noted(t_us, {"type": "usage", "entry": entry.number, **usage, **_model(entry)})
-            for name, count in usage.items():
-                self.usage[name] = self.usage.get(name, 0) + count
-        if entry.facts.model is not None:
-            self.models[entry.facts.model] = self.models.get(entry.facts.model, 0) + 1
-
-
-def _answer_moment(
-    entry: _Entry, item: AnswerBegun | SocketMessage, *, packing: str = ""
-) -> TapeMoment:
-    status = item.status if isinstance(item, AnswerBegun) else None
-    headers, dropped = kept_headers(item.headers if isinstance(item, AnswerBegun) else ())
-    payload: dict[str, Any] = {"type": "model-answer", "entry": entry.number}
-    return TapeMoment(
-        item.t_us,
-        payload if status is None else {**payload, "status": status},
-        entry=entry.number,
-        moment="answer",
-        head={"status": status, "headers": headers, "packing": packing},
-        dropped=dropped,
-    )
-
-
-def _piece(
-    t_us: int,
-    entry: _Entry,
-    side: Literal["question", "answer"],
-    data: bytes,
-    *,
-    form: _Form = "",
-    joins: bool = False,
-    last: bool = False,
-) -> Traffic:
-    return Traffic(
-        t_us=t_us, entry=entry.number, side=side, data=data, form=form, joins=joins, last=last
-    )
+        yield from self.totals.end(entry.number, entry.facts, outcome, t_us)
 
 
 def _problems(exchange: _Exchange, item: ExchangeEnded) -> Iterator[str]:
@@ -358,24 +294,5 @@ def _document(body: bytes) -> Any:
     return decoded(body) if len(body) <= _MOST_READ else None
 
 
-def _asks(document: Any, target: str) -> dict[str, str]:
-    model = question_model(document, target)
-    return {} if model is None else {"model": model}
-
-
-def _model(entry: _Entry) -> dict[str, str]:
-    return {} if entry.facts.model is None else {"model": entry.facts.model}
-
-
 def _unpacker_of(headers: tuple[tuple[str, str], ...]) -> Unpacker:
-    return unpacker_for(_header(headers, "content-encoding"))
-
-
-def _packing(headers: tuple[tuple[str, str], ...]) -> str:
-    """The encoding that was undone."""
-    encoding = _header(headers, "content-encoding")
-    return "" if encoding.strip().lower() == "identity" else encoding
-
-
-def _header(headers: tuple[tuple[str, str], ...], name: str) -> str:
-    return ", ".join(value for one, value in headers if one == name)
+    return unpacker_for(header_value(headers, "content-encoding"))

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
+from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
 from ptycassette.model import visible
 from ptycassette.profiles import Profile
-from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
 from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.running import Ran, RunPlan, run_again
+from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
+from ptycassette.rerun.io.running import RunOutcome, RunPlan, run_again
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.report import RerunReport, ScreenChange
 from ptycassette.rerun.screens import VOLATILE, ScreenJudge
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
-from ptycassette.tape.io import load_matching_rules
+from ptycassette.tape import draw_differences, drawn_in
+from ptycassette.tape.io import load_matching_rules, served_draws
+from ptycassette.tape.matching import Rules
 
 
 class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +47,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         normalise: names of the normalisers that screens are compared with.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
             the time that it took in the recording.
+        faketime: give the program a clock that starts when the recording did, by libfaketime.
         guard: what keeps the program off the network; None for proxies that refuse.
     """
 
@@ -55,6 +61,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     normalise: tuple[str, ...] = VOLATILE
     patience_s: float = 20.0
+    faketime: bool = False
     guard: str | None = None
 
 
@@ -70,13 +77,13 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     """
     tape = cassette.tape()
     exchanges = list(tape)
-    argv = options.argv or tuple(cassette.manifest.command.argv or ())
-    if not argv:
-        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    argv = options.argv or _recorded_argv(cassette)
     if not options.trusted:
         raise _untrusted(cassette, argv)
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
+    clock = _clock(cassette, argv, options)
+    drawn = drawn_in(event.payload for event in cassette.service_events())
     gates = Gates([step.t_us for step in script.steps])
     judge = ScreenJudge(options.normalise)
     rules = load_matching_rules((profile.name,) if profile else ())
@@ -88,20 +95,29 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
             key=bytes.fromhex(tape.key),
             declared={"home": str(home), "cwd": str(cwd), "tmp": tempfile.gettempdir()},
             secrets=_secret_places,
+            fingerprint=_published_fingerprint(cassette, rules),
+            draws=drawn.draws,
         )
 
-    with TapeServer(gates, hold_s=options.patience_s) as server:
+    with (
+        served_draws(drawn.draws) as draws,
+        _server(cassette, gates, options) as (server, ca_file),
+    ):
+        real = asked_providers([one.entry for one in exchanges]) if ca_file else (server.url, "")
         ran = run_again(
             RunPlan(
                 argv=argv,
                 profile=profile,
-                url=server.url,
+                url=real[0],
+                openai_url=real[1],
+                proxy=server.proxy,
+                ca_file=ca_file,
                 isolated=options.guard is not None,
                 mode=options.mode or _usual_mode(profile),
                 model=options.model,
                 cwd=options.cwd,
                 files=options.files,
-                environment=options.environment,
+                environment={**draws, **clock.environment, **options.environment},
                 patience_s=options.patience_s,
             ),
             cassette,
@@ -111,7 +127,48 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         )
     if server.desk is None:
         raise RuntimeError("it ran without a desk")
-    return _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+    report = _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+    return msgspec.structs.replace(
+        report,
+        clock=clock.said,
+        draws=len(drawn.draws),
+        draw_changes=tuple(draw_differences(drawn, ran.drawn)),
+    )
+
+
+def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
+    """What was run, with the program where it is on this machine."""
+    program, *rest = cassette.manifest.command.argv or ("",)
+    if not program:
+        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    for name, place in (("$PWD", Path.cwd()), ("$HOME", Path.home())):  # as the scrubber names them
+        if program.startswith(f"{name}/"):
+            program = str(place) + program.removeprefix(name)
+    return program, *rest
+
+
+def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:
+    """How the program's clock is set."""
+    if not options.faketime:
+        return ClockPin({}, "")
+    moment = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)
+    return clock_pin(argv[0], moment, path=options.environment.get("PATH"))
+
+
+@contextmanager
+def _server(
+    cassette: Cassette, gates: Gates, options: RerunOptions
+) -> Iterator[tuple[TapeServer, str]]:
+    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {}).get("pointed") or {}
+    if not said.get("proxy_env"):
+        with TapeServer(gates, hold_s=options.patience_s) as server:
+            yield server, ""
+        return
+    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
+        ca_file = Path(folder, "ca.pem")
+        with TapeServer(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
+            yield server, str(ca_file)
 
 
 def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
@@ -136,6 +193,12 @@ def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
     return masked_places(body, masked)
 
 
+def _published_fingerprint(cassette: Cassette, rules: Rules) -> str:
+    """The tape's fingerprint by these rules; empty where it is not known."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    return str(said.get("fingerprint", "")) if said.get("rules_digest") == rules.digest else ""
+
+
 def _profile(cassette: Cassette, name: str | None) -> Profile | None:
     if name is not None:
         return load_profile(name)
@@ -153,7 +216,7 @@ def _usual_mode(profile: Profile | None) -> str:
 def _report(
     cassette: Cassette,
     script: RerunScript,
-    ran: Ran,
+    ran: RunOutcome,
     desk: TapeDesk,
     judge: ScreenJudge,
     *,
@@ -170,6 +233,7 @@ def _report(
         guard=guard or "proxy variables that point at a port where nobody listens",
         entries=desk.entries,
         matched=desk.asked - len(desk.misses),
+        damage=tuple(desk.damage),
         misses=tuple(desk.misses),
         unasked=tuple(desk.unasked()),
         inputs=ran.typed,
@@ -185,7 +249,7 @@ def _report(
         expected_text=cassette.final.final_text,
         final_text=ran.final.final_text,
         expected_fingerprint=desk.expected_fingerprint,
-        fingerprint=desk.fingerprint(),
+        fingerprint=desk.fingerprint(ran.drawn.draws),
         notes=tuple(notes),
     )
 

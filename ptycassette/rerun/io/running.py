@@ -19,14 +19,15 @@ from ptycassette.errors import (
     SessionClosedError,
     WaitTimeoutError,
 )
-from ptycassette.harness.io import log_reader, placed_run, run_folder
+from ptycassette.harness.io import log_reader, placed_run, run_place
 from ptycassette.model import FinalRecord, InputRecord, Size
 from ptycassette.profiles import Profile
 from ptycassette.recording.io import record
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
-from ptycassette.tape.io import base_url_variables
+from ptycassette.tape import DrawnValues, drawn_in
+from ptycassette.tape.io import base_url_variables, proxy_variables
 
 _DIRECT = "127.0.0.1,localhost,::1"
 _REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
@@ -40,6 +41,10 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
         profile: of the CLI, if it has one: it says how the CLI is set up offline.
         mode: one of the profile's modes.
         url: of the tape's server.
+        openai_url: the base URL of OpenAI's APIs where it is another one than ``url`` and ``/v1``.
+        proxy: the tape's server as an HTTP proxy, for a program that asks the real providers; then
+            ``url`` is that of the provider.
+        ca_file: the file with the certificate that the proxy's clients must trust.
         isolated: whether this process is off the network.
         cwd: the work folder; an empty one when None.
         files: files of an empty work folder, by name.
@@ -52,6 +57,9 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile | None
     url: str
     isolated: bool
+    openai_url: str = ""
+    proxy: str = ""
+    ca_file: str = ""
     mode: str = "key"
     model: str = ""
     cwd: Path | None = None
@@ -60,10 +68,11 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     patience_s: float = 20.0
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come."""
 
     script: RerunScript
+    drawn: DrawnValues
     final: FinalRecord
     typed: int
     late: tuple[int, ...]
@@ -88,7 +97,7 @@ def run_again(
     judge: ScreenJudge,
     placed: Callable[[Path, Path], None],
     sent: Callable[[int], None],
-) -> Ran:
+) -> RunOutcome:
     """Run the program, type what was typed, and read what it showed.
 
     Args:
@@ -129,8 +138,9 @@ def run_again(
             left_us = cassette.final.duration_ms * 1000 - typist.last_us
             problem = _end(session, plan.patience_s + 2 * max(0, left_us) / 1e6)
         with open_cassette(target) as now:
-            return Ran(
+            return RunOutcome(
                 script=script_of(now.events()),
+                drawn=drawn_in(event.payload for event in now.service_events()),
                 final=now.final,
                 typed=typist.typed,
                 late=tuple(typist.late),
@@ -142,11 +152,15 @@ def run_again(
 
 @contextmanager
 def _placed(plan: RunPlan) -> Iterator[_Place]:
-    guard = {} if plan.isolated else _refusing_proxies()
+    guard = {} if plan.isolated or plan.proxy else _refusing_proxies()
+    pointed: dict[str, str] = {}
+    if plan.proxy:
+        pointed = proxy_variables(plan.profile, proxy=plan.proxy, ca=plan.ca_file)
     if plan.profile is not None and plan.mode in plan.profile.modes:
         with placed_run(
             plan.profile,
             plan.url,
+            openai_url=plan.openai_url,
             mode=plan.mode,
             model=plan.model,
             binary=plan.argv[0],
@@ -155,26 +169,20 @@ def _placed(plan: RunPlan) -> Iterator[_Place]:
         ) as run:
             yield _Place(
                 argv=run.prepared.instead(plan.argv, plan.profile.binaries),
-                environment={**guard, **run.prepared.environment, **plan.environment},
+                environment={**guard, **run.prepared.environment, **pointed, **plan.environment},
                 home=run.home,
                 cwd=run.cwd,
                 folder=run.folder.path,
             )
         return
-    with run_folder(None) as folder:
-        home = folder.path / "run-home"
-        cwd = plan.cwd or home / "work"
-        home.mkdir()
-        cwd.mkdir(exist_ok=True)
-        for name, text in plan.files.items():
-            (cwd / name).write_text(text)
-        own = {"HOME": str(home), **base_url_variables(plan.url)}
+    with run_place(None, cwd=plan.cwd, files=plan.files) as run:
+        own = {"HOME": str(run.home), **(pointed or base_url_variables(plan.url))}
         yield _Place(
             argv=plan.argv,
             environment={**guard, **own, **plan.environment},
-            home=home,
-            cwd=cwd,
-            folder=folder.path,
+            home=run.home,
+            cwd=run.cwd,
+            folder=run.folder.path,
         )
 
 

@@ -7,9 +7,7 @@ A file that cannot be read is skipped: most of them do not exist.
 
 from __future__ import annotations
 
-import configparser
 import json
-import netrc
 import os
 import re
 import stat
@@ -17,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ptycassette.model import lazy_pattern
 from ptycassette.profiles.io import credentials_of_clis
 from ptycassette.scrub.discover import document_values, environment_values
 from ptycassette.scrub.rules import (
@@ -30,11 +29,11 @@ from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
 MAX_FILE_BYTES = 1 << 20
 
-_PAIR = re.compile(
+_PAIR = lazy_pattern(
     r"^\s*(?:export\s+)?[\"']?([A-Za-z0-9_.:/-]+)[\"']?\s*[:=]\s*(.+?)\s*$", re.MULTILINE
 )
-_PGPASS = re.compile(r"[^#](?:(?:[^:\\]|\\.)*:){4}(?P<password>.+)")
-_ESCAPED = re.compile(r"\\(.)")
+_PGPASS = lazy_pattern(r"[^#](?:(?:[^:\\]|\\.)*:){4}(?P<password>.+)")
+_ESCAPED = lazy_pattern(r"\\(.)")
 
 
 def credential_values(
@@ -118,6 +117,8 @@ def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """Names and values in an INI, YAML or ``.env`` file, read line by line."""
+    import configparser  # noqa: PLC0415 - most have no such file
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
@@ -141,6 +142,8 @@ def _unquoted(value: str) -> str:
 
 
 def _netrc(path: Path, _text: str) -> Iterator[str]:
+    import netrc  # noqa: PLC0415 - as above
+
     try:
         hosts = netrc.netrc(str(path)).hosts.values()
     except (OSError, netrc.NetrcParseError):

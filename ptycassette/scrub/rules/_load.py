@@ -126,7 +126,10 @@ def _tokens(file: RuleFile, lines: str, where: str) -> Iterator[tuple[str, str, 
         if count is not None and prefixes:
             alphabet = prefixes.pop()
             if alphabet not in file.alphabets:
-                raise ValueError(f"{where}: {name}: there is no alphabet {alphabet!r}")
+                raise ValueError(
+                    f"{where}: {name}: there is no alphabet {alphabet!r} in {line!r};"
+                    " a line is: name, prefixes, alphabet, length (24+, or 24-40), whole length"
+                )
             most = "," + (count["most"] or "") if count["more"] or count["most"] else ""
             body = f"[{file.alphabets[alphabet]}]{{{count['least']}{most}}}"
         if not prefixes:
@@ -163,7 +166,7 @@ def _with_dots(name: str, prefix: str, body: str, whole: int) -> Iterator[Rule]:
     if least and int(least["least"]) > _SHORTEST_WITH_DOTS:
         short = f"{least['class']}{{{_SHORTEST_WITH_DOTS},{int(least['least']) - 1}}}"
         body = f"{short}(?=\xe2\x80\xa6|\\.\\.)"
-        yield _token(name, prefix, body, whole, accept=JUDGES["made-by-nobody"])
+        yield _token(name, prefix, body, whole, accept=JUDGES["random-with-digits"])
 
 
 def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:

@@ -125,7 +125,7 @@ class ScreenReader:
         self._terminal.newline_mode = newline_mode
         self._batch: dict[_Key, list[_Text]] = {}
         self._length = 0
-        self._new_pages: list[tuple[object, ...]] = []
+        self._new_pages: set[tuple[object, ...]] = set()
 
     @property
     def full(self) -> bool:
@@ -156,7 +156,7 @@ class ScreenReader:
         if not batch:
             return
         self._batch, self._length = {}, 0
-        pages, self._new_pages = self._new_pages, []
+        pages, self._new_pages = self._new_pages, set()
         view = view_of(batch.values())
         yield view
         self.blind = self.blind or (bool(view.hit) and not self._traced)
@@ -181,9 +181,9 @@ class ScreenReader:
 
     def _keep(self, rows: Sequence[Row], cols: int) -> None:
         whole = (*[row.text(cols) for row in rows], *[row.wrapped for row in rows])
-        if whole in self.seen.pages:
-            return
-        self._new_pages.append(whole)
+        if whole in self.seen.pages or (whole in self._new_pages and not self._traced):
+            return  # what it says was read; only who traces it wants the cells of each time
+        self._new_pages.add(whole)
         for pieces in panes([line_of(row, cols) for row in rows]):
             key = tuple((piece.text(), piece.line.wrapped, piece.line.spaced) for piece in pieces)
             if key in self.seen.texts:
@@ -225,13 +225,14 @@ def view_of(texts: Iterable[Sequence[_Text]]) -> ScreenView:
 def _reach(rows: Sequence[Row], at: int, cols: int, step: int) -> int:
     """The last row above (``step`` -1) or below (1) that belongs to the same text as row ``at``."""
     for distance in range(_OF_ONE):
-        if not 0 <= at + step < len(rows) or not rows[at + step].text(cols):
+        beyond = at + step
+        if not 0 <= beyond < len(rows) or not rows[beyond].text(cols):
             break
-        upper, lower = sorted((at, at + step))
-        near = distance < _BESIDE or rows[lower].wrapped
-        if not (near or _full(rows[upper].text(cols), cols)):
-            break
-        at += step
+        if distance >= _BESIDE:
+            upper, lower = (beyond, at) if step < 0 else (at, beyond)
+            if not (rows[lower].wrapped or _full(rows[upper].text(cols), cols)):
+                break
+        at = beyond
     return at
 
 

@@ -10,14 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from ptycassette.tape._heads import own_answer
-from ptycassette.tape.gate import Gate
+from ptycassette.tape.gate import Gate, OutgoingRequest
 from ptycassette.tape.io._client import Client
-from ptycassette.tape.io._exchange import Surroundings
-from ptycassette.tape.io._peer import is_strangers
+from ptycassette.tape.io._exchange_context import ExchangeContext, RecordedAnswer
+from ptycassette.tape.io._peer import belongs_to_another_user
 from ptycassette.tape.io._proxy_messages import ProxyPlan
 from ptycassette.tape.io._upstreams import Upstreams, provider_context
 from ptycassette.tape.io._wire import BLOCK, Wire
 from ptycassette.tape.io.journal_file import TapeSink
+from ptycassette.tape.retries import Retries
 from ptycassette.tape.routing import Routes
 
 HOST = "127.0.0.1"
@@ -25,6 +26,16 @@ MAX_CONNECTIONS = 512
 """At once. A CLI keeps a dozen; what has more is a loop or an attack."""
 _BACKLOG = 256
 _GRACE_S = 0.5
+
+
+def _recorded_answers(
+    retries: Retries | None,
+) -> Callable[[OutgoingRequest], RecordedAnswer | None]:
+    if retries is None or not retries.fallback:
+        return lambda question: None  # noqa: ARG005 - there are none
+    from ptycassette.tape.io.recorded_answers import RecordedAnswers  # noqa: PLC0415 - seldom
+
+    return RecordedAnswers(Path(retries.fallback)).find
 
 
 class Proxy:
@@ -69,13 +80,15 @@ class Proxy:
         self._routes = Routes(
             token=plan.token, port=self.port, upstreams=plan.upstreams, forward=plan.forward
         )
-        self._around = Surroundings(
+        self._context = ExchangeContext(
             sink=self._sink,
             upstreams=Upstreams(own_port=self.port, context=provider_context(authorities)),
             gate=self._gate,
             now_us=lambda: time.monotonic_ns() // 1000 - plan.origin_us,
             report=self._report,
             number=itertools.count(1).__next__,
+            retries=plan.retries,
+            recorded_answer=_recorded_answers(plan.retries),
         )
 
     async def close(self) -> None:
@@ -98,7 +111,7 @@ class Proxy:
         assert task is not None  # noqa: S101 - streams run this in a task
         wire = Wire(reader, writer)
         own, peer = (writer.get_extra_info(name) for name in ("sockname", "peername"))
-        if peer is None or is_strangers(peer, own):
+        if peer is None or belongs_to_another_user(peer, own):
             self._report("another user of this machine was not let in")
             wire.abort()
             return
@@ -109,7 +122,7 @@ class Proxy:
             return
         self._open.add(task)
         try:
-            client = Client(self._around, self._routes, self._authority, next(self._connections))
+            client = Client(self._context, self._routes, self._authority, next(self._connections))
             await client.serve(wire)
         except asyncio.CancelledError:
             wire.abort()
