@@ -1,6 +1,8 @@
 """The fake provider, and the tape's proxy before it, judged by the providers' own Python clients.
 
-The clients come with the extra ``dev``. To load them takes seconds.
+The clients are no dependencies; where one is not installed its tests are skipped. `.ci/run` installs:
+
+    pip install anthropic openai google-genai websockets
 
 What they read is also held against their own models, required fields and all, because
 they are lenient when they only read.
