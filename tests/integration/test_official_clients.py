@@ -1,6 +1,7 @@
 """The fake provider, and the tape's proxy before it, judged by the providers' own Python clients.
 
-The clients are no dependencies; where one is not installed its tests are skipped. `.ci/run` installs:
+The clients are no dependencies; where one is not installed its tests are skipped.
+`.ci/run` installs them:
 
     pip install anthropic openai google-genai websockets
 
