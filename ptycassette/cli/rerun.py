@@ -34,6 +34,16 @@ _NAMESPACE = "a network namespace of its own, with loopback alone"
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The work folder; an empty one in a temporary home.",
 )
+@click.option(
+    "--copy",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Copy this folder into the home, and work there (a recording made in one's home).",
+)
+@click.option(
+    "--root",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where to make the temporary home; in the cache folder by default.",
+)
 @click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
 @click.option(
     "--normalise",
@@ -70,6 +80,8 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
 
     Example: ptycassette rerun --trust hello.cassette -- ./codex-next --model gpt-5.2
     """
+    if given["cwd"] and given["copy"]:
+        raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
     guard = None if given["shared_network"] else _leave_network()
     with needing_provider():
         from ptycassette.rerun.io import RerunOptions, rerun
@@ -82,6 +94,8 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
         mode=given["mode"],
         model=given["model"] or "",
         cwd=given["cwd"] and given["cwd"].resolve(),
+        copied=given["copy"],
+        root=given["root"] and given["root"].resolve(),
         environment=_pairs(given["env"]),
         normalise=(*VOLATILE, *given["normalise"]),
         patience_s=given["patience"],

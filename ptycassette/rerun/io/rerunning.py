@@ -22,7 +22,7 @@ from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
 from ptycassette.rerun.io.running import RunOutcome, RunPlan, run_again
 from ptycassette.rerun.io.tape_server import TapeServer
-from ptycassette.rerun.report import RerunReport, ScreenChange
+from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange
 from ptycassette.rerun.screens import VOLATILE, ScreenJudge
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
@@ -43,6 +43,8 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         model: the model to ask for; the one of the profile when empty.
         cwd: the work folder; an empty one in the temporary home when None.
         files: files of an empty work folder, by name.
+        copied: a folder whose content is copied into an empty work folder.
+        root: where the temporary home is made; in the user's cache folder when None.
         environment: variables to add to the program's environment.
         normalise: names of the normalisers that screens are compared with.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
@@ -58,6 +60,8 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     cwd: Path | None = None
     files: Mapping[str, str] = msgspec.field(default_factory=dict)
+    copied: Path | None = None
+    root: Path | None = None
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     normalise: tuple[str, ...] = VOLATILE
     patience_s: float = 20.0
@@ -85,7 +89,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     clock = _clock(cassette, argv, options)
     drawn = drawn_in(event.payload for event in cassette.service_events())
     gates = Gates([step.t_us for step in script.steps])
-    judge = ScreenJudge(options.normalise)
+    judge = ScreenJudge(options.normalise, profile.screens.volatile if profile else ())
     rules = load_matching_rules((profile.name,) if profile else ())
 
     def begin(home: Path, cwd: Path) -> None:
@@ -117,6 +121,8 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
                 model=options.model,
                 cwd=options.cwd,
                 files=options.files,
+                copied=options.copied,
+                root=options.root,
                 environment={**draws, **clock.environment, **options.environment},
                 patience_s=options.patience_s,
             ),
@@ -250,8 +256,15 @@ def _report(
         final_text=ran.final.final_text,
         expected_fingerprint=desk.expected_fingerprint,
         fingerprint=desk.fingerprint(ran.drawn.draws),
+        version=_version_change(cassette.manifest.harness.binary_version, ran.version),
         notes=tuple(notes),
     )
+
+
+def _version_change(recorded: str | None, now: str | None) -> VersionChange | None:
+    if recorded is None or now is None or recorded == now:
+        return None
+    return VersionChange(recorded=recorded, now=now)
 
 
 def _screens(

@@ -6,6 +6,8 @@ cassette were, and the two can be compared.
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +24,7 @@ from ptycassette.errors import (
 from ptycassette.harness.io import log_reader, placed_run, run_place
 from ptycassette.model import FinalRecord, InputRecord, Size
 from ptycassette.profiles import Profile
-from ptycassette.recording.io import record
+from ptycassette.recording.io import ask_version, record, version_arguments
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
@@ -30,6 +32,7 @@ from ptycassette.tape import DrawnValues, drawn_in
 from ptycassette.tape.io import base_url_variables, proxy_variables
 
 _DIRECT = "127.0.0.1,localhost,::1"
+_VERSION_TIMEOUT_S = 15.0  # CLIs on Node take over 5 s on a busy machine
 _REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
 
 
@@ -48,6 +51,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
         isolated: whether this process is off the network.
         cwd: the work folder; an empty one when None.
         files: files of an empty work folder, by name.
+        copied: a folder whose content is copied into an empty work folder.
+        root: where the temporary home is made; in the user's cache folder when None.
         environment: variables to add.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
             the time that it took in the recording.
@@ -64,12 +69,17 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     cwd: Path | None = None
     files: Mapping[str, str] = msgspec.field(default_factory=dict)
+    copied: Path | None = None
+    root: Path | None = None
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     patience_s: float = 20.0
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come."""
+    """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come.
+
+    ``version`` is what the program says that it is, if the recorded one was asked, too.
+    """
 
     script: RerunScript
     drawn: DrawnValues
@@ -78,6 +88,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     late: tuple[int, ...]
     cwd: str
     home: str
+    version: str | None = None
     problem: str = ""
 
 
@@ -115,6 +126,8 @@ def run_again(
     script = script_of(cassette.events())
     terminal = cassette.manifest.terminal
     with _placed(plan) as place:
+        if plan.copied is not None and plan.cwd is None:
+            shutil.copytree(plan.copied, place.cwd, symlinks=True, dirs_exist_ok=True)
         placed(place.home, place.cwd)
         typist = _Typist(judge, sent, plan.patience_s)
         target = place.folder / "now.cassette"
@@ -133,6 +146,8 @@ def run_again(
             options["at_end"] = log_reader(
                 plan.profile, home=place.home, cwd=place.cwd, since_s=0.0
             )
+        known = cassette.manifest.harness.binary_version
+        version = None if known is None else _version(place)
         with record(place.argv, target, **options) as session:
             typist.type(session, script)
             left_us = cassette.final.duration_ms * 1000 - typist.last_us
@@ -146,6 +161,7 @@ def run_again(
                 late=tuple(typist.late),
                 cwd=str(place.cwd),
                 home=str(place.home),
+                version=version,
                 problem=problem,
             )
 
@@ -166,6 +182,7 @@ def _placed(plan: RunPlan) -> Iterator[_Place]:
             binary=plan.argv[0],
             cwd=plan.cwd,
             files=plan.files,
+            root=plan.root,
         ) as run:
             yield _Place(
                 argv=run.prepared.instead(plan.argv, plan.profile.binaries),
@@ -175,7 +192,7 @@ def _placed(plan: RunPlan) -> Iterator[_Place]:
                 folder=run.folder.path,
             )
         return
-    with run_place(None, cwd=plan.cwd, files=plan.files) as run:
+    with run_place(plan.root, cwd=plan.cwd, files=plan.files) as run:
         own = {"HOME": str(run.home), **(pointed or base_url_variables(plan.url))}
         yield _Place(
             argv=plan.argv,
@@ -184,6 +201,16 @@ def _placed(plan: RunPlan) -> Iterator[_Place]:
             cwd=run.cwd,
             folder=run.folder.path,
         )
+
+
+def _version(place: _Place) -> str | None:
+    """What the program says that it is; None if it does not, or must not be asked."""
+    path = place.environment.get("PATH") or os.environ.get("PATH")
+    found = shutil.which(place.argv[0], path=path)
+    asking = None if found is None else version_arguments(Path(found), version=None)
+    if found is None or asking is None:
+        return None
+    return ask_version(Path(found), asking, timeout_s=_VERSION_TIMEOUT_S)
 
 
 def _refusing_proxies() -> dict[str, str]:
