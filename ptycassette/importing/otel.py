@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.importing.calls import Call, SkippedError, checked_url, session_of_calls
-from ptycassette.importing.otlp import Told, told_in
+from ptycassette.importing.otlp import TelemetryRecord, records_in
 from ptycassette.importing.rebuilt import (
     CHAT,
     JSON,
@@ -55,15 +55,17 @@ def read_otel(data: bytes) -> ImportedSession:
     Raises:
         BadImportError: it is not OTLP, or tells of no call.
     """
-    told = list(told_in(data))
-    events: defaultdict[tuple[str, str], list[Told]] = defaultdict(list)
-    for one in told:
+    records = list(records_in(data))
+    events: defaultdict[tuple[str, str], list[TelemetryRecord]] = defaultdict(list)
+    for one in records:
         if one.name in _MESSAGE_EVENTS or one.name in {_CHOICE, _DETAILS}:
             events[one.trace, one.span].append(one)
     calls: list[Call] = []
     skipped: Counter[str] = Counter()
     taken: set[tuple[str, str]] = set()
-    for one in sorted(told, key=lambda one: not one.is_span):  # spans say when it began and ended
+    for one in sorted(
+        records, key=lambda one: not one.is_span
+    ):  # spans say when it began and ended
         place = one.trace, one.span
         if not one.is_span and (one.name != _DETAILS or (place in taken and any(place))):
             continue
@@ -75,7 +77,7 @@ def read_otel(data: bytes) -> ImportedSession:
     return session_of_calls(calls, skipped, dated=True, rebuilt=True)
 
 
-def _call(one: Told, events: list[Told]) -> Call:
+def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
     said = _said(one, events)
     operation = said.get("gen_ai.operation.name")
     if operation is None and not any(name.startswith("gen_ai.") for name in said):
@@ -106,7 +108,7 @@ def _call(one: Told, events: list[Told]) -> Call:
     )
 
 
-def _said(one: Told, events: list[Told]) -> dict[str, Any]:
+def _said(one: TelemetryRecord, events: list[TelemetryRecord]) -> dict[str, Any]:
     """The attributes of a span with those of the event that has its details."""
     said = dict(one.attributes)
     for event in events:
@@ -143,7 +145,7 @@ def _answer(said: Mapping[str, Any], choices: Choices, failed: str) -> tuple[int
     raise SkippedError("no answer in it")
 
 
-def _messages(said: Mapping[str, Any], events: list[Told]) -> tuple[Messages, Choices]:
+def _messages(said: Mapping[str, Any], events: list[TelemetryRecord]) -> tuple[Messages, Choices]:
     asked: Messages = []
     system = _structured(said.get("gen_ai.system_instructions"))
     if system:

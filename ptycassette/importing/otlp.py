@@ -19,7 +19,7 @@ _MOST_NS = 1 << 63
 _MOST_DEPTH = 32
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class TelemetryRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A span, or an event. Times are microseconds since 1970.
 
     ``trace`` and ``span`` are the ids of the span, or of that in which the event happened.
@@ -36,7 +36,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     failed: str = ""
 
 
-def told_in(data: bytes) -> Iterator[Told]:
+def records_in(data: bytes) -> Iterator[TelemetryRecord]:
     """All spans with their events, and all records of logs, in the order of the file.
 
     Raises:
@@ -62,10 +62,10 @@ def _inner(value: Any, *names: str) -> Iterator[dict[str, Any]]:
         yield from _inner(one, *names[1:])
 
 
-def _span(span: dict[str, Any]) -> Iterator[Told]:
+def _span(span: dict[str, Any]) -> Iterator[TelemetryRecord]:
     status = span.get("status") or {}
     begun_us = _us(span["startTimeUnixNano"])
-    yield Told(
+    yield TelemetryRecord(
         name=str(span.get("name", "")),
         is_span=True,
         trace=str(span.get("traceId", "")),
@@ -79,10 +79,10 @@ def _span(span: dict[str, Any]) -> Iterator[Told]:
         yield _event(event, span)
 
 
-def _event(event: dict[str, Any], within: dict[str, Any]) -> Told:
+def _event(event: dict[str, Any], within: dict[str, Any]) -> TelemetryRecord:
     moment_us = _us(event.get("timeUnixNano") or event.get("observedTimeUnixNano") or 0)
     attributes = _attributes(event)
-    return Told(
+    return TelemetryRecord(
         name=str(event.get("eventName") or event.get("name") or attributes.get("event.name", "")),
         is_span=False,
         trace=str(within.get("traceId", "")),

@@ -46,17 +46,16 @@ def read_flows(data: bytes) -> ImportedSession:
         ) from exc
     calls: list[Call] = []
     skipped: Counter[str] = Counter()
-    number = 1
+    read = 0
     try:
-        for number, flow in enumerate(reader.stream(), 1):  # noqa: B007 - for the message
+        for flow in reader.stream():
             try:
                 calls.append(_call(flow))
             except SkippedError as reason:
                 skipped[str(reason)] += 1
+            read += 1
     except (damaged, ValueError, TypeError, KeyError) as exc:
-        if isinstance(exc, BadImportError):
-            raise
-        raise BadImportError(f"flow {number} cannot be read: {exc}") from exc
+        raise BadImportError(f"flow {read + 1} cannot be read: {exc}") from exc
     return session_of_calls(calls, skipped, dated=True)
 
 
