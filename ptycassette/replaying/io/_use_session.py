@@ -10,11 +10,13 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import (
     CassetteError,
@@ -25,13 +27,14 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.model import Size, streams_of, visible, visible_bytes
-from ptycassette.recording.io import arecord, record
+from ptycassette.recording.io import arecord, check_network, record
 from ptycassette.replaying.divergence import Divergence, divergence_error
 from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
 from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, ReplayPty
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.standin import StandinOptions, Unplayed
+from ptycassette.rerun import RerunReport
 from ptycassette.session import (
     DEFAULT_SIZE,
     AsyncSession,
@@ -42,18 +45,23 @@ from ptycassette.session import (
 from ptycassette.system.files import find_project
 from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Scorer, read_entries
 
+if TYPE_CHECKING:
+    from ptycassette.rerun.io import DrivenRerun
+
 _AWAITED = 500
 _OF_THE_START = (
     "cwd", "env", "base_env", "clean_env", "term", "timeout_s", "clock", "sleeper", "emulator",
 )  # fmt: skip
 """The record options that say how the program is started and driven, not what is kept of it."""
+_OF_THE_DRIVE = ("term", "timeout_s", "clock", "sleeper", "emulator")
+"""Those of them that a rerun leaves to the caller: place and environment are its own."""
 
 
 class UseResult(msgspec.Struct, kw_only=True):
     """The result of a use. It is filled during the block, and complete when the block is left.
 
     ``action`` is what was done in this mode. ``rerecord``, and ``rewrite`` where it replaced a
-    cassette, set ``drift`` and the two recordings in ``sides``.
+    cassette, set ``drift`` and the two recordings in ``sides``; ``rerun`` sets ``rerun``.
     """
 
     action: Action
@@ -63,6 +71,7 @@ class UseResult(msgspec.Struct, kw_only=True):
     notes: tuple[str, ...] = ()
     drift: Drift | None = None
     sides: tuple[Side, Side] | None = None
+    rerun: RerunReport | None = None
 
     def semantic_drift(
         self, threshold: float = DEFAULT_THRESHOLD, scorer: Scorer | None = None
@@ -140,6 +149,11 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                 with record(_program(plan), new, **_recording(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
+        case "rerun":
+            with _rerun(plan, result) as run:
+                with Session(run.argv, **run.options) as session:
+                    yield session
+                result.rerun = run.proof(session.exit_status)
 
 
 @asynccontextmanager
@@ -174,6 +188,11 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                 async with arecord(_program(plan), new, **_recording(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
+        case "rerun":
+            with _rerun(plan, result) as run:
+                async with AsyncSession(run.argv, **run.options) as asession:
+                    yield asession
+                result.rerun = run.proof(asession.exit_status)
 
 
 @contextmanager
@@ -299,6 +318,50 @@ def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) 
             exc.add_note(f"the recording continues when input {entry.number} comes: {shown}")
 
 
+# -- rerun ---------------------------------------------------------------------------
+
+
+@contextmanager
+def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
+    """The real program, answered from the tape; raises what the tape proves at the end."""
+    if find_spec("aiohttp") is None:
+        raise UsageError(
+            "mode rerun needs more than is installed", hint="pip install 'ptycassette[tape]'"
+        )
+    # It loads an HTTP server, which the other modes do not need.
+    from ptycassette.rerun.io import driven_rerun, rerun_error  # noqa: PLC0415
+
+    harness = plan.options.get("harness")
+    with (
+        _opened(plan) as cassette,
+        driven_rerun(
+            cassette,
+            plan.argv or (),
+            cwd=plan.options.get("cwd"),
+            env=plan.options.get("env"),
+            harness=getattr(harness, "name", harness),
+        ) as run,
+    ):
+        run.options.update(_of_a_rerun(plan))
+        try:
+            yield run
+        except SessionError as exc:  # perhaps it waits for what the tape did not answer
+            result.rerun = run.proof(None)
+            if result.rerun.misses or result.rerun.damage:
+                raise rerun_error(result.rerun, where=str(plan.path)) from exc
+            raise
+        if result.rerun is not None and not result.rerun.passed and not plan.lenient:
+            raise rerun_error(result.rerun, where=str(plan.path))
+
+
+def _of_a_rerun(plan: Plan) -> dict[str, Any]:
+    """What the caller says of the session."""
+    said = {name: plan.options[name] for name in _OF_THE_DRIVE if name in plan.options}
+    if plan.size is not None:
+        said["size"] = plan.size
+    return {**said, "streams": _live_streams(plan)}
+
+
 # -- recording -----------------------------------------------------------------------
 
 
@@ -320,6 +383,7 @@ def _live(plan: Plan) -> Any:
     """How a program is run that is not recorded: the options of its start, as in ``record``."""
     size = plan.size or find_project().size or DEFAULT_SIZE
     started = {name: plan.options[name] for name in _OF_THE_START if name in plan.options}
+    check_network(_program(plan)[0], {**os.environ, **(started.get("env") or {})})
     return {"size": size, "streams": _live_streams(plan), **started}
 
 
@@ -345,10 +409,25 @@ def _live_streams(plan: Plan) -> StreamChoice:
 def _recording(plan: Plan, **more: Any) -> Any:
     if "show" in more:
         plan.path.parent.mkdir(parents=True, exist_ok=True)
-    own: dict[str, Any] = {"streams": _live_streams(plan)}
+    own: dict[str, Any] = {"streams": _live_streams(plan), **_tape_again(plan)}
     if plan.size is not None:
         own["size"] = plan.size
     return {**own, **plan.options, **more}
+
+
+def _tape_again(plan: Plan) -> dict[str, bool | str]:
+    """What was recorded with its tape is recorded with a tape again, from the same provider."""
+    if "tape" in plan.options or not plan.path.exists():
+        return {}
+    try:
+        with open_cassette(plan.path, check="manifest", allow_unscrubbed=True) as cassette:
+            if not cassette.has_tape:
+                return {}
+            said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+            upstreams = (said.get("pointed") or {}).get("upstreams") or {}
+            return {"tape": True if said.get("harness") else next(iter(upstreams.values()), True)}
+    except CassetteError:  # what is broken is recorded again, too
+        return {}
 
 
 class _Shown:

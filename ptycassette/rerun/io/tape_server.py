@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
@@ -57,6 +58,15 @@ class TapeServer:
     def url(self) -> str:
         """``http://127.0.0.1:PORT``."""
         return self._server.url
+
+    @property
+    def port(self) -> int:
+        """The port of ``url``."""
+        return self._server.port
+
+    def serve(self, listener: socket.socket) -> None:
+        """Serve on another socket, too: one of another network namespace. Thread-safe."""
+        self._server.serve(listener)
 
     def __enter__(self) -> Self:
         self._server.start()

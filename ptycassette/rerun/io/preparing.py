@@ -1,0 +1,238 @@
+"""Makes ready to run a recorded program again: a place, the tape's server, the guard.
+
+Who drives it is left to the caller: the recorded keys, a test, or another program.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette import TAPE_KEY
+from ptycassette.cassette.io import Cassette
+from ptycassette.errors import NotFoundError, RefusedError, UsageError
+from ptycassette.harness.io import load_profile, placed_run, run_place
+from ptycassette.model import Size, visible
+from ptycassette.profiles import Profile
+from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.guard import Guard
+from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.rerun.screens import VOLATILE
+from ptycassette.rerun.script import RerunScript, script_of
+from ptycassette.scrub import default_scrubber, masked_places
+from ptycassette.tape.io import base_url_variables, load_matching_rules
+from ptycassette.tape.matching import Rules
+
+
+class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run the program again.
+
+    Attributes:
+        trusted: whether whoever made the cassette may say what this machine does: its command
+            line is run, and the answers of its tape make an agent call tools.
+        argv: what to run; as recorded when empty.
+        harness: the profile's name or path; that of the recording when None.
+        mode: one of the profile's modes; its usual one when None.
+        model: the model to ask for; the one of the profile when empty.
+        cwd: the work folder; an empty one in the temporary home when None.
+        files: files of an empty work folder, by name.
+        environment: variables to add to the program's environment.
+        normalise: names of the normalisers that screens are compared with.
+        patience_s: how long to wait for the screen of an input, and for the end, beyond twice
+            the time that it took in the recording.
+        shared_network: leave the program on the network, with proxy variables alone.
+    """
+
+    trusted: bool = False
+    argv: tuple[str, ...] = ()
+    harness: str | None = None
+    mode: str | None = None
+    model: str = ""
+    cwd: Path | None = None
+    files: Mapping[str, str] = msgspec.field(default_factory=dict)
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
+    normalise: tuple[str, ...] = VOLATILE
+    patience_s: float = 20.0
+    shared_network: bool = False
+
+
+class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program runs, and with what. ``argv`` is started in its place, and becomes it."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    home: Path
+    cwd: Path
+    folder: Path
+    guard: str
+
+
+class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is ready to be started; over when its block is left.
+
+    ``argv`` is the program's own command line, ``place.argv`` the one to start.
+    """
+
+    argv: tuple[str, ...]
+    profile: Profile | None
+    script: RerunScript
+    size: Size
+    term: str | None
+    place: RerunPlace
+    server: TapeServer
+    desk: TapeDesk
+
+    def session_options(self) -> dict[str, Any]:
+        """Options of a session, or a recording, of ``place.argv``."""
+        return {
+            "size": self.size,
+            "cwd": self.place.cwd,
+            "env": self.place.environment,
+            "clean_env": True,
+            **({"term": self.term} if self.term else {}),
+        }
+
+
+@contextmanager
+def prepared_rerun(
+    cassette: Cassette, options: RerunOptions, *, typed: bool = True
+) -> Iterator[PreparedRerun]:
+    """Make ready to run the recorded program with the tape as its only provider.
+
+    Args:
+        cassette: with a tape.
+        options: how.
+        typed: the server learns when inputs are sent. If not, no piece of an answer waits for
+            one.
+
+    Raises:
+        RefusedError: nobody said that the cassette is trusted. Nothing was started.
+        MissingFileError: there is no tape in the cassette.
+        UsageError: the recording says no command line.
+        NotFoundError: the profile or its mode is not there.
+        SpawnError: the program is not there.
+    """
+    tape = cassette.tape()
+    exchanges = list(tape)
+    argv = options.argv or tuple(cassette.manifest.command.argv or ())
+    if not argv:
+        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    if not options.trusted:
+        raise _untrusted(cassette, argv)
+    profile = _profile(cassette, options.harness)
+    script = script_of(cassette.events())
+    gates = Gates([step.t_us for step in script.steps] if typed else [])
+    rules = load_matching_rules((profile.name,) if profile else ())
+    terminal = cassette.manifest.terminal
+    with (
+        TapeServer(gates, hold_s=options.patience_s) as server,
+        _placed(argv, profile, options, server) as place,
+    ):
+        server.desk = TapeDesk(
+            exchanges,
+            rules,
+            key=bytes.fromhex(tape.key),
+            declared={
+                "home": str(place.home), "cwd": str(place.cwd), "tmp": tempfile.gettempdir()
+            },
+            secrets=_secret_places,
+            fingerprint=_published_fingerprint(cassette, rules),
+        )  # fmt: skip
+        yield PreparedRerun(
+            argv=argv,
+            profile=profile,
+            script=script,
+            size=Size(terminal.initial_rows, terminal.initial_cols),
+            term=terminal.term,
+            place=place,
+            server=server,
+            desk=server.desk,
+        )
+
+
+@contextmanager
+def _placed(
+    argv: tuple[str, ...], profile: Profile | None, options: RerunOptions, server: TapeServer
+) -> Iterator[RerunPlace]:
+    """A temporary home, set up as the profile says, and the guard."""
+    mode = options.mode or _usual_mode(profile)
+    with ExitStack() as stack:
+        if profile is not None and mode in profile.modes:
+            run = stack.enter_context(
+                placed_run(
+                    profile,
+                    server.url,
+                    mode=mode,
+                    model=options.model,
+                    binary=argv[0],
+                    cwd=options.cwd,
+                    files=options.files,
+                )
+            )
+            argv = run.prepared.instead(argv, profile.binaries)
+            own, home, cwd, folder = run.prepared.environment, run.home, run.cwd, run.folder
+        else:
+            made = stack.enter_context(run_place(None, cwd=options.cwd, files=options.files))
+            home, cwd, folder = made.home, made.cwd, made.folder
+            own = {"HOME": str(home), **base_url_variables(server.url)}
+        guard = stack.enter_context(
+            Guard(folder.path, server.serve, [server.port], shared=options.shared_network)
+        )
+        environment = {**guard.environment, **own, **options.environment}
+        yield RerunPlace(
+            argv=guard.argv(argv, environment),
+            environment=environment,
+            home=home,
+            cwd=cwd,
+            folder=folder.path,
+            guard=guard.text,
+        )
+
+
+def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
+    """The refusal, which says what would be done."""
+    tools: dict[str, int] = {}
+    for event in cassette.service_events():
+        if isinstance(event.payload, dict) and event.payload.get("type") == "tool-call":
+            name = str(event.payload.get("name", ""))
+            tools[name] = tools.get(name, 0) + 1
+    calls = ", ".join(f"{visible(name, limit=40)} ({count})" for name, count in tools.items())
+    return RefusedError(
+        f"would run: {visible(shlex.join(argv), limit=500)}; its tape makes it call tools:"
+        f" {visible(calls, limit=500) or 'none'}",
+        where=visible(str(cassette.path)),
+        hint="if you trust whoever made it: --trust (trusted=True in Python)",
+    )
+
+
+def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
+    """Where the scrubber masks a body, as it did when the tape was saved."""
+    [masked] = default_scrubber().traffic([body])
+    return masked_places(body, masked)
+
+
+def _published_fingerprint(cassette: Cassette, rules: Rules) -> str:
+    """The tape's fingerprint by these rules; empty where it is not known."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    return str(said.get("fingerprint", "")) if said.get("rules_digest") == rules.digest else ""
+
+
+def _profile(cassette: Cassette, name: str | None) -> Profile | None:
+    if name is not None:
+        return load_profile(name)
+    with suppress(NotFoundError):
+        return load_profile(cassette.manifest.harness.name)
+    return None
+
+
+def _usual_mode(profile: Profile | None) -> str:
+    if profile is None or "key" in profile.modes or not profile.modes:
+        return "key"
+    return next(iter(profile.modes))
