@@ -63,7 +63,7 @@ def driven_rerun(
         cwd=Path.cwd() / (cwd or ""),
         environment=env or {},
     )
-    with prepared_rerun(cassette, options) as prepared:
+    with prepared_rerun(cassette, options, recorded=False) as prepared:
         yield DrivenRerun(
             argv=prepared.place.argv,
             options={**prepared.session_options(), "tap": _InputCount(prepared.server.sent)},
@@ -94,7 +94,10 @@ def run_tape_only(cassette: Cassette, options: RerunOptions) -> TapeOnlyRun:
         CassetteError: what ``prepared_rerun`` raises.
     """
     chosen = msgspec.structs.replace(options, cwd=options.cwd or Path.cwd())
-    with prepared_rerun(cassette, chosen, typed=False) as prepared, DriverSignals() as signals:
+    with (
+        prepared_rerun(cassette, chosen, typed=False, recorded=False) as prepared,
+        DriverSignals() as signals,
+    ):
         place = prepared.place
         term = os.environ.get("TERM") or prepared.term or "xterm-256color"
         started = subprocess.Popen(

@@ -18,16 +18,22 @@ from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile, placed_run, run_place
-from ptycassette.model import Size, visible
+from ptycassette.model import Size, TapeEntry, visible
 from ptycassette.profiles import Profile
-from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.guard import Guard
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.screens import VOLATILE
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
-from ptycassette.tape.io import base_url_variables, load_matching_rules
+from ptycassette.tape import DrawnValues, drawn_in
+from ptycassette.tape.io import (
+    base_url_variables,
+    load_matching_rules,
+    proxy_variables,
+    served_draws,
+)
 from ptycassette.tape.matching import Rules
 
 
@@ -83,6 +89,7 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     profile: Profile | None
     script: RerunScript
+    drawn: DrawnValues
     size: Size
     term: str | None
     place: RerunPlace
@@ -102,7 +109,7 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def prepared_rerun(
-    cassette: Cassette, options: RerunOptions, *, typed: bool = True
+    cassette: Cassette, options: RerunOptions, *, typed: bool = True, recorded: bool = True
 ) -> Iterator[PreparedRerun]:
     """Make ready to run the recorded program with the tape as its only provider.
 
@@ -111,6 +118,7 @@ def prepared_rerun(
         options: how.
         typed: the server learns when inputs are sent. If not, no piece of an answer waits for
             one.
+        recorded: the new run is recorded, too: so its draws are known, and part of the proof.
 
     Raises:
         RefusedError: nobody said that the cassette is trusted. Nothing was started.
@@ -130,10 +138,18 @@ def prepared_rerun(
     script = script_of(cassette.events())
     gates = Gates([step.t_us for step in script.steps] if typed else [])
     rules = load_matching_rules((profile.name,) if profile else ())
+    drawn = drawn_in(event.payload for event in cassette.service_events())
     terminal = cassette.manifest.terminal
     with (
-        TapeServer(gates, hold_s=options.patience_s) as server,
-        _placed(argv, profile, options, server) as place,
+        served_draws(drawn.draws) as draws,
+        _server(cassette, gates, options) as (server, ca_file),
+        _placed(
+            argv,
+            profile,
+            options,
+            _pointed(server, ca_file, [one.entry for one in exchanges]),
+            draws,
+        ) as place,
     ):
         server.desk = TapeDesk(
             exchanges,
@@ -144,11 +160,13 @@ def prepared_rerun(
             },
             secrets=_secret_places,
             fingerprint=_published_fingerprint(cassette, rules),
+            draws=drawn.draws if recorded else (),
         )  # fmt: skip
         yield PreparedRerun(
             argv=argv,
             profile=profile,
             script=script,
+            drawn=drawn,
             size=Size(terminal.initial_rows, terminal.initial_cols),
             term=terminal.term,
             place=place,
@@ -157,18 +175,61 @@ def prepared_rerun(
         )
 
 
+class _Pointed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program's provider is.
+
+    ``url`` is the tape's server, or the real provider where the server is an HTTP proxy, whose
+    certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs where it is
+    another one than ``url`` and ``/v1``.
+    """
+
+    server: TapeServer
+    url: str
+    openai_url: str
+    ca_file: str
+
+
+def _pointed(server: TapeServer, ca_file: str, entries: Sequence[TapeEntry]) -> _Pointed:
+    url, openai_url = asked_providers(entries) if ca_file else (server.url, "")
+    return _Pointed(server=server, url=url, openai_url=openai_url, ca_file=ca_file)
+
+
+@contextmanager
+def _server(
+    cassette: Cassette, gates: Gates, options: RerunOptions
+) -> Iterator[tuple[TapeServer, str]]:
+    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {}).get("pointed") or {}
+    if not said.get("proxy_env"):
+        with TapeServer(gates, hold_s=options.patience_s) as server:
+            yield server, ""
+        return
+    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
+        ca_file = Path(folder, "ca.pem")
+        with TapeServer(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
+            yield server, str(ca_file)
+
+
 @contextmanager
 def _placed(
-    argv: tuple[str, ...], profile: Profile | None, options: RerunOptions, server: TapeServer
+    argv: tuple[str, ...],
+    profile: Profile | None,
+    options: RerunOptions,
+    pointed: _Pointed,
+    draws: Mapping[str, str],
 ) -> Iterator[RerunPlace]:
     """A temporary home, set up as the profile says, and the guard."""
-    mode = options.mode or _usual_mode(profile)
+    mode, server = options.mode or _usual_mode(profile), pointed.server
+    proxy: dict[str, str] = {}
+    if server.proxy:
+        proxy = proxy_variables(profile, proxy=server.proxy, ca=pointed.ca_file)
     with ExitStack() as stack:
         if profile is not None and mode in profile.modes:
             run = stack.enter_context(
                 placed_run(
                     profile,
-                    server.url,
+                    pointed.url,
+                    openai_url=pointed.openai_url,
                     mode=mode,
                     model=options.model,
                     binary=argv[0],
@@ -177,15 +238,17 @@ def _placed(
                 )
             )
             argv = run.prepared.instead(argv, profile.binaries)
-            own, home, cwd, folder = run.prepared.environment, run.home, run.cwd, run.folder
+            own = {**run.prepared.environment, **proxy}
+            home, cwd, folder = run.home, run.cwd, run.folder
         else:
             made = stack.enter_context(run_place(None, cwd=options.cwd, files=options.files))
             home, cwd, folder = made.home, made.cwd, made.folder
-            own = {"HOME": str(home), **base_url_variables(server.url)}
+            own = {"HOME": str(home), **(proxy or base_url_variables(pointed.url))}
         guard = stack.enter_context(
-            Guard(folder.path, server.serve, [server.port], shared=options.shared_network)
+            Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
         )
-        environment = {**guard.environment, **own, **options.environment}
+        kept_off = {} if proxy else guard.environment
+        environment = {**kept_off, **own, **draws, **options.environment}
         yield RerunPlace(
             argv=guard.argv(argv, environment),
             environment=environment,

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.model import ExitStatus
 from ptycassette.rerun.io.preparing import PreparedRerun, RerunOptions, prepared_rerun
@@ -13,6 +15,7 @@ from ptycassette.rerun.io.running import RunOutcome, run_again
 from ptycassette.rerun.report import RerunReport, ScreenChange
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript
+from ptycassette.tape import draw_differences
 
 
 def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
@@ -28,7 +31,12 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     judge = ScreenJudge(options.normalise)
     with prepared_rerun(cassette, options) as prepared:
         ran = run_again(prepared, cassette, judge, options.patience_s)
-        return _report(prepared, cassette, ran, judge)
+        report = _report(prepared, cassette, ran, judge)
+        return msgspec.structs.replace(
+            report,
+            draws=len(prepared.drawn.draws),
+            draw_changes=tuple(draw_differences(prepared.drawn, ran.drawn)),
+        )
 
 
 def rerun_cassette(
@@ -76,6 +84,7 @@ def proof(
         expected_exit=cassette.final.exit,
         exit=exit_status,
         notes=(note,) if note else (),
+        fingerprint=prepared.desk.fingerprint(),
     )
 
 
@@ -90,7 +99,6 @@ def _requests(prepared: PreparedRerun, **more: Any) -> RerunReport:
         misses=tuple(desk.misses),
         unasked=tuple(desk.unasked()),
         expected_fingerprint=desk.expected_fingerprint,
-        fingerprint=desk.fingerprint(),
         **more,
     )
 
@@ -117,6 +125,7 @@ def _report(
         exit=ran.final.exit,
         expected_text=cassette.final.final_text,
         final_text=ran.final.final_text,
+        fingerprint=prepared.desk.fingerprint(ran.drawn.draws),
         notes=tuple(notes),
     )
 

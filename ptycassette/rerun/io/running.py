@@ -23,12 +23,14 @@ from ptycassette.rerun.io.preparing import PreparedRerun
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
+from ptycassette.tape import DrawnValues, drawn_in
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come."""
 
     script: RerunScript
+    drawn: DrawnValues
     final: FinalRecord
     typed: int
     late: tuple[int, ...]
@@ -69,6 +71,7 @@ def run_again(
     with open_cassette(target) as now:
         return RunOutcome(
             script=script_of(now.events()),
+            drawn=drawn_in(event.payload for event in now.service_events()),
             final=now.final,
             typed=typist.typed,
             late=tuple(typist.late),

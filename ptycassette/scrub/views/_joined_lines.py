@@ -150,20 +150,25 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
 def _may_continue(line: str, below: str) -> bool:
     """Whether the line below may begin with the end of a word. Fast: it runs for each line."""
     first = _FIRST.match(below)
-    if first is not None and not _SAYS.search(first[1]) and first[1] in line:
+    if first is not None and not _says(first[1]) and first[1] in line:
         first = _FIRST.match(below, first.end())  # a sign before both lines
-    if first is None or not _SAYS.search(first[1]):
+    if first is None or not _says(first[1]):
         return False
     word = first[1]
     if first.end() != len(below) and line[-1:] not in _HYPHENS:
         if word.isalpha() and (word.islower() or word.istitle()):
             return False
-        if _PLAIN_WORD.fullmatch(word) or line[:_ALIKE] == below[:_ALIKE]:
+        if line[:_ALIKE] == below[:_ALIKE] or _PLAIN_WORD.fullmatch(word):
             return False
     # What names its own value is no part of the line above. Put together with it, that one would
     # seem to be longer than any token, and be none.
     words = line.rstrip(_EDGES).split()
     return not (words and _stands_alone(words[-1], word))
+
+
+def _says(word: str) -> bool:
+    """Whether there is a letter or a digit in a word."""
+    return word[0].isalnum() or _SAYS.search(word) is not None
 
 
 def _shown(line: str, *beside: str) -> tuple[int, int]:
@@ -173,6 +178,8 @@ def _shown(line: str, *beside: str) -> tuple[int, int]:
     """
     start = len(line) - len(line.lstrip(_EDGES))
     end = len(line.rstrip(_EDGES))
+    if line[start : start + 1].isalpha() and line[start] < "\x80":
+        return start, max(start, end)  # no number or sign begins like that
     own = _GUTTER.match(line, start, end)
     for other in beside if own else ():
         others = _GUTTER.match(other.lstrip(_EDGES))

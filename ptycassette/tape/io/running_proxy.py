@@ -50,6 +50,18 @@ def base_url_variables(url: str) -> dict[str, str]:
     return _providers().base_url_variables(url)
 
 
+def proxy_variables(profile: Profile | None, *, proxy: str, ca: str) -> dict[str, str]:
+    """The variables by which a program is told to send everything through an HTTP proxy.
+
+    Args:
+        profile: of the program, if it has one.
+        proxy: the URL of the proxy.
+        ca: the file with the certificate to trust.
+    """
+    where = pointing(_providers(), profile=profile, provider=None, proxy_env=True, environment={})
+    return where.at("", proxy=proxy, ca=ca)[0]
+
+
 def start_proxy(
     *,
     journal: Path,
