@@ -228,7 +228,8 @@ class SinkWriter:
             )
         if final.failure is not None:
             raise RunFailedError(final.failure, stage="run")
-        if self.offset == 0 and final.exit is None:
+        imported = "imported" in self._meta.options  # then there was no program to be seen
+        if self.offset == 0 and final.exit is None and not imported:
             raise RunFailedError(
                 "it holds no output, and nobody saw the program end", stage="output"
             )

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .journal_codec import TapeDecoder as TapeDecoder
     from .journal_codec import TapeEncoder as TapeEncoder
     from .journal_codec import TapeHead as TapeHead
+    from .retries import Retries as Retries
+    from .retries import may_be_asked_again as may_be_asked_again
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -48,6 +50,7 @@ else:
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
                 "RequestData SocketMessage TapeItem"
             ),
+            "retries": "Retries may_be_asked_again",
             "journal_codec": "MAX_ITEM_BYTES TapeDecoder TapeEncoder TapeHead",
         },
     )

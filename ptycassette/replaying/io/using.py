@@ -26,8 +26,8 @@ from typing import Any
 from ptycassette.model import Size
 from ptycassette.recording.io import RecordOptions
 from ptycassette.replaying.drifts import Side
+from ptycassette.replaying.io._use_program import Plan
 from ptycassette.replaying.io._use_session import (
-    Plan,
     UseResult,
     async_session_of,
     begin,

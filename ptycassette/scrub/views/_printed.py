@@ -54,6 +54,8 @@ _BEGIN_SILENT = "\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2"
 # A character over itself, or over a low line.
 _CHAR = "(?:[!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
 _STRUCK = lazy_pattern(f"(?P<first>{_CHAR})\x08(?P<second>(?P=first)|(?<=_\x08){_CHAR})")
+_MAYBE_STRUCK = lazy_pattern("\x08[!-~\xc2-\xf4]")
+"""What any of these has, and few other uses of BS."""
 _STRINGS = lazy_pattern(rf"{_HEAD}(?P<body>{_BODY})")
 
 
@@ -109,7 +111,7 @@ def printed_views(raw: str, base: int) -> tuple[View, ...]:
 
 def _struck(raw: str, base: int) -> Iterator[View]:
     """The print stream twice: without the upper and without the lower overstruck characters."""
-    struck = list(_STRUCK.finditer(raw)) if "\x08" in raw else ()
+    struck = list(_STRUCK.finditer(raw)) if _MAYBE_STRUCK.search(raw) else ()
     if struck:
         seconds = [(match.start(), match.start("second")) for match in struck]
         yield PrintedView(raw, base=base, cuts=seconds)

@@ -32,6 +32,7 @@ from ptycassette.tape.io._proxy_messages import (
 )
 from ptycassette.tape.io.disabled_network import network_disabled, refuse_provider
 from ptycassette.tape.pointing import CA_VARIABLES, Pointing, Providers, pointing
+from ptycassette.tape.retries import Retries
 
 PROVIDER_VARIABLE = "PTYCASSETTE_PROVIDER"
 """Environment variable: the provider of what is recorded. ``ptycassette offline`` sets it."""
@@ -70,6 +71,7 @@ def start_proxy(
     proxy_env: bool = False,
     environment: Mapping[str, str],
     terms: Terms | None = None,
+    retries: Retries | None = None,
     origin_us: int = 0,
 ) -> RunningProxy:
     """Start a proxy for one program, which is not started yet.
@@ -82,9 +84,11 @@ def start_proxy(
         proxy_env: be an HTTP proxy for all that the program sends.
         environment: with which the program is to be started.
         terms: what may leave the machine; nothing by default. Providers on it need no approval.
+        retries: what to do about errors of providers; None to pass them on as they are.
         origin_us: the moment of the monotonic clock from which items count.
 
     Raises:
+        CassetteError: the recording whose answers are to be given cannot be read.
         UsageError: it is not known how to point the program at it, or there is no such provider,
             or the extra ``tape`` is not installed.
         PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and something would leave the machine.
@@ -118,6 +122,7 @@ def start_proxy(
         ca_file=f"{journal}.pem" if proxy_env else "",
         authorities=tuple(dict.fromkeys(authorities)),
         origin_us=origin_us,
+        retries=retries,
     )
     return RunningProxy(plan, where, terms, journal=journal)
 
