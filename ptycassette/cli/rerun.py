@@ -61,6 +61,11 @@ DROVE_OTHERWISE = 125
 @click.option(
     "--report", metavar="FILE", type=click.Path(path_type=Path), help="Write the report as JSON."
 )
+@click.option(
+    "--faketime",
+    is_flag=True,
+    help="Its clock starts when the recording did (libfaketime; linked dynamically only).",
+)
 @click.option("--shared-network", is_flag=True, help="Do not leave the network (see docs/tape.md).")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
 @json_option
@@ -100,6 +105,7 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
         normalise=(*VOLATILE, *given["normalise"]),
         patience_s=given["patience"],
         shared_network=given["shared_network"],
+        faketime=given["faketime"],
     )
     with opened(cassette) as recording:
         if given["tape_only"]:

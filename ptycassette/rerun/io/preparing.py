@@ -9,6 +9,7 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ptycassette.model import Size, TapeEntry, visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
 from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
 from ptycassette.rerun.io.guard import Guard
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.screens import VOLATILE
@@ -53,6 +55,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         normalise: names of the normalisers that screens are compared with.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
             the time that it took in the recording.
+        faketime: give the program a clock that starts when the recording did, by libfaketime.
         shared_network: leave the program on the network, with proxy variables alone.
     """
 
@@ -66,6 +69,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     normalise: tuple[str, ...] = VOLATILE
     patience_s: float = 20.0
+    faketime: bool = False
     shared_network: bool = False
 
 
@@ -89,6 +93,7 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     profile: Profile | None
     script: RerunScript
+    clock: str
     drawn: DrawnValues
     size: Size
     term: str | None
@@ -129,15 +134,14 @@ def prepared_rerun(
     """
     tape = cassette.tape()
     exchanges = list(tape)
-    argv = options.argv or tuple(cassette.manifest.command.argv or ())
-    if not argv:
-        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    argv = options.argv or _recorded_argv(cassette)
     if not options.trusted:
         raise _untrusted(cassette, argv)
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
     gates = Gates([step.t_us for step in script.steps] if typed else [])
     rules = load_matching_rules((profile.name,) if profile else ())
+    clock = _clock(cassette, argv, options)
     drawn = drawn_in(event.payload for event in cassette.service_events())
     terminal = cassette.manifest.terminal
     with (
@@ -148,7 +152,7 @@ def prepared_rerun(
             profile,
             options,
             _pointed(server, ca_file, [one.entry for one in exchanges]),
-            draws,
+            {**draws, **clock.environment},
         ) as place,
     ):
         server.desk = TapeDesk(
@@ -166,6 +170,7 @@ def prepared_rerun(
             argv=argv,
             profile=profile,
             script=script,
+            clock=clock.said,
             drawn=drawn,
             size=Size(terminal.initial_rows, terminal.initial_cols),
             term=terminal.term,
@@ -216,7 +221,7 @@ def _placed(
     profile: Profile | None,
     options: RerunOptions,
     pointed: _Pointed,
-    draws: Mapping[str, str],
+    more: Mapping[str, str],
 ) -> Iterator[RerunPlace]:
     """A temporary home, set up as the profile says, and the guard."""
     mode, server = options.mode or _usual_mode(profile), pointed.server
@@ -248,7 +253,7 @@ def _placed(
             Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
         )
         kept_off = {} if proxy else guard.environment
-        environment = {**kept_off, **own, **draws, **options.environment}
+        environment = {**kept_off, **own, **more, **options.environment}
         yield RerunPlace(
             argv=guard.argv(argv, environment),
             environment=environment,
@@ -257,6 +262,25 @@ def _placed(
             folder=folder.path,
             guard=guard.text,
         )
+
+
+def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
+    """What was run, with the program where it is on this machine."""
+    program, *rest = cassette.manifest.command.argv or ("",)
+    if not program:
+        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    for name, place in (("$PWD", Path.cwd()), ("$HOME", Path.home())):  # as the scrubber names them
+        if program.startswith(f"{name}/"):
+            program = str(place) + program.removeprefix(name)
+    return program, *rest
+
+
+def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:
+    """How the program's clock is set."""
+    if not options.faketime:
+        return ClockPin({}, "")
+    moment = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)
+    return clock_pin(argv[0], moment, path=options.environment.get("PATH"))
 
 
 def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:

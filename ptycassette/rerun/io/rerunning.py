@@ -34,6 +34,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         report = _report(prepared, cassette, ran, judge)
         return msgspec.structs.replace(
             report,
+            clock=prepared.clock,
             draws=len(prepared.drawn.draws),
             draw_changes=tuple(draw_differences(prepared.drawn, ran.drawn)),
         )
