@@ -39,6 +39,16 @@ DROVE_OTHERWISE = 125
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The work folder; an empty one in a temporary home.",
 )
+@click.option(
+    "--copy",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Copy this folder into the home, and work there (a recording made in one's home).",
+)
+@click.option(
+    "--root",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where to make the temporary home; in the cache folder by default.",
+)
 @click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
 @click.option(
     "--normalise",
@@ -89,6 +99,8 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
 
     Example: ptycassette rerun --trust --tape-only --report now.json hello.cassette
     """
+    if given["cwd"] and given["copy"]:
+        raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
     with needing_provider():
         from ptycassette.rerun.io import RerunOptions, rerun, run_tape_only
     from ptycassette.recording.io import shell_status
@@ -101,6 +113,8 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
         mode=given["mode"],
         model=given["model"] or "",
         cwd=given["cwd"] and given["cwd"].resolve(),
+        copied=given["copy"],
+        root=given["root"] and given["root"].resolve(),
         environment=_pairs(given["env"]),
         normalise=(*VOLATILE, *given["normalise"]),
         patience_s=given["patience"],

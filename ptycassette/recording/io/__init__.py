@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .async_record import arecord as arecord
     from .binary_probe import ask_version as ask_version
     from .binary_probe import timestamp as timestamp
+    from .binary_probe import version_arguments as version_arguments
     from .compiled_relay import CompiledRelay as CompiledRelay
     from .diagnostic_writer import diagnostic_path as diagnostic_path
     from .finalising import Finaliser as Finaliser
@@ -55,7 +56,7 @@ else:
             "_preflight": "check_network",
             "_running_tape": "RunningTape TapeStarter",
             "async_record": "AsyncRecording arecord",
-            "binary_probe": "ask_version timestamp",
+            "binary_probe": "ask_version timestamp version_arguments",
             "compiled_relay": "CompiledRelay",
             "diagnostic_writer": "diagnostic_path",
             "finalising": "Finaliser",

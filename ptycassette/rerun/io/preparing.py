@@ -6,6 +6,7 @@ Who drives it is left to the caller: the recorded keys, a test, or another progr
 from __future__ import annotations
 
 import shlex
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -51,6 +52,8 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         model: the model to ask for; the one of the profile when empty.
         cwd: the work folder; an empty one in the temporary home when None.
         files: files of an empty work folder, by name.
+        copied: a folder whose content is copied into an empty work folder.
+        root: where the temporary home is made; in the user's cache folder when None.
         environment: variables to add to the program's environment.
         normalise: names of the normalisers that screens are compared with.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
@@ -66,6 +69,8 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     cwd: Path | None = None
     files: Mapping[str, str] = msgspec.field(default_factory=dict)
+    copied: Path | None = None
+    root: Path | None = None
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     normalise: tuple[str, ...] = VOLATILE
     patience_s: float = 20.0
@@ -77,6 +82,7 @@ class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where the program runs, and with what. ``argv`` is started in its place, and becomes it."""
 
     argv: tuple[str, ...]
+    program: str
     environment: Mapping[str, str]
     home: Path
     cwd: Path
@@ -240,15 +246,20 @@ def _placed(
                     binary=argv[0],
                     cwd=options.cwd,
                     files=options.files,
+                    root=options.root,
                 )
             )
             argv = run.prepared.instead(argv, profile.binaries)
             own = {**run.prepared.environment, **proxy}
             home, cwd, folder = run.home, run.cwd, run.folder
         else:
-            made = stack.enter_context(run_place(None, cwd=options.cwd, files=options.files))
+            made = stack.enter_context(
+                run_place(options.root, cwd=options.cwd, files=options.files)
+            )
             home, cwd, folder = made.home, made.cwd, made.folder
             own = {"HOME": str(home), **(proxy or base_url_variables(pointed.url))}
+        if options.copied is not None and options.cwd is None:
+            shutil.copytree(options.copied, cwd, symlinks=True, dirs_exist_ok=True)
         guard = stack.enter_context(
             Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
         )
@@ -256,6 +267,7 @@ def _placed(
         environment = {**kept_off, **own, **more, **options.environment}
         yield RerunPlace(
             argv=guard.argv(argv, environment),
+            program=argv[0],
             environment=environment,
             home=home,
             cwd=cwd,

@@ -12,7 +12,7 @@ from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.model import ExitStatus
 from ptycassette.rerun.io.preparing import PreparedRerun, RerunOptions, prepared_rerun
 from ptycassette.rerun.io.running import RunOutcome, run_again
-from ptycassette.rerun.report import RerunReport, ScreenChange
+from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript
 from ptycassette.tape import draw_differences
@@ -28,8 +28,9 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         NotFoundError: the profile or its mode is not there.
         SpawnError: the program cannot be started.
     """
-    judge = ScreenJudge(options.normalise)
     with prepared_rerun(cassette, options) as prepared:
+        profile = prepared.profile
+        judge = ScreenJudge(options.normalise, profile.screens.volatile if profile else ())
         ran = run_again(prepared, cassette, judge, options.patience_s)
         report = _report(prepared, cassette, ran, judge)
         return msgspec.structs.replace(
@@ -127,8 +128,15 @@ def _report(
         expected_text=cassette.final.final_text,
         final_text=ran.final.final_text,
         fingerprint=prepared.desk.fingerprint(ran.drawn.draws),
+        version=_version_change(cassette.manifest.harness.binary_version, ran.version),
         notes=tuple(notes),
     )
+
+
+def _version_change(recorded: str | None, now: str | None) -> VersionChange | None:
+    if recorded is None or now is None or recorded == now:
+        return None
+    return VersionChange(recorded=recorded, now=now)
 
 
 def _screens(
