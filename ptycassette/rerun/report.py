@@ -92,7 +92,7 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def passed(self) -> bool:
         """Whether nothing differs."""
-        return not any(True for _ in _findings(self))
+        return not any(True for _ in finding_lines(self))
 
 
 def report_lines(report: RerunReport) -> Iterator[str]:
@@ -113,7 +113,7 @@ def report_lines(report: RerunReport) -> Iterator[str]:
     if report.draws:
         yield f"draws: {report.draws} in the recording"
     yield from (f"note: {note}" for note in report.notes)
-    yield from _findings(report)
+    yield from finding_lines(report)
     yield "passed" if report.passed else "FAILED"
 
 
@@ -122,7 +122,7 @@ def report_json(report: RerunReport) -> dict[str, Any]:
     return {**msgspec.to_builtins(report), "passed": report.passed}
 
 
-def _findings(report: RerunReport) -> Iterator[str]:
+def finding_lines(report: RerunReport) -> Iterator[str]:
     """Every difference, in lines."""
     yield from (printable(f"tape: {line}") for line in report.damage)
     for miss in report.misses:

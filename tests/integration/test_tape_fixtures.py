@@ -20,7 +20,7 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive
 from ptycassette.harness.io.files import find_binary, load_profile
 from ptycassette.rerun import RerunReport
-from ptycassette.rerun.io.rerunning import RerunOptions, rerun
+from ptycassette.rerun.io import RerunOptions, rerun
 
 pytestmark = pytest.mark.integration
 

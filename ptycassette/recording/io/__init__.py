@@ -6,6 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._preflight import check_network as check_network
     from ._running_tape import RunningTape as RunningTape
     from ._running_tape import TapeStarter as TapeStarter
     from .async_record import AsyncRecording as AsyncRecording
@@ -52,6 +53,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_preflight": "check_network",
             "_running_tape": "RunningTape TapeStarter",
             "async_record": "AsyncRecording arecord",
             "binary_probe": "ask_version timestamp version_arguments",
