@@ -327,3 +327,12 @@ def test_all_built_in_rules_agree() -> None:
 
     assert cli_rules(*names).names == ("common", "anthropic", "google", "openai", *names)
     assert rules().type_of("unknown").answers is False
+
+
+def test_the_name_of_a_tool_is_no_id() -> None:
+    """Tools of MCP servers are called ``mcp__server__tool``; an id of theirs is ``mcp_0a1b...``."""
+    by = cli_rules("codex")
+    recorded = tape(({"tools": [{"name": "mcp__calendar__read_events"}]}, {"a": 1}), by=by)
+
+    other = asked({"tools": [{"name": "mcp__calendar__send_events"}]})
+    assert answered(matcher(recorded, by).ask(other)) is None
