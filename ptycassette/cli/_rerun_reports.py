@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ptycassette.cli._junit import JUnitCase, junit_xml
-from ptycassette.model import visible
+from ptycassette.model import printable
 
 if TYPE_CHECKING:
     from ptycassette.rerun import RerunFinding, RerunReport
@@ -78,7 +78,7 @@ def _both(finding: RerunFinding) -> Iterator[str]:
             yield f"<pre>{_text_of(finding.lines)}</pre>"
         return
     marked: list[list[str]] = [[], []]
-    for old, new in zip_longest(*finding.sides, fillvalue=""):
+    for old, new in zip_longest(*map(_without_blank_end, finding.sides), fillvalue=""):
         for rows, row, tag in ((marked[0], old, "del"), (marked[1], new, "ins")):
             rows.append(_text(row) if old == new else f"<{tag}>{_text(row) or ' '}</{tag}>")
     yield '<div class="pair">'
@@ -87,6 +87,11 @@ def _both(finding: RerunFinding) -> Iterator[str]:
         yield f"<figure><figcaption>{caption}</figcaption>"
         yield f'<pre class="screen">{shown}</pre></figure>'
     yield "</div>"
+
+
+def _without_blank_end(rows: Sequence[str]) -> Sequence[str]:
+    used = (number for number, row in enumerate(rows, 1) if row.strip())
+    return rows[: max(used, default=0)]
 
 
 def _outcome(report: RerunReport) -> str:
@@ -99,4 +104,4 @@ def _text_of(lines: Sequence[str]) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(visible(text))
+    return escape(printable(text))
