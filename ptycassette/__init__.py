@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         StyleRun,
         painted_bytes,
         printable,
+        screen_of,
         streams_of,
         visible,
         visible_bytes,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
         live_journals,
         record,
     )
-    from ptycassette.replaying import Cell, Drift, cells_of_row, drift_lines, screen_of
+    from ptycassette.replaying import Cell, Drift, cells_of_row, drift_lines
     from ptycassette.replaying.io import (
         Use,
         UseResult,
@@ -98,6 +99,7 @@ else:
                 "StyleRun",
                 "painted_bytes",
                 "printable",
+                "screen_of",
                 "streams_of",
                 "visible",
                 "visible_bytes",
@@ -110,7 +112,7 @@ else:
                 "live_journals",
                 "record",
             ),
-            "replaying": ("Cell", "Drift", "cells_of_row", "drift_lines", "screen_of"),
+            "replaying": ("Cell", "Drift", "cells_of_row", "drift_lines"),
             "replaying.io": (
                 "Use",
                 "UseResult",

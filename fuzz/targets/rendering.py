@@ -12,7 +12,12 @@ from ptycassette.export.svg import still_svg
 from ptycassette.export.text import TextStream
 from ptycassette.model import Size
 from ptycassette.model.visible_text import printable, visible, visible_bytes
-from ptycassette.replaying.divergence import Divergence, Said, divergence_error, divergence_lines
+from ptycassette.replaying.divergence import (
+    Divergence,
+    DivergenceSide,
+    divergence_error,
+    divergence_lines,
+)
 from ptycassette.replaying.paint import ansi_lines, clipped, paint, with_status
 from ptycassette.terminal import default_emulator
 
@@ -33,8 +38,8 @@ def check(data: bytes) -> None:
     assert is_plain(str(CassetteError(text, where=text, hint=text))), "an error acts"
     assert json_text({text: [text]}).isascii()
     found = Divergence(
-        kind="input-changed", message=text, seq=1, t_ms=0, expected=Said(text, data),
-        got=Said(text, data), screen=(text,), hint=text,
+        kind="input-changed", message=text, seq=1, t_ms=0, expected=DivergenceSide(text, data),
+        got=DivergenceSide(text, data), screen=(text,), hint=text,
     )  # fmt: skip
     assert all(is_plain(line) for line in divergence_lines(found)), "a divergence acts"
     assert is_plain(str(divergence_error(found, where=text))), "a divergence acts"

@@ -15,9 +15,8 @@ import msgspec
 
 from ptycassette.cassette.io import Cassette, open_cassette, verify_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.model import Screen, Size
+from ptycassette.model import Screen, Size, screen_of
 from ptycassette.recording.io import Recording, record
-from ptycassette.replaying import screen_of
 from ptycassette.replaying.io import replay
 from ptycassette.system import MonotonicClock, SystemSleeper
 from ptycassette.terminal import default_emulator

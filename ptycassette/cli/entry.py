@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("ptycassette.cli.export", "Write a cassette as SVG, asciicast or text."),
     "fake-provider": ("ptycassette.cli.fake_provider", "Serve a scripted model provider."),
     "frames": ("ptycassette.cli.frames", "Show the rendered screens of a cassette."),
+    "import": ("ptycassette.cli.import_", "Make a cassette of another tool's file."),
     "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
     "ls": ("ptycassette.cli.ls", "List the cassettes of a directory."),
     "man": ("ptycassette.cli.man", "Print the manual page."),

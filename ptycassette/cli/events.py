@@ -220,8 +220,8 @@ def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
         InputRecord,
         OutputRecord,
         ServiceEventRecord,
+        screen_of,
     )
-    from ptycassette.replaying import screen_of
 
     match event.record:
         case InputRecord(kind="resize", size=size) if size is not None:

@@ -158,7 +158,7 @@ def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameReco
 def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: str) -> None:
     from ptycassette.cli._reports import FramesReport
     from ptycassette.export import export_named
-    from ptycassette.replaying import screen_of
+    from ptycassette.model import screen_of
 
     if form == "json":
         report = FramesReport(path=str(source.path), count=count, frame=frame)

@@ -16,8 +16,9 @@ from ptycassette.model import (
     Size,
     painted_bytes,
     printable,
+    screen_of,
 )
-from ptycassette.replaying import ansi_lines, cells_of_row, screen_of
+from ptycassette.replaying import ansi_lines, cells_of_row
 from ptycassette.terminal import PyteEmulator
 
 SCROLLBACK_ROWS = 10_000

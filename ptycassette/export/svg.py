@@ -20,8 +20,7 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.export._colors import DARK, LIGHT, Theme, css_color, css_lines
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun
-from ptycassette.replaying import screen_of
+from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun, screen_of
 from ptycassette.terminal import split_clusters
 
 _FORBIDDEN = re.compile("[^\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .keys import canonical_key as canonical_key
     from .keys import encode_key as encode_key
     from .keys import encode_paste as encode_paste
+    from .lazy_regex import lazy_pattern as lazy_pattern
     from .limits import DEFAULT_LIMITS as DEFAULT_LIMITS
     from .limits import INT64_MAX as INT64_MAX
     from .limits import INT64_MIN as INT64_MIN
@@ -82,6 +83,8 @@ if TYPE_CHECKING:
     from .screen import Screen as Screen
     from .screen import Style as Style
     from .screen import StyleRun as StyleRun
+    from .stored_screen import MAX_SIDE as MAX_SIDE
+    from .stored_screen import screen_of as screen_of
     from .streams import STREAMS_KEY as STREAMS_KEY
     from .streams import StreamKind as StreamKind
     from .streams import StreamKinds as StreamKinds
@@ -119,6 +122,7 @@ else:
                 "Signalled TapeBegun TapeMoment Traffic Typed"
             ),
             "keys": "PASTE_END canonical_key encode_key encode_paste",
+            "lazy_regex": "lazy_pattern",
             "limits": (
                 "DEFAULT_LIMITS INT64_MAX INT64_MIN Limits UINT16_MAX check_density "
                 "check_line_density"
@@ -135,6 +139,7 @@ else:
             "records": "DiscoveryRecord QuotaRecord SCRUB_STATUSES ScrubReport",
             "resolved_types": "resolved",
             "screen": "DEFAULT_STYLE Screen Style StyleRun",
+            "stored_screen": "MAX_SIDE screen_of",
             "streams": (
                 "STREAMS_KEY StreamKind StreamKinds painted_bytes painted_lines streams_of"
             ),

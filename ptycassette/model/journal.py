@@ -172,7 +172,7 @@ class Traffic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
         side: which body.
         data: at most 1 MiB; as many bytes after scrubbing.
         form: of a message: ``text`` or ``binary``.
-        joins: it belongs to the chunk that came before it.
+        continues: it belongs to the chunk that came before it.
         last: nothing follows in this body.
         unscrubbed: ``data`` as it was before, once it is scrubbed.
     """
@@ -182,7 +182,7 @@ class Traffic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
     side: Literal["question", "answer"]
     data: bytes = b""
     form: Literal["", "text", "binary"] = ""
-    joins: bool = False
+    continues: bool = False
     last: bool = False
     unscrubbed: bytes | None = None
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptycassette.errors import CassetteError
+from ptycassette.model import parse_toml
 
 if TYPE_CHECKING:  # rec loads this module before it starts the program
     from ptycassette.profiles.profile import KnownCli, Profile, VersionQuery
@@ -112,9 +113,7 @@ def credentials_of_clis(env: Mapping[str, str] | None = None) -> tuple[Credentia
 
 
 def _read(data: bytes) -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415 - see above
-
-    return tomllib.loads(data.decode())
+    return parse_toml(data.decode())
 
 
 def _files(env: Mapping[str, str] | None) -> Iterator[Path]:

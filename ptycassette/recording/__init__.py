@@ -6,6 +6,8 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._tape_option import TAPE_OPTION as TAPE_OPTION
+    from ._tape_source import TapeSource as TapeSource
     from .input_script import ScriptStep as ScriptStep
     from .input_script import parse_script as parse_script
     from .input_script import parse_size as parse_size
@@ -14,6 +16,8 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_tape_option": "TAPE_OPTION",
+            "_tape_source": "TapeSource",
             "input_script": "ScriptStep parse_script parse_size",
             "journal_events": "event_of",
         },

@@ -14,7 +14,7 @@ verification found nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ptycassette.errors import AmbiguousTapeError, SecretLeftError
 from ptycassette.model import (
@@ -33,9 +33,11 @@ from ptycassette.model import (
 from ptycassette.recording._manifest import manifest_texts
 from ptycassette.recording._secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.recording._sink_writer import SinkWriter
-from ptycassette.recording._tape_writer import QuestionKeys
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
+
+if TYPE_CHECKING:
+    from ptycassette.recording._tape_writer import EntryKeys
 
 _FINDINGS_SHOWN = 5
 _FINDINGS_KEPT, _MESSAGE_SHOWN = 50, 300
@@ -58,7 +60,7 @@ def finalise(  # noqa: PLR0913 - the seams
     scrubber: Scrubber,
     typed: TypedWatch | None = None,
     policy: Callable[[], FramePolicy] | None = None,
-    keys: QuestionKeys | None = None,
+    keys: EntryKeys | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Turn a session into a cassette and publish it.
@@ -152,7 +154,7 @@ class _Run(Generic[_Sink]):
         self._scrubber, self._emulator = scrubber, emulator
         self._policy = policy
         self.typed: TypedWatch | None = None
-        self.keys: QuestionKeys | None = None
+        self.keys: EntryKeys | None = None
         self.sink = open_sink()
         self.work = self._new_work()
 
@@ -224,11 +226,15 @@ class _Run(Generic[_Sink]):
             )
 
     def look_at_tape(self) -> None:
-        """Refuse a tape that could answer wrongly; the manifest gets what else was found."""
+        """Refuse a tape that could answer wrongly; the manifest gets what else was found.
+
+        It says, too, whether the check came to its end.
+        """
         tape = self.work.learnt.tape
         if self.keys is None or tape is None:
             return
-        findings = self.keys.findings(self.sink.tape().exchanges())
+        check = self.keys.check(self.sink.tape().exchanges())
+        findings = check.findings
         blocking = [f"entry {one.entry}: {one.message}" for one in findings if one.blocking]
         if blocking:
             shown = "\n".join(blocking[:_FINDINGS_SHOWN])
@@ -237,6 +243,11 @@ class _Run(Generic[_Sink]):
                 hint="declare what varies in a file of rules (docs/tape.md), then save the journal"
                 " again with: ptycassette recover",
             )
+        tape["checked"] = not check.unchecked
+        if check.unchecked:
+            tape["unchecked"] = check.unchecked
+        if check.fingerprint:
+            tape["fingerprint"] = check.fingerprint
         if findings:
             tape["findings"] = [
                 {"entry": one.entry, "kind": one.kind, "message": one.message[:_MESSAGE_SHOWN]}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ptycassette.model import InputRecord, ScrubReport
-from ptycassette.timeline import InputDigest, input_digests, iter_entries
 from ptycassette.typed import TypedSecret
+
+if TYPE_CHECKING:
+    from ptycassette.timeline import InputDigest
 
 
 def input_was_scrubbed(report: ScrubReport) -> bool:
@@ -32,5 +35,10 @@ def typed_digests(
         shown: the same records as they are published.
         typed: input at prompts for secrets; it gets no digests, because people choose such secrets.
     """
+    from ptycassette.timeline import (  # noqa: PLC0415 - loads slowly; few recordings need it
+        input_digests,
+        iter_entries,
+    )
+
     pairs = zip(iter_entries(raw), iter_entries(shown), strict=False)
     return input_digests(cassette_id, pairs, apart_from=[secret.text for secret in typed])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -37,9 +38,11 @@ from ptycassette.model import (
 )
 from ptycassette.recording._manifest import Learnt, make_manifest
 from ptycassette.recording._tape_option import TAPE_OPTION
-from ptycassette.recording._tape_writer import QuestionKeys, TapeWriter
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
 from ptycassette.terminal import FramePolicy, default_emulator
+
+if TYPE_CHECKING:
+    from ptycassette.recording._tape_writer import EntryKeys, TapeWriter
 
 
 class SinkWriter:
@@ -108,7 +111,7 @@ class SinkWriter:
         *,
         failed: bool,
         hidden: Collection[int] = (),
-        keys: QuestionKeys | None = None,
+        keys: EntryKeys | None = None,
     ) -> None:
         """Write all other events, masked, and the documents.
 
@@ -153,10 +156,14 @@ class SinkWriter:
             )
         self._sink.put(self._report())
 
-    def _tape_writer(self, keys: QuestionKeys | None) -> TapeWriter | None:
+    def _tape_writer(self, keys: EntryKeys | None) -> TapeWriter | None:
         """What writes the tape, where model traffic was recorded."""
         if TAPE_OPTION not in self._meta.options:
             return None
+        from ptycassette.recording._tape_writer import (  # noqa: PLC0415 - few have a tape
+            TapeWriter,
+        )
+
         return TapeWriter(self._sink.tape(), keys=keys)
 
     def inputs(
@@ -221,7 +228,8 @@ class SinkWriter:
             )
         if final.failure is not None:
             raise RunFailedError(final.failure, stage="run")
-        if self.offset == 0 and final.exit is None:
+        imported = "imported" in self._meta.options  # then there was no program to be seen
+        if self.offset == 0 and final.exit is None and not imported:
             raise RunFailedError(
                 "it holds no output, and nobody saw the program end", stage="output"
             )

@@ -130,17 +130,17 @@ class _Items:
 def with_totals(event: Finished, assembler: Assembler) -> Finished:
     """The end of a session with the tokens that the tape says, compared with the CLI's own log."""
     said: dict[str, Any] = {"requests": assembler.entries}
-    if assembler.outcomes:
-        said["outcomes"] = dict(sorted(assembler.outcomes.items()))
-    if assembler.models:
-        said["models"] = dict(sorted(assembler.models.items()))
-    usage = {name: count for name, count in assembler.usage.items() if name != "cost_usd"}
+    if assembler.totals.outcomes:
+        said["outcomes"] = dict(sorted(assembler.totals.outcomes.items()))
+    if assembler.totals.models:
+        said["models"] = dict(sorted(assembler.totals.models.items()))
+    usage = {name: count for name, count in assembler.totals.usage.items() if name != "cost_usd"}
     if usage and event.usage is not None:
         said["log_usage"] = event.usage
         shared = [name for name in _COMPARED if name in usage and name in event.usage]
         if shared:
             said["log_agrees"] = all(usage[name] == event.usage[name] for name in shared)
-    cost = assembler.usage.get("cost_usd")
+    cost = assembler.totals.usage.get("cost_usd")
     if cost is not None and event.cost_usd is not None:
         said["log_cost_usd"] = event.cost_usd
     return msgspec.structs.replace(

@@ -21,10 +21,10 @@ from ptycassette.model import (
 from ptycassette.scrub import masked_places, whole_json
 
 if TYPE_CHECKING:
-    from ptycassette.tape.matching import TapeFinding
+    from ptycassette.tape.matching import TapeCheck
 
 
-class QuestionKeys(Protocol):
+class EntryKeys(Protocol):
     """Tells the questions of one tape apart; asked for each in their order."""
 
     @property
@@ -44,8 +44,8 @@ class QuestionKeys(Protocol):
         """
         ...
 
-    def findings(self, exchanges: Sequence[Any]) -> Sequence[TapeFinding]:
-        """What is wrong with a tape, and what may be."""
+    def check(self, exchanges: Sequence[Any]) -> TapeCheck:
+        """Whether a tape can be trusted to answer."""
         ...
 
 
@@ -64,7 +64,7 @@ class TapeWriter:
         keys: tells questions apart.
     """
 
-    def __init__(self, sink: EntrySink, *, keys: QuestionKeys | None) -> None:
+    def __init__(self, sink: EntrySink, *, keys: EntryKeys | None) -> None:
         self._sink, self._keys = sink, keys
         self._open: dict[int, _Entry] = {}
         self._done: dict[int, TapeEntry] = {}
@@ -150,13 +150,13 @@ class _Entry:
         assert self._answer is not None  # noqa: S101 - it has a body
         last = self._chunks[-1] if self._chunks else None
         t_us = max(event.t_us, self._answer["t_us"] if last is None else last.t_us)
-        if last is not None and (event.joins or len(self._chunks) >= _MOST_CHUNKS):
+        if last is not None and (event.continues or len(self._chunks) >= _MOST_CHUNKS):
             length = last.length + len(event.data)
             self._chunks[-1] = Chunk(last.t_us, length, last.form)
         elif not event.last or event.data:
             self._chunks.append(Chunk(t_us, len(event.data), event.form))
 
-    def tell_apart(self, keys: QuestionKeys) -> None:
+    def tell_apart(self, keys: EntryKeys) -> None:
         """Give the question its key; what was held of it goes."""
         if self._raw is None:
             return

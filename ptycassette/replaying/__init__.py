@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from .stored import changed_rows as changed_rows
     from .stored import restyled_rows as restyled_rows
     from .stored import screen_object as screen_object
-    from .stored import screen_of as screen_of
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -52,6 +51,6 @@ else:
             "scheduler": (
                 "AwaitInput DONE Decision Done Emit ReplayMode Scheduler Wait replay_mode"
             ),
-            "stored": "changed_rows restyled_rows screen_object screen_of",
+            "stored": "changed_rows restyled_rows screen_object",
         },
     )

@@ -22,7 +22,7 @@ DIVERGENCE_KINDS = tuple(kind.name for kind in KINDS)
 """The names of all kinds, as reports write them."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class DivergenceSide(msgspec.Struct, frozen=True):
     """One side of a divergence: as text, and as bytes where there are any."""
 
     text: str
@@ -52,8 +52,8 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     t_ms: int
     exchange: int = 0
-    expected: Said | None = None
-    got: Said | None = None
+    expected: DivergenceSide | None = None
+    got: DivergenceSide | None = None
     screen: tuple[str, ...] = ()
     nearest: Nearest | None = None
     hint: str = ""
@@ -133,7 +133,7 @@ def divergence_error(divergence: Divergence, *, where: str | None = None) -> Div
     return DivergenceError("\n".join([first, *lines]), where=where, hint=divergence.advice)
 
 
-def _said_object(said: Said | None) -> dict[str, str] | None:
+def _said_object(said: DivergenceSide | None) -> dict[str, str] | None:
     if said is None:
         return None
     text = said.text.encode("utf-8", "backslashreplace").decode("utf-8")

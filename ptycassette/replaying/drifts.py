@@ -25,7 +25,7 @@ from ptycassette.model import (
     streams_of,
     visible,
 )
-from ptycassette.replaying.divergence import Divergence, Said
+from ptycassette.replaying.divergence import Divergence, DivergenceSide
 from ptycassette.replaying.divergence_kinds import (
     BINARY_CHANGED,
     EMULATOR_CHANGED,
@@ -249,11 +249,11 @@ def _divergences(old: Side, new: Side) -> Iterator[Divergence]:
     if before != after:
         yield Divergence(
             kind=EXIT_CHANGED.name, message=EXIT_CHANGED.says,
-            expected=Said(before), got=Said(after), **here,
+            expected=DivergenceSide(before), got=DivergenceSide(after), **here,
         )  # fmt: skip
     emulators = [side.manifest.terminal.emulator for side in (old, new)]
     if emulators[0] != emulators[1]:
-        said = [Said(f"{emulator.name} {emulator.version}") for emulator in emulators]
+        said = [DivergenceSide(f"{emulator.name} {emulator.version}") for emulator in emulators]
         yield Divergence(
             kind=EMULATOR_CHANGED.name, message=EMULATOR_CHANGED.says,
             expected=said[0], got=said[1], **here,
@@ -264,7 +264,7 @@ def _divergences(old: Side, new: Side) -> Iterator[Divergence]:
     ]
     if any(one and other and one != other for one, other in zip(*binaries, strict=True)):
         said = [
-            Said(f"version {version or 'unknown'}, digest of the path {path}")
+            DivergenceSide(f"version {version or 'unknown'}, digest of the path {path}")
             for version, path in binaries
         ]
         yield Divergence(

@@ -1,4 +1,4 @@
-"""Stored frames as screens, and the differences between two screens."""
+"""The differences between two stored frames, and screens as JSON."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import FrameRecord, Screen, Size
-
-MAX_SIDE = 1000
-"""A frame may claim any size; no emulator of ours makes a larger one."""
+from ptycassette.model import FrameRecord, Screen
 
 
 class RowDifference(msgspec.Struct, frozen=True):
@@ -20,22 +17,6 @@ class RowDifference(msgspec.Struct, frozen=True):
     row: int
     before: str | None
     after: str | None
-
-
-def screen_of(frame: FrameRecord) -> Screen:
-    """The screen that a frame holds; the upper left of it when it is larger than any screen.
-
-    Modes are not stored.
-    """
-    rows, cols = min(frame.size.rows, MAX_SIDE), min(frame.size.cols, MAX_SIDE)
-    return Screen(
-        size=Size(rows=rows, cols=cols),
-        rows=frame.text[:rows],
-        styles=(frame.styles or ())[:rows],
-        cursor=frame.cursor,
-        title=frame.title,
-        alt_screen=frame.alt_screen,
-    )
 
 
 def changed_rows(before: FrameRecord | None, after: FrameRecord) -> Iterator[RowDifference]:

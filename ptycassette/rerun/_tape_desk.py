@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from ptycassette.model import TapeEntry
 from ptycassette.rerun.report import RequestMiss
 from ptycassette.tape.matching import (
     Hit,
@@ -14,6 +15,7 @@ from ptycassette.tape.matching import (
     Question,
     Rules,
     TapeExchange,
+    changed_questions,
     tape_fingerprint,
 )
 
@@ -30,9 +32,11 @@ class TapeDesk:
         key: the key of the cassette.
         declared: the values of this run: ``cwd``, ``home``.
         secrets: where in a body secrets are: pairs of offset and length.
+        fingerprint: the tape's, as it was published by the same rules; empty if that is not known.
 
     Attributes:
         asked: how many questions came.
+        damage: what is wrong with the tape itself, which somebody has changed.
         misses: those that the tape does not have, at most a hundred.
     """
 
@@ -44,11 +48,20 @@ class TapeDesk:
         key: bytes,
         declared: Mapping[str, str],
         secrets: Callable[[bytes], Sequence[tuple[int, int]]],
+        fingerprint: str = "",
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
         self._matcher = Matcher(exchanges, rules, key=key, declared=declared)
         self._secrets = secrets
         self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key)
+        self.damage: list[str] = []
+        if fingerprint:
+            self.damage += [
+                f"entry {one.entry}: {one.message}"
+                for one in changed_questions(exchanges, rules, key=key)
+            ]
+            if fingerprint != self.expected_fingerprint:
+                self.damage.append("it is not the one that was published: its fingerprint differs")
         self.asked = 0
         self.misses: list[RequestMiss] = []
 
@@ -76,6 +89,10 @@ class TapeDesk:
                 )
             )
         return answer
+
+    def messages_within(self, handshake: TapeEntry) -> int:
+        """How many messages were sent over a recorded WebSocket."""
+        return sum(entry.within == handshake.entry for entry in self._entries)
 
     def unasked(self) -> list[int]:
         """Entries that were never asked for."""

@@ -43,6 +43,7 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
         guard: what kept the program off the network.
         entries: how many questions the tape has.
         matched: how many of them were asked again.
+        damage: what is wrong with the tape itself.
         misses: questions that the tape does not have.
         unasked: entries of the tape that were never asked for.
         inputs: how many inputs were sent, of how many.
@@ -58,6 +59,7 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     guard: str
     entries: int
     matched: int
+    damage: tuple[str, ...] = ()
     misses: tuple[RequestMiss, ...] = ()
     unasked: tuple[int, ...] = ()
     inputs: int = 0
@@ -98,6 +100,7 @@ def report_json(report: RerunReport) -> dict[str, Any]:
 
 def _findings(report: RerunReport) -> Iterator[str]:
     """Every difference, in lines."""
+    yield from (printable(f"tape: {line}") for line in report.damage)
     for miss in report.misses:
         near = "" if miss.nearest is None else f"; the nearest is entry {miss.nearest}"
         yield printable(f"request {miss.method} {miss.target} is not on the tape{near}")

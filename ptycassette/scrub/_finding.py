@@ -32,7 +32,7 @@ from ptycassette.model import (
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.discover import begun_values, declared_values
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.search import KnownValue, Lesson, Match, Past, Searcher
+from ptycassette.scrub.search import KnownValue, Lesson, Match, SearchedTexts, Searcher
 from ptycassette.scrub.tally import Tally
 from ptycassette.scrub.views import (
     BLOCK,
@@ -127,7 +127,7 @@ class Finder:
         self._block = block
         self._fed = 0
         self._t_us = 0
-        self._past = Past()
+        self._past = SearchedTexts()
         searcher.past = self._past
         self.screen = self._reader.emulator
         self.found: dict[Found, list[int]] = {}

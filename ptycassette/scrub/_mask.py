@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 
+from ptycassette.model import lazy_pattern
 from ptycassette.terminal import width_mode
 
 TEXT = "text"
@@ -31,7 +32,7 @@ _SELECTED = "\ufe0f"
 _KEPT = frozenset({_SELECTED, "\ufeff"})
 """Characters that are their own masks. The emulator drops U+FEFF: nothing else joins nothing."""
 # What it makes as wide as an emoji, whatever marks stand between them (UTS #51, keycaps).
-_KEYCAP = re.compile(rf"[#*0-9](?=[^\x00-\x7f]*{_SELECTED})")
+_KEYCAP = lazy_pattern(rf"[#*0-9](?=[^\x00-\x7f]*{_SELECTED})")
 # One character for each class (see ``_class``), by the number of its bytes. Marks are such as
 # show nothing, where there are any.
 _STAND_INS = (
@@ -41,20 +42,20 @@ _STAND_INS = (
     "\U0001d7d9\U00020000\U0001f321\U0001f512\U000e0100\U000e0001\U000110bd\U00011000"
     "\U00016d63\U0001f1fd\U0001f3fd"
 )
-_ESCAPES = re.compile(
+_ESCAPES = lazy_pattern(
     r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-3][0-7]{2}"
     r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|\\U[0-9A-Fa-f]{8}"
     r"|&\#(?P<decimal>[0-9]{1,7});|&\#[xX](?P<hexadecimal>[0-9A-Fa-f]{1,6});|&(?:amp|lt|gt|quot|apos);"
     r"|\\.|[^%\\&]+|.",
     re.DOTALL,
 )
-_QUOTED = re.compile(r"(?P<escape>=[0-9A-F]{2})|(?P<line_end>=\r?\n)|[^=]+|=")
-_NUMBER = re.compile(r"[0-9]+")
-_CHARACTER = re.compile(r"[^=%\\&]+|.", re.DOTALL)
+_QUOTED = lazy_pattern(r"(?P<escape>=[0-9A-F]{2})|(?P<line_end>=\r?\n)|[^=]+|=")
+_NUMBER = lazy_pattern(r"[0-9]+")
+_CHARACTER = lazy_pattern(r"[^=%\\&]+|.", re.DOTALL)
 # Of two digits X, of three x, and of more a letter that looks like one, or the mask of four bytes.
 _DECIMALS = {2: "88", 3: "120", 4: "1093", 5: "65336", 6: "120793"}
 _NUMBERED = {"u": "\\u0078", "U": "\\U00000078", "x": "\\x78"}
-_PAIRS = re.compile(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
+_PAIRS = lazy_pattern(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
 _BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _BETWEEN_LINES = frozenset("\r\n\t ")
 _X_IN_BASE64 = "eHh4"  # decodes to xxx

@@ -8,11 +8,11 @@ by a neutral one (RFC 8259 7).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from json import JSONDecoder
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.search import Searcher
 from ptycassette.scrub.tally import Tally
@@ -22,16 +22,16 @@ _PROVIDER = "provider"
 _BLOCK = 1 << 20
 _OVERLAP = 1 << 16
 _DECODER = JSONDecoder(strict=False)
-_BEGINS = re.compile(r"[{\[\"]")
-_TOKEN = re.compile(
+_BEGINS = lazy_pattern(r"[{\[\"]")
+_TOKEN = lazy_pattern(
     r'"(?P<body>[^"\\]*+(?:\\[\s\S][^"\\]*+)*)"'
     r"|(?P<number>-?\d++(?:\.\d++)?)(?:[eE][+-]?\d++)?"
 )
-_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\s\S])")
+_ESCAPE = lazy_pattern(r"\\(?:u[0-9A-Fa-f]{4}|[\s\S])")
 # JSON in a string of JSON: quotes are escaped, and the backslashes of escapes are doubled.
-_ESCAPE_WITHIN = re.compile(r"\\{1,2}u[0-9A-Fa-f]{4}|\\\\[bfnrt/]|\\[\s\S]")
+_ESCAPE_WITHIN = lazy_pattern(r"\\{1,2}u[0-9A-Fa-f]{4}|\\\\[bfnrt/]|\\[\s\S]")
 _QUOTE_WITHIN = '\\"'
-_DIGIT = re.compile(r"\d")
+_DIGIT = lazy_pattern(r"\d")
 _X = "u0078"
 
 

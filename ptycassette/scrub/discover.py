@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ptycassette.model import SessionMeta
+from ptycassette.model import SessionMeta, lazy_pattern
 from ptycassette.scrub.rules import (
     WORDS,
     Rule,
@@ -27,10 +27,10 @@ from ptycassette.scrub.rules import (
 )
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
-_MODEL_NAME = re.compile(r"(?:^|_)model(?:_?(?:id|name))?$", re.IGNORECASE)
-_USER_INFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^\s/:@]*):(?P<password>[^\s/@]+)@")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")
-_SCHEME = re.compile(r"\A(?i:bearer|basic|token) +(?=\S+\Z)")  # RFC 9110 11.1
+_MODEL_NAME = lazy_pattern(r"(?:^|_)model(?:_?(?:id|name))?$", re.IGNORECASE)
+_USER_INFO = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^\s/:@]*):(?P<password>[^\s/@]+)@")
+_URL = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")
+_SCHEME = lazy_pattern(r"\A(?i:bearer|basic|token) +(?=\S+\Z)")  # RFC 9110 11.1
 _HOSTS = ("HOSTNAME", "HOST", "COMPUTERNAME", "NAME")
 _USERS = ("USER", "LOGNAME", "USERNAME", "SUDO_USER", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME")
 _MAILS = ("EMAIL", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL", "DEBEMAIL")

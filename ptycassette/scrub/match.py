@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import ahocorasick
 
-from ptycassette.model import compile_re2
+from ptycassette.model import compile_re2, lazy_pattern
 
 # Characters that take no room, as their UTF-8 bytes: soft hyphen; U+0300-036F (marks that combine);
 # U+061C; U+180B-180E; U+1AB0-1AFF and U+1DC0-1DFF (more marks); U+200B-200F and U+202A-202E (zero
@@ -42,7 +42,7 @@ _AWAY = (
 # These; blanks and controls; | and > (ASCII borders and quotes); * (what passwords are shown as);
 # quotes, and the sign at the end of a line that continues.
 _ASCII_AWAY = bytes([*range(0x21), 0x7F, *b"|>*\"'\\"])
-_SQUEEZED_AWAY = re.compile(f"[{re.escape(_ASCII_AWAY.decode())}]+|{_AWAY}")
+_SQUEEZED_AWAY = lazy_pattern(f"[{re.escape(_ASCII_AWAY.decode())}]+|{_AWAY}")
 
 
 def canonical(text: str) -> str:
@@ -57,7 +57,7 @@ def canonical(text: str) -> str:
 
 
 # A surrogate that is no byte that was no UTF-8.
-_LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_LONE = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def plain(text: str) -> str:
@@ -67,7 +67,7 @@ def plain(text: str) -> str:
     return text.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
-_OTHERS_AWAY = re.compile(_AWAY.encode("latin-1"))
+_OTHERS_AWAY = lazy_pattern(_AWAY.encode("latin-1"))
 
 
 def squeeze(text: str) -> str:

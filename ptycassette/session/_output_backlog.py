@@ -19,19 +19,20 @@ Anything else (cursor addressing, modes, character sets, C1 controls) is kept wh
 
 from __future__ import annotations
 
-import re
 from collections import deque
+
+from ptycassette.model import lazy_pattern
 
 LIMIT_BYTES = 1 << 20
 """How much is kept before ``shorten`` is tried: 200 ms of rendering, about."""
 
 _SLICE = 4096
 _PLAIN = bytes([7, 9, 10, 13, *range(0x20, 0x7F), *range(0x80, 0x100)])
-_NOT_LOCAL = re.compile(rb"\x1b(?!\[[0-9;:]*m|\[[012]?K)")
-_SGR = re.compile(rb"\x1b\[[0-9;:]*m")
-_C1 = re.compile(rb"\xc2[\x80-\x9f]")
+_NOT_LOCAL = lazy_pattern(rb"\x1b(?!\[[0-9;:]*m|\[[012]?K)")
+_SGR = lazy_pattern(rb"\x1b\[[0-9;:]*m")
+_C1 = lazy_pattern(rb"\xc2[\x80-\x9f]")
 _RESETS = (b"\x1b[m", b"\x1b[0m", b"\x1b[0;")
-_SAFE_CUT = re.compile(rb"\r\n(?=(?:\x1b\[[0-9;:]*m)*[!-~])")
+_SAFE_CUT = lazy_pattern(rb"\r\n(?=(?:\x1b\[[0-9;:]*m)*[!-~])")
 
 
 class OutputBacklog:

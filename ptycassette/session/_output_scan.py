@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 
+from ptycassette.model import lazy_pattern
+
 # Queries (xterm, "Control Sequences"): DA CSI c, DSR CSI n, DECREQTPARM CSI x,
 # DECRQM CSI $p, window reports CSI t, XTVERSION CSI > q, keyboard CSI ? u, DECID ESC Z, colours
 # OSC 4;1;?, XTGETTCAP DCS + q, DECRQSS DCS $ q, kitty graphics APC G. ENQ is searched separately.
-_QUERY = re.compile(rb"\x1b(?:\[[0-9;?>=]*(?:[cntxqu]|\$p)|\][0-9;]*\?|P[0-9;]*[+$]q|_G|Z)")
+_QUERY = lazy_pattern(rb"\x1b(?:\[[0-9;?>=]*(?:[cntxqu]|\$p)|\][0-9;]*\?|P[0-9;]*[+$]q|_G|Z)")
 # SGR and EL, which are frequent and irrelevant here, are skipped in one go.
-_OTHER = re.compile(rb"\x1b(?!\[[0-9;:]*[mK])")
-_MODES = re.compile(rb"\x1b(?:\[\?([0-9;]+)([hl])|(c)|\[(!)p|\[([0-9;]*)[rs])")
+_OTHER = lazy_pattern(rb"\x1b(?!\[[0-9;:]*[mK])")
+_MODES = lazy_pattern(rb"\x1b(?:\[\?([0-9;]+)([hl])|(c)|\[(!)p|\[([0-9;]*)[rs])")
 # A possible beginning of one of them.
-_BEGUN = re.compile(rb"\x1b(?:\[[0-9;?>=$!]{0,48}|\][0-9;]{0,48}|P[0-9;+$]{0,48}|_)?\Z")
+_BEGUN = lazy_pattern(rb"\x1b(?:\[[0-9;?>=$!]{0,48}|\][0-9;]{0,48}|P[0-9;+$]{0,48}|_)?\Z")
 _TAIL = 52
 
 

@@ -212,7 +212,7 @@ class PipedCore(SessionCore):
                     return False
                 news = True
                 if self._take(*piece):
-                    self._screen.relieve()  # what it answers is for terminals
+                    self._screen.answer_or_shorten()  # what it answers is for terminals
                     return True
             return True
         finally:
@@ -221,7 +221,7 @@ class PipedCore(SessionCore):
                     callback()
 
     def _take(self, stream: OutputStream | None, data: bytes) -> bool:
-        """Take a piece of output; returns whether ``relieve`` is due."""
+        """Take a piece of output; returns whether ``answer_or_shorten`` is due."""
         t_us = self.now_us()
         self._stdin.settle()
         if not data:

@@ -22,7 +22,7 @@ _WORTH_SHORTENING = 1 << 15
 
 
 @runtime_checkable
-class Telling(Protocol):
+class SignalSource(Protocol):
     """An emulator that also reports terminal signals; this is optional."""
 
     def signals(self) -> tuple[Signal, ...]:
@@ -90,7 +90,7 @@ class SessionScreen:
         )
 
     def take(self, t_us: int, data: bytes) -> bool:
-        """Add output to the backlog; returns whether ``relieve`` is due."""
+        """Add output to the backlog; returns whether ``answer_or_shorten`` is due."""
         self.unpublished = True
         self._output_us = t_us
         self.output_bytes += len(data)
@@ -99,7 +99,7 @@ class SessionScreen:
         self._backlog.append(data)
         return self._asked or self._backlog.full
 
-    def relieve(self) -> bytes:
+    def answer_or_shorten(self) -> bytes:
         """Answer a query, or make room in the backlog. Returns the answers."""
         if not self._asked:
             self._shorten()
@@ -140,7 +140,7 @@ class SessionScreen:
 
     def _take_signals(self) -> None:
         """Take the program's signals, and update the turn."""
-        if isinstance(self._emulator, Telling):
+        if isinstance(self._emulator, SignalSource):
             turn = turn_after(self._emulator.signals())
             if turn is not None:
                 self._turn, self._turn_us = turn, self._output_us

@@ -218,7 +218,7 @@ class SessionCore:
             t_us = clock.now_us() - start_us
             tap(t_us, data)
             if self._screen.take(t_us, data):
-                self._answer(self._screen.relieve())
+                self._answer(self._screen.answer_or_shorten())
                 return True
         return True
 

@@ -233,14 +233,14 @@ class ThreadPump:
         """Whether the program and all it started ended, and everything they wrote was read."""
         core = self._core
         self._look_at_deadline()
-        if not self._ready.take_news():
+        if not self._ready.supervisor_reported():
             return False
         core.look_for_end()
         if self._child.poll() is None:
             return False
         # No known process is left. An unknown one may hold the slave side open, and on macOS
         # we do: then the end is where nothing more comes.
-        self._ready.ignore_news()
+        self._ready.stop_watching_supervisor()
         until, limit = time.monotonic() + _STRANGER_LIMIT_S, core.output_bytes + _PTY_HOLDS_BYTES
         while core.output_bytes < limit:
             more = core.pump_output()
@@ -269,7 +269,7 @@ class _Readiness:
         self._lock = threading.Lock()
         self._woken = False
         self._closed = False
-        self._news = True
+        self._reported = True
 
     def wake(self) -> None:
         """Have ``wait`` return; from any thread, also after ``close``."""
@@ -278,12 +278,12 @@ class _Readiness:
                 self._woken = True
                 os.write(self._waker_fd, b"\0")
 
-    def take_news(self) -> bool:
+    def supervisor_reported(self) -> bool:
         """Whether the supervisor may have reported something since the last call."""
-        news, self._news = self._news, False
-        return news
+        reported, self._reported = self._reported, False
+        return reported
 
-    def ignore_news(self) -> None:
+    def stop_watching_supervisor(self) -> None:
         """Stop watching the supervisor's socket: it has closed, and stays readable for ever."""
         self._news_fd = None
 
@@ -293,7 +293,7 @@ class _Readiness:
             [self._wake_fd, *([] if self._news_fd is None else [self._news_fd])], wishes, timeout_s
         )
         if self._news_fd in found:
-            self._news = True
+            self._reported = True
         if self._wake_fd in found:
             with self._lock:
                 os.read(self._wake_fd, 64)

@@ -11,8 +11,14 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from ptycassette.model import ExchangeOutcome, Noted, TapeMoment, Traffic
-from ptycassette.tape._facts import AnswerFacts, decoded, question_model, tool_results
+from ptycassette.tape._facts import AnswerFacts, decoded
 from ptycassette.tape._kept import kept_headers, kept_target
+from ptycassette.tape._tape_events import (
+    TapeTotals,
+    answer_payload,
+    end_payload,
+    request_payload,
+)
 from ptycassette.tape._unpacking import PIECE_BYTES, Unpacker, unpacker_for
 from ptycassette.tape.items import (
     AnswerBegun,
@@ -66,18 +72,13 @@ class Assembler:
     """Makes entries.
 
     Attributes:
-        usage: the tokens and costs of all answers, summed.
-        models: how often each answered.
-        outcomes: how often each.
+        totals: what all entries add up to.
         entries: how many there are.
     """
 
     def __init__(self) -> None:
         self._exchanges: dict[int, _Exchange] = {}
-        self._results: set[str] = set()
-        self.usage: dict[str, int | float] = {}
-        self.models: dict[str, int] = {}
-        self.outcomes: dict[str, int] = {}
+        self.totals = TapeTotals()
         self.entries = 0
 
     def take(self, item: TapeItem) -> Iterator[Made]:
@@ -152,13 +153,6 @@ class Assembler:
         body = bytes(exchange.held)
         exchange.held.clear()
         document = _document(body)
-        payload = {
-            "type": "model-request",
-            "entry": entry.number,
-            "method": begun.method,
-            "target": target,
-            **_asks(document, begun.target),
-        }
         head = {
             "kind": begun.kind,
             "connection": begun.connection,
@@ -170,28 +164,21 @@ class Assembler:
         }
         yield TapeMoment(
             t_us,
-            payload,
+            request_payload(
+                entry.number, document, model_from=begun.target, method=begun.method, target=target
+            ),
             entry=entry.number,
             moment="question",
             head=head,
             dropped=(*secrets, *dropped),
         )
-        yield from self._results_in(document, entry, t_us)
+        yield from self.totals.question(entry.number, document, t_us)
         for at in range(0, len(body), PIECE_BYTES):
             yield _piece(t_us, entry, "question", body[at : at + PIECE_BYTES])
 
     def _new_entry(self, form: _Form = "") -> _Entry:
         self.entries += 1
         return _Entry(self.entries, form=form)
-
-    def _results_in(self, document: Any, entry: _Entry, t_us: int) -> Iterator[Noted]:
-        """The results of tools that the provider is told for the first time."""
-        for call_id in tool_results(document):
-            if call_id not in self._results:
-                self._results.add(call_id)
-                yield Noted(
-                    t_us, {"type": "tool-result", "entry": entry.number, "call_id": call_id}
-                )
 
     # -- answers --------------------------------------------------------------------------
 
@@ -208,12 +195,12 @@ class Assembler:
         entry, unpacker = exchange.entry, exchange.answer_unpacker
         if entry is None or unpacker is None:
             return
-        joins = False
+        continues = False
         for piece in unpacker.feed(item.data):
             entry.facts.feed(piece)
-            yield _piece(item.t_us, entry, "answer", piece, joins=joins)
-            joins = True
-        if not joins:
+            yield _piece(item.t_us, entry, "answer", piece, continues=continues)
+            continues = True
+        if not continues:
             yield _piece(item.t_us, entry, "answer", b"")
 
     def _asked_by_message(self, exchange: _Exchange, item: SocketMessage) -> Iterator[Made]:
@@ -227,12 +214,7 @@ class Assembler:
         document = _document(item.data)
         yield TapeMoment(
             item.t_us,
-            {
-                "type": "model-request",
-                "entry": entry.number,
-                "within": handshake.number,
-                **_asks(document, ""),
-            },
+            request_payload(entry.number, document, within=handshake.number),
             entry=entry.number,
             moment="question",
             head={
@@ -242,7 +224,7 @@ class Assembler:
                 "form": form,
             },
         )
-        yield from self._results_in(document, entry, item.t_us)
+        yield from self.totals.question(entry.number, document, item.t_us)
         for at in range(0, len(item.data), PIECE_BYTES):
             part = item.data[at : at + PIECE_BYTES]
             yield _piece(item.t_us, entry, "question", part)
@@ -260,7 +242,7 @@ class Assembler:
         form: _Form = "binary" if item.binary else "text"
         for at in range(0, max(1, len(item.data)), PIECE_BYTES):
             part = item.data[at : at + PIECE_BYTES]
-            yield _piece(item.t_us, entry, "answer", part, form=form, joins=at > 0)
+            yield _piece(item.t_us, entry, "answer", part, form=form, continues=at > 0)
 
     # -- ends -----------------------------------------------------------------------------
 
@@ -287,28 +269,17 @@ class Assembler:
         close_code: int | None = None,
     ) -> Iterator[Made]:
         if entry.answered:
-            yield _piece(t_us, entry, "answer", b"", last=True, joins=True)
+            yield _piece(t_us, entry, "answer", b"", last=True, continues=True)
         entry.facts.end()
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
         head = {"outcome": outcome, "detail": detail, "close_code": close_code}
-        said = {name: value for name, value in head.items() if value not in {"", None}}
         yield TapeMoment(
             t_us,
-            {"type": "model-end", "entry": entry.number, **said},
+            end_payload(entry.number, head),
             entry=entry.number,
             moment="end",
             head=head,
         )
-        for call_id, name in entry.facts.calls.items():
-            call = {"type": "tool-call", "entry": entry.number, "call_id": call_id, "name": name}
-            yield Noted(t_us, call)
-        usage = entry.facts.usage
-        if usage:
-            yield Noted(t_us, {"type": "usage", "entry": entry.number, **usage, **_model(entry)})
-            for name, count in usage.items():
-                self.usage[name] = self.usage.get(name, 0) + count
-        if entry.facts.model is not None:
-            self.models[entry.facts.model] = self.models.get(entry.facts.model, 0) + 1
+        yield from self.totals.end(entry.number, entry.facts, outcome, t_us)
 
 
 def _answer_moment(
@@ -316,10 +287,9 @@ def _answer_moment(
 ) -> TapeMoment:
     status = item.status if isinstance(item, AnswerBegun) else None
     headers, dropped = kept_headers(item.headers if isinstance(item, AnswerBegun) else ())
-    payload: dict[str, Any] = {"type": "model-answer", "entry": entry.number}
     return TapeMoment(
         item.t_us,
-        payload if status is None else {**payload, "status": status},
+        answer_payload(entry.number, status),
         entry=entry.number,
         moment="answer",
         head={"status": status, "headers": headers, "packing": packing},
@@ -334,11 +304,17 @@ def _piece(
     data: bytes,
     *,
     form: _Form = "",
-    joins: bool = False,
+    continues: bool = False,
     last: bool = False,
 ) -> Traffic:
     return Traffic(
-        t_us=t_us, entry=entry.number, side=side, data=data, form=form, joins=joins, last=last
+        t_us=t_us,
+        entry=entry.number,
+        side=side,
+        data=data,
+        form=form,
+        continues=continues,
+        last=last,
     )
 
 
@@ -356,15 +332,6 @@ def _problems(exchange: _Exchange, item: ExchangeEnded) -> Iterator[str]:
 
 def _document(body: bytes) -> Any:
     return decoded(body) if len(body) <= _MOST_READ else None
-
-
-def _asks(document: Any, target: str) -> dict[str, str]:
-    model = question_model(document, target)
-    return {} if model is None else {"model": model}
-
-
-def _model(entry: _Entry) -> dict[str, str]:
-    return {} if entry.facts.model is None else {"model": entry.facts.model}
 
 
 def _unpacker_of(headers: tuple[tuple[str, str], ...]) -> Unpacker:

@@ -46,7 +46,7 @@ class MessageFollower:
         """Of the closing frame, once it was seen."""
 
     @property
-    def amid(self) -> bool:
+    def within_message(self) -> bool:
         """Whether a message has begun that is not there to its end."""
         return bool(self._parts)
 

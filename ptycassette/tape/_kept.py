@@ -18,7 +18,7 @@ x-openai-subagent
 _OF_ANSWERS = """
 cache-control retry-after retry-after-ms x-should-retry request-id x-request-id openai-model
 openai-version openai-processing-ms date location server-timing x-reasoning-included x-models-etag
-etag sec-websocket-accept
+etag sec-websocket-accept content-length sec-websocket-extensions
 """
 _NAMES = frozenset((_OF_REQUESTS + _OF_ANSWERS).split())
 _PREFIXES = ("x-stainless-", "x-ratelimit-", "anthropic-ratelimit-", "x-codex-", "x-gemini-")

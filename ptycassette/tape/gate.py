@@ -14,7 +14,7 @@ class QuestionRefusedError(Exception):
     """A question does not leave the machine: the reason, for the user and for the CLI."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request, or a message over a WebSocket, before it is sent on.
 
     ``packing`` is the content encoding of ``body``.
@@ -35,7 +35,7 @@ class Gate(Protocol):
     def reads(self, origin: Origin) -> bool:
         """Whether questions to that provider must be held until they were judged."""
 
-    def judge(self, question: Question) -> bytes:
+    def judge(self, question: OutgoingRequest) -> bytes:
         """The body to send on: that of the question, or less.
 
         Raises:
@@ -68,7 +68,7 @@ class OpenGate:
         del origin
         return False
 
-    def judge(self, question: Question) -> bytes:
+    def judge(self, question: OutgoingRequest) -> bytes:
         """All of it."""
         return question.body
 

@@ -141,7 +141,7 @@ def differences(factory: EmulatorFactory) -> tuple[Difference, ...]:
         expected, emulator = default_emulator(SIZE), factory(SIZE)
         for each in (expected, emulator):
             _perform(each, steps)
-        what = tuple(_unlike(expected.snapshot(), emulator.snapshot()))
+        what = tuple(_differing(expected.snapshot(), emulator.snapshot()))
         if what:
             why = KNOWN.get(emulator.identity.name, {}).get(name, "")
             found.append(
@@ -181,7 +181,7 @@ def _perform(emulator: Emulator, steps: tuple[Step, ...]) -> None:
             emulator.feed(step if isinstance(step, bytes) else step.encode())
 
 
-def _unlike(expected: Screen, got: Screen) -> list[str]:
+def _differing(expected: Screen, got: Screen) -> list[str]:
     names = ("rows", "cursor", "title", "size", "alt_screen")
     unlike = [name for name in names if getattr(expected, name) != getattr(got, name)]
     if "rows" not in unlike and expected.styles != got.styles:

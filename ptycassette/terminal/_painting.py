@@ -202,8 +202,8 @@ class Painting(Core):
     def _step(self, char: str) -> None:
         """Paint one character that may join the one before it."""
         base = self._base() if char == "\ufe0f" else ""
-        kind, width, joins = self.width_mode.step(char, self.kind, self.width, base)
-        if joins and self.buf.x:
+        kind, width, extends = self.width_mode.step(char, self.kind, self.width, base)
+        if extends and self.buf.x:
             self._join(char, width, self.width)
         else:
             self._put(char, width)

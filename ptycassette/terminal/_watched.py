@@ -68,7 +68,7 @@ class WatchedTerminal(Terminal):
                     self.read()
                     return
 
-    def passes_by(self) -> bool:
+    def scrolls_as_printed(self) -> bool:
         """Whether lines of text that come now scroll by exactly as they are printed."""
         buf = self.buf
         return (

@@ -29,8 +29,8 @@ def split_cells(text: str, width: WidthModeName = "cluster") -> list[str]:
     at = 0
     for char in text:
         base = cells[at][:1] if cells else ""
-        kind, now, joins = mode.step(char, kind, last_width, base)
-        if joins and cells:
+        kind, now, extends = mode.step(char, kind, last_width, base)
+        if extends and cells:
             cells[at] += char
             cells.extend([""] * (max(now, 1) - max(last_width, 1)))
         else:

@@ -14,7 +14,9 @@ import re
 import sys
 from collections.abc import Iterator
 
-_KEY = re.compile(
+from ptycassette.model import lazy_pattern
+
+_KEY = lazy_pattern(
     r"\x1b\[(?P<codes>[\d:]{0,32})(?:;(?P<modifiers>[\d:]{0,16})(?:;(?P<text>[\d:]{0,256}))?)?u"
     r"|\x1b\[27;(?P<modifiers2>\d+);(?P<codes2>\d{1,7})~"  # xterm modifyOtherKeys
     r"|\x1b\[20[01]~"  # bracketed paste
@@ -23,7 +25,7 @@ _KEY = re.compile(
     r"|\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1bO.|\x1b[\x20-\x7e\x7f]?"
     r"|(?P<char>[\s\S])"
 )
-_CODE = re.compile(r"\d+")
+_CODE = lazy_pattern(r"\d+")
 RUBOUT = frozenset("\x7f\x08")
 KILL_LINE = "\x15"
 KILL_WORD = "\x17"

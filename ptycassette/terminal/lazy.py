@@ -6,9 +6,7 @@ and their text is in the print stream.
 
 from __future__ import annotations
 
-import re
-
-from ptycassette.model import Screen, Size
+from ptycassette.model import Screen, Size, lazy_pattern
 from ptycassette.terminal._core import DEFAULT_SCROLLBACK, bounded
 from ptycassette.terminal._parser import Parser
 from ptycassette.terminal._trace import TracedParser, TracedTerminal
@@ -21,7 +19,7 @@ _WIDE = (
     rb"\xc2[\xa0-\xbf]|[\xc3-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
 _CUT = rb"\r|[\xc3-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2}"
-_LINES = re.compile(rb"[\x20-\x7e]*(?:(?:\r\n|%b)[\x20-\x7e]*)*(?P<cut>%b)?" % (_WIDE, _CUT))
+_LINES = lazy_pattern(rb"[\x20-\x7e]*(?:(?:\r\n|%b)[\x20-\x7e]*)*(?P<cut>%b)?" % (_WIDE, _CUT))
 _MUCH = 4
 """Screens with their history that are held before what cannot be seen any more is left out."""
 
@@ -59,7 +57,7 @@ class LazyEmulator(PyteEmulator):
 
     def feed(self, data: bytes) -> None:
         """See ``Emulator``."""
-        if self._held or self._passes_by():
+        if self._held or self._scrolls_as_printed():
             lines = _LINES.fullmatch(self._cut + data)
             if lines is not None:
                 self._cut = lines["cut"] or b""
@@ -71,9 +69,9 @@ class LazyEmulator(PyteEmulator):
             self.paint()
         super().feed(data)
 
-    def _passes_by(self) -> bool:
+    def _scrolls_as_printed(self) -> bool:
         parser = self._parser
-        return not parser.pending and not parser.in_sequence and self.terminal.passes_by()
+        return not parser.pending and not parser.in_sequence and self.terminal.scrolls_as_printed()
 
     def _drop(self) -> None:
         """Drop lines that have scrolled out of the history."""

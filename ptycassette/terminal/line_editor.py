@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ptycassette.model import lazy_pattern
 from ptycassette.terminal.keys import KILL_LINE, KILL_WORD, RUBOUT, Place, typed_keys
 
 _Cell = tuple[str, list[Place]]
 
-_SEQUENCE = re.compile(
+_SEQUENCE = lazy_pattern(
     r"\x1b(?:\[(?P<number>\d{0,2})(?:;(?P<held>\d{1,3})(?::(?P<event>\d))?)?(?P<key>[CDFH~])"
     r"|O(?P<pad>[CDFH])|(?P<meta>[bdf\x7f\x08]))\Z"
 )
@@ -38,16 +39,16 @@ _CONTROLS = {
     "\x05": ("end", False), "\x06": ("right", False), "\x0b": ("end", True),
 }  # fmt: skip
 _YANK = "\x19"
-_MOVES_BACK = re.compile("[\x01\x02\x19]|\x1b(?:\\[[0-9;:]*[DHu~]|O[DH]|b)")
+_MOVES_BACK = lazy_pattern("[\x01\x02\x19]|\x1b(?:\\[[0-9;:]*[DHu~]|O[DH]|b)")
 _WORD = "[A-Za-z0-9\x80-\xff]"
 _BEFORE = {
-    "left": re.compile("(?:[^\x80-\xbf][\x80-\xbf]*|.)\\Z", re.DOTALL),
-    "word before": re.compile(f"{_WORD}*(?:(?!{_WORD}).)*\\Z", re.DOTALL),
-    "blank before": re.compile(r"[^ ]* *\Z"),
+    "left": lazy_pattern("(?:[^\x80-\xbf][\x80-\xbf]*|.)\\Z", re.DOTALL),
+    "word before": lazy_pattern(f"{_WORD}*(?:(?!{_WORD}).)*\\Z", re.DOTALL),
+    "blank before": lazy_pattern(r"[^ ]* *\Z"),
 }
 _BEHIND = {
-    "right": re.compile("(?:.[\x80-\xbf]*)?", re.DOTALL),
-    "word behind": re.compile(f"(?:(?!{_WORD}).)*{_WORD}*", re.DOTALL),
+    "right": lazy_pattern("(?:.[\x80-\xbf]*)?", re.DOTALL),
+    "word behind": lazy_pattern(f"(?:(?!{_WORD}).)*{_WORD}*", re.DOTALL),
 }
 _LONGEST_LINE = 4096
 _LONGEST_WORD = 256
@@ -109,7 +110,7 @@ class _Editor:
         if places:
             does = (_CONTROLS if self._moves else _DISCIPLINE).get(text)
         else:
-            does = _meant(text) if self._moves else None
+            does = _command_of(text) if self._moves else None
         kills, self._kills = self._kills, False
         if does is not None:
             self._do(*does, again=kills)
@@ -179,7 +180,7 @@ class _Editor:
         return 0 if name == "home" else len(self._line)
 
 
-def _meant(sequence: str) -> tuple[str, bool] | None:
+def _command_of(sequence: str) -> tuple[str, bool] | None:
     """The line editor command for the sequence of a key; None if there is none."""
     match = _SEQUENCE.match(sequence)
     if match is None or match["event"] == _RELEASE:

@@ -57,7 +57,7 @@ _VS16: Final = "\ufe0f"
 _KEYCAP_BASES: Final = frozenset("#*0123456789")
 _ALL_KINDS: Final = range(14)
 
-_JOINS: Final[frozenset[tuple[int, int]]] = frozenset(
+_EXTENDS: Final[frozenset[tuple[int, int]]] = frozenset(
     # UAX #29: GB6, GB7, GB8
     [(HANGUL_L, after) for after in (HANGUL_L, HANGUL_V, HANGUL_LV, HANGUL_LVT)]
     + [(before, after) for before in (HANGUL_LV, HANGUL_V) for after in (HANGUL_V, HANGUL_T)]
@@ -206,9 +206,9 @@ class WidthMode:
         if kind_before == NO_JOIN:
             return kind, width, False
         if not self.joining:
-            joins = width == 0 and width_before > 0
-            return kind, width_before if joins else width, joins
-        if width and (kind_before, kind) not in _JOINS:
+            extends = width == 0 and width_before > 0
+            return kind, width_before if extends else width, extends
+        if width and (kind_before, kind) not in _EXTENDS:
             return kind, width, False
         if kind == REGIONAL and kind_before == REGIONAL:
             return PLAIN, 2, True

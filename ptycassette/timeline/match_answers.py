@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 
-_ANSWER = re.compile(
+from ptycassette.model import lazy_pattern
+
+_ANSWER = lazy_pattern(
     rb"\x1b\[(?:"
     rb"[?>=][0-9;:]*c"  # DA1, DA2, DA3
     rb"|\??[0-9]+;[0-9]+(?:;[0-9]+)?R"  # CPR, DECXCPR
@@ -25,9 +27,9 @@ _ANSWER = re.compile(
     rb")|\x1b[\]P_].*",  # OSC, DCS, APC: no key is sent as one
     re.DOTALL,
 )
-_AMBIGUOUS = re.compile(rb"\x1b\[1;(?:[2-9]|1[0-6])R")
-_CPR_QUERY = re.compile(rb"\x1b\[\??6n")
-_QUERY = re.compile(
+_AMBIGUOUS = lazy_pattern(rb"\x1b\[1;(?:[2-9]|1[0-6])R")
+_CPR_QUERY = lazy_pattern(rb"\x1b\[\??6n")
+_QUERY = lazy_pattern(
     rb"\x1b\[(?:[?>=]?[0-9;]*[cn]|\??[0-9;]*\$p|\?u|>[0-9]*q|1[3-9]t|2[01]t|\?[0-9;]+S)"
     rb"|\x1b\][0-9;]*;\?|\x1bP[+$]q|\x1b_G"
 )

@@ -16,7 +16,6 @@ secret can be told apart. A cassette is public, so whoever reads it may try valu
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Final
@@ -24,7 +23,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from ptycassette.errors import ManifestError
-from ptycassette.model import Manifest, resolved, visible
+from ptycassette.model import Manifest, lazy_pattern, resolved, visible
 from ptycassette.timeline.match_entries import Entry
 
 SECRET_DIGESTS_KEY: Final = "secret_digests"  # noqa: S105 - a name in the manifest
@@ -38,10 +37,10 @@ _MOST_DIGESTS = 512
 _FromZero = Annotated[int, msgspec.Meta(ge=0)]
 _BOUNDED = msgspec.Meta(max_length=_MOST_DIGESTS)
 
-_PART = re.compile(r"[A-Za-z0-9]+")
-_UUID = re.compile(r"\b" + "-".join(rf"([0-9a-fA-F]{{{n}}})" for n in (8, 4, 4, 4, 12)) + r"\b")
-_RUN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_NO_HEX = re.compile(r"[g-zG-Z]")
+_PART = lazy_pattern(r"[A-Za-z0-9]+")
+_UUID = lazy_pattern(r"\b" + "-".join(rf"([0-9a-fA-F]{{{n}}})" for n in (8, 4, 4, 4, 12)) + r"\b")
+_RUN = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_NO_HEX = lazy_pattern(r"[g-zG-Z]")
 _LEAST_OF_PART = 20  # below it are words with a year, a number, a digit for a letter
 _GAP = 3  # characters of a secret that equal its mask by accident
 

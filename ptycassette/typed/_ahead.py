@@ -7,15 +7,15 @@ take such lines in their order. A line that was typed at a prompt has been taken
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
+from ptycassette.model import lazy_pattern
 from ptycassette.typed._fields import AtCursor, row_asks
 
 _MOST_LINES = 64
 _OUTPUTS_LOOKED_AT = 64  # behind the last line
 _PROMPT_ENDS = tuple(":?>=]›❯»$#%")  # noqa: RUF001
-_LABEL = re.compile(r".{0,160}?[:?>=\]›❯»：？＞](?=\s|$)")  # noqa: RUF001
+_LABEL = lazy_pattern(r".{0,160}?[:?>=\]›❯»：？＞](?=\s|$)")  # noqa: RUF001
 """What stands before the answer, where the program has read it by now."""
 
 

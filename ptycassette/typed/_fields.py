@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from ptycassette.model import lazy_pattern
 from ptycassette.typed._prompts import asks_for_secret
 from ptycassette.typed._readings import text_of_line
 from ptycassette.typed._signs import FEW_SIGNS, MASKS, Printed, hides
@@ -22,14 +23,14 @@ _SILENT_US = 300_000
 _SHORTEST_SILENT = 4
 _SHORTEST_WITHOUT_CURSOR = 3
 _BORDERS = "│┃|║▏▕╎┊ \t╭╮╰╯┌┐└┘─━═+-"
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = lazy_pattern(r"[^\W\d_]")
 _PROMPT_ENDS = tuple(":?>=]›❯»")  # noqa: RUF001
 _INPUT_BEGINS = tuple(">›❯»")  # noqa: RUF001
-_ARROW = re.compile(r"\s*(?:[-=~─═]+[>›❯»]|>{2,}|[→➜⇒▶])\s*")  # noqa: RUF001 - decorates a prompt
-_QUESTION = re.compile(r"\s*\? (.*?\w.*?)\s*[^\w\s]?\s*")
+_ARROW = lazy_pattern(r"\s*(?:[-=~─═]+[>›❯»]|>{2,}|[→➜⇒▶])\s*")  # noqa: RUF001 - decorates a prompt
+_QUESTION = lazy_pattern(r"\s*\? (.*?\w.*?)\s*[^\w\s]?\s*")
 """Of inquirer and the like; when it was answered, a tick stands in place of the question mark."""
-_SAYS_SOMETHING = re.compile(r"(?!\s*[>›❯»]).*[^\W\d_]{2}.*[:?>=\]›❯»]\s?")  # noqa: RUF001
-_BOX = re.compile(r".*[│┃|║][ _]{8,}[│┃|║].*")
+_SAYS_SOMETHING = lazy_pattern(r"(?!\s*[>›❯»]).*[^\W\d_]{2}.*[:?>=\]›❯»]\s?")  # noqa: RUF001
+_BOX = lazy_pattern(r".*[│┃|║][ _]{8,}[│┃|║].*")
 _MOST_LABEL_WORDS = 4  # behind a sign with which input lines begin, too
 
 How = Literal["unseen", "asked", "hidden", "silent"]
@@ -168,7 +169,7 @@ class Field:
         if self.printed.left and first.visible and _in_box(first):
             return not self.printed.shows(typed[:_SHORTEST_SILENT])
         question = _QUESTION.fullmatch(first.before)
-        return question is not None and self.printed.ticks_off(question[1], typed)
+        return question is not None and self.printed.shows_tick(question[1], typed)
 
     def silent(self, t_us: int, at: AtCursor) -> bool:
         """Whether nothing at all appeared although there was time for it, at a prompt."""

@@ -7,15 +7,14 @@ Lines may come before their prompts: all of them, where a file or a ``printf`` i
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ptycassette.model import JournalEvent, Output, Typed
+from ptycassette.model import JournalEvent, Output, Typed, lazy_pattern
 from ptycassette.typed._fields import row_asks
 
-_LABEL = re.compile(r"[^:?>：？＞]{1,160}[:?>：？＞]+\s?")  # noqa: RUF001
+_LABEL = lazy_pattern(r"[^:?>：？＞]{1,160}[:?>：？＞]+\s?")  # noqa: RUF001
 _PROMPT_ENDS = tuple(":?>：？＞")  # noqa: RUF001
 _MOST_WAITING = 64
 _LONGEST_LINE = 4 << 10

@@ -13,20 +13,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 from pkgutil import get_data
 
 import msgspec
 
+from ptycassette.model import lazy_pattern
+
 _LONGEST = 160
 _ENDS = ":?>=]›❯»…→➜➤▶▸‣"  # noqa: RUF001 - the signs that are meant
 _CLOSING = _ENDS + " \t)}.*_`'\"|"
-_SPACED = re.compile(r"\b(?:\w ){3,}\w\b")
-_YES_OR_NO = re.compile(r"\by(?:es)?\s?/\s?n(?:o)?\b|\bj/n\b|\bo/n\b|\bs/n\b", re.IGNORECASE)
+_SPACED = lazy_pattern(r"\b(?:\w ){3,}\w\b")
+_YES_OR_NO = lazy_pattern(r"\by(?:es)?\s?/\s?n(?:o)?\b|\bj/n\b|\bo/n\b|\bs/n\b", re.IGNORECASE)
 
 
 def _words(table: str) -> list[str]:
     """The words of a table, of all its languages, longer ones before what they begin with."""
-    texts = (" ".join(text.split()) for text in _TABLES[table].values())
+    texts = (" ".join(text.split()) for text in _tables()[table].values())
     words = {_as_read(word) for text in texts for word in text.split(", ")}
     return sorted(words, key=lambda word: (-len(word), word))
 
@@ -41,40 +44,54 @@ def _as_read(label: str) -> str:
     return "…".join(unicodedata.normalize("NFKC", part) for part in parts)
 
 
-_TABLES: dict[str, dict[str, str]] = msgspec.toml.decode(
-    get_data(__package__, "prompts.toml") or b""
-)
-_OF_SOMETHING = frozenset(_words("of-something"))
+@cache
+def _tables() -> dict[str, dict[str, str]]:
+    tables: dict[str, dict[str, str]] = msgspec.toml.decode(
+        get_data(__package__, "prompts.toml") or b""
+    )
+    return tables
+
+
+@cache
+def _of_something() -> frozenset[str]:
+    return frozenset(_words("of-something"))
+
 
 # What one types is not shown, say @inquirer/prompts, inquirer, and programs by hand.
-_UNSEEN = re.compile(
-    r"\b(?:input|typing|keystrokes|characters)(?: (?:is|are|will be))? "
-    r"(?:masked|hidden|invisible)\b"
-    r"|\b(?:input|typing|keystrokes|characters) (?:is not|are not|will not be|won't be) "
-    r"(?:shown|displayed|echoed|visible)\b|" + _any_of(_words("says-hidden")),
+_UNSEEN = lazy_pattern(
+    lambda: (
+        r"\b(?:input|typing|keystrokes|characters)(?: (?:is|are|will be))? "
+        r"(?:masked|hidden|invisible)\b"
+        r"|\b(?:input|typing|keystrokes|characters) (?:is not|are not|will not be|won't be) "
+        r"(?:shown|displayed|echoed|visible)\b|" + _any_of(_words("says-hidden"))
+    ),
     re.IGNORECASE,
 )
-_NAMED = re.compile(
-    r"(?:^|(?<=[\s\"'`(\[{<*_]))"
-    rf"(?:(?i:{_any_of(_words('names'))}|\w+{_any_of(_words('name-endings'))})"
-    rf"|{_any_of(_words('names-as-written'))})(?![\w-])"
+_NAMED = lazy_pattern(
+    lambda: (
+        r"(?:^|(?<=[\s\"'`(\[{<*_]))"
+        rf"(?:(?i:{_any_of(_words('names'))}|\w+{_any_of(_words('name-endings'))})"
+        rf"|{_any_of(_words('names-as-written'))})(?![\w-])"
+    )
 )
 # "Vault key for hermes:", "Wi-Fi key>", "Key for the archive:", "key (sk-...):", and "Pass:".
-_KEY = re.compile(
-    r"(?!.*\b(?:file|name|path)\b)"
-    rf"(?:(?:.*\s)?(?!{_any_of(_words('no-secret-keys'))}\s)[^\W\d_][\w.-]*\s+keys?"
-    r"(?=\s*[(\[:?>=]|\s+(?:for|of|to|on)\s)"
-    r"|\W*key(?=\s+(?:for|to)\s|\s*\([^)]*(?:\.\.|…|sk-))"
-    r"|\W*pass(?=\s*[:?>=]))"
-    r".*[:?>=›❯»]\s*$",  # noqa: RUF001
+_KEY = lazy_pattern(
+    lambda: (
+        r"(?!.*\b(?:file|name|path)\b)"
+        rf"(?:(?:.*\s)?(?!{_any_of(_words('no-secret-keys'))}\s)[^\W\d_][\w.-]*\s+keys?"
+        r"(?=\s*[(\[:?>=]|\s+(?:for|of|to|on)\s)"
+        r"|\W*key(?=\s+(?:for|to)\s|\s*\([^)]*(?:\.\.|…|sk-))"
+        r"|\W*pass(?=\s*[:?>=]))"
+        r".*[:?>=›❯»]\s*$"  # noqa: RUF001
+    ),
     re.IGNORECASE,
 )
-_UNSPACED = re.compile(_any_of(_words("names-unspaced")))
-_REQUEST = re.compile(
-    rf"\W*{_any_of(_words('requests'))}\b|.*{_any_of(_words('request-endings'))}\W*$",
+_UNSPACED = lazy_pattern(lambda: _any_of(_words("names-unspaced")))
+_REQUEST = lazy_pattern(
+    lambda: rf"\W*{_any_of(_words('requests'))}\b|.*{_any_of(_words('request-endings'))}\W*$",
     re.IGNORECASE,
 )
-_NO_NAMES = re.compile(rf"\b{_any_of(_words('no-names'))}\b", re.IGNORECASE)
+_NO_NAMES = lazy_pattern(lambda: rf"\b{_any_of(_words('no-names'))}\b", re.IGNORECASE)
 
 
 def asks_for_secret(label: str) -> bool:
@@ -94,6 +111,6 @@ def _asks(label: str, rest: str) -> bool:
     if not rest.strip(_CLOSING):
         return True
     words = rest.strip(_CLOSING).split()
-    if words and words[0].lower().strip(_CLOSING) in _OF_SOMETHING:
+    if words and words[0].lower().strip(_CLOSING) in _of_something():
         return False
     return label.rstrip()[-1:] in _ENDS or _REQUEST.match(label) is not None

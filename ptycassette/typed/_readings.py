@@ -7,9 +7,9 @@ as it stood each time before something of it was removed: what was rubbed out an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from ptycassette.model import lazy_pattern
 from ptycassette.terminal import KILL_LINE, KILL_WORD, RUBOUT, edited_text, typed_keys
 from ptycassette.terminal import typed_text as typed_in_line
 
@@ -17,7 +17,7 @@ SHORTEST_TYPED = 3
 """Characters; fewer cannot be distinguished from ordinary text at all."""
 
 _SHORTEST_REMOVED = 4
-_EDITING = re.compile(rb"[\x00-\x1f\x7f]")
+_EDITING = lazy_pattern(rb"[\x00-\x1f\x7f]")
 _REMOVING = frozenset({*RUBOUT, KILL_LINE, KILL_WORD})
 
 

@@ -32,12 +32,11 @@ Feed every event, in the order of the journal. No I/O, no clock: times are those
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 import msgspec
 
-from ptycassette.model import JournalEvent, Output, Typed
+from ptycassette.model import JournalEvent, Output, Typed, lazy_pattern
 from ptycassette.typed._ahead import TypedAhead
 from ptycassette.typed._fields import AtCursor, Field, How
 from ptycassette.typed._readings import readings, text_of_line
@@ -50,9 +49,9 @@ _MOST_FIELDS = 3  # of one piece, besides the last one
 _OUTPUTS_LOOKED_AT = 64  # a sign may come by itself
 
 # Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: what ends a line of the line discipline.
-_LINE_ENDS = re.compile(rb"[\r\n\x03\x04\x1a\x1c]")
+_LINE_ENDS = lazy_pattern(rb"[\r\n\x03\x04\x1a\x1c]")
 # Enter, Tab, ctrl-c, Up, Down: what leaves a field that a program paints.
-_FIELD_ENDS = re.compile(rb"[\r\n\t\x03]|\x1b(?:\[|O)[AB]")
+_FIELD_ENDS = lazy_pattern(rb"[\r\n\t\x03]|\x1b(?:\[|O)[AB]")
 _ENTER = frozenset({b"\r", b"\n", b"\r\n"})
 
 LookAtScreen = Callable[[], AtCursor]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 
+from ptycassette.model import lazy_pattern
+
 FEW_SIGNS = 3
 MASKS = frozenset("*•●∙·.⋅◦○■▪█∗⁎＊‣⬤x")  # noqa: RUF001 - characters that hide others
 _AMBIGUOUS = frozenset(".·∙⋅x")  # these also stand where nothing is hidden
@@ -19,17 +21,17 @@ _MOST_PRINTED = 16 << 10
 _MOST_RUNS = 64
 _LONGEST_RUN = 512
 _HIDING = "([*•●◦○∗⁎＊⬤])"  # noqa: RUF001 - progress bars have the others
-_RUN = re.compile(_HIDING + r"(?: ?\1){3,}")
-_PLACED_RUN = re.compile(_HIDING + r"(?:\0+\1){3,}")  # each with a position of its own
+_RUN = lazy_pattern(_HIDING + r"(?: ?\1){3,}")
+_PLACED_RUN = lazy_pattern(_HIDING + r"(?:\0+\1){3,}")  # each with a position of its own
 _SIGNS_A_KEY = (1, 2, 3)
 # ECMA-48 5.4, 5.6, 8.3.117: what leaves the cursor where it is, and all the rest.
-_QUIET = re.compile(rb"\x1b\[[0-9;:]*m|\x1b[*+()][0-~]|[\x0e\x0f]")
+_QUIET = lazy_pattern(rb"\x1b\[[0-9;:]*m|\x1b[*+()][0-~]|[\x0e\x0f]")
 _STRING = rb"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"
-_CONTROL = re.compile(
+_CONTROL = lazy_pattern(
     _STRING + rb"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-OQ-WYZ`-~\\]|[\x00-\x1f\x7f]"
 )
-_CUT = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[ -/]*|[\]PX^_][^\x07\x1b]{0,1000}\x1b?)\Z")
-_LEAVES = re.compile(rb"\x1b\[\?(?:1049|1047|47)l")
+_CUT = lazy_pattern(rb"\x1b(?:\[[0-?]*[ -/]*|[ -/]*|[\]PX^_][^\x07\x1b]{0,1000}\x1b?)\Z")
+_LEAVES = lazy_pattern(rb"\x1b\[\?(?:1049|1047|47)l")
 _MOVED = b"\0"
 _AS_ONE = {0: None, ord("\n"): None}
 
@@ -77,7 +79,7 @@ class Printed:
         """Whether it printed what was typed, key by key or at once."""
         return typed in self._text.translate(_AS_ONE)
 
-    def ticks_off(self, question: str, typed: str) -> bool:
+    def shows_tick(self, question: str, typed: str) -> bool:
         """Whether it has put a tick before a question, with no answer behind it, nor before it."""
         row = re.compile(rf"[✔✓√] {re.escape(question)}\s*[^\w\s]?[ \0]*\n")
         found = row.search(self._text)

@@ -26,7 +26,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.recording.io import rescrub as module
+from ptycassette.recording.io._cassette_session import cassette_session
 from ptycassette.recording.io.rescrub import scrub_cassette
 from ptycassette.scrub import default_scrubber
 from ptycassette.testing import manifest_of, write_cassette
@@ -143,7 +143,7 @@ def test_probed_documents_are_scrubbed(home: Path, tmp_path: Path) -> None:
     with open_cassette(scrubbed) as cassette:
         cassette.quota = QuotaRecord(source="bob.smith@corp.io", status="ok")
         cassette.discovery = DiscoveryRecord(source="x", status="ok")
-        meta, events = module.cassette_session(cassette, environment={})
+        meta, events = cassette_session(cassette, environment={})
         first = next(default_scrubber().events(meta, events))
 
     assert isinstance(first, Probed)
@@ -214,7 +214,7 @@ def test_files_that_this_version_cannot_read_are_refused(
 ) -> None:
     """A provider tape of a later version may hold anything."""
     path = leaky(tmp_path / "t.cassette")
-    monkeypatch.setattr(module, "REQUIRED_FILES", ())
+    monkeypatch.setattr("ptycassette.recording.io.rescrub.REQUIRED_FILES", ())
     with pytest.raises(RefusedError, match="cannot scrub"):
         scrub_cassette(path, default_scrubber())
 

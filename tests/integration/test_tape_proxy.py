@@ -463,7 +463,7 @@ def test_killed_it_loses_nothing_that_was_served(rig: Rig) -> None:
             got += client.recv(65536)
         os.kill(rig.running._process.pid, signal.SIGKILL)
         got += received(client)
-    served = b"".join(got.partition(b"\r\n\r\n")[2].split(b"\r\n")[1::2])
+    served = b"".join(got.partition(b"\r\n\r\n")[2].split(b"\r\n")[1::2]).rstrip(b"\r")
     noted = body(rig.noted())
 
     assert len(served) > 100_000

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from ptycassette.tape.io._peer import _owner, is_strangers
+from ptycassette.tape.io._peer import _owner, belongs_to_another_user
 
 pytestmark = pytest.mark.integration
 
@@ -30,7 +30,7 @@ def test_the_kernel_says_whose_a_connection_is() -> None:
             assert client.getsockname() == peer
 
     assert _owner(("127.0.0.1", 1), ("127.0.0.1", 2)) is None
-    assert not is_strangers(("127.0.0.1", 1), ("127.0.0.1", 2))
+    assert not belongs_to_another_user(("127.0.0.1", 1), ("127.0.0.1", 2))
 
 
 @needs_linux
@@ -53,5 +53,5 @@ def test_another_user_is_a_stranger() -> None:
             listener.settimeout(20)
             accepted, peer = listener.accept()
             with accepted:
-                assert is_strangers(peer, own)
+                assert belongs_to_another_user(peer, own)
             client.communicate()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BANNED = {"told", "hearing", "slid", "grown", "trail", "deltas", "ledger"}
+BANNED = {"told", "hearing", "slid", "grown", "trail", "deltas", "ledger", "joins"}
 """Words that once were names, and that only their author understood."""
 _MNEMONIC = r"[A-Z][A-Z0-9]+(, [A-Z][A-Z0-9]+)*\.?"
 MNEMONIC = re.compile(_MNEMONIC)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .record import plain_environment as plain_environment
     from .record import reader_for as reader_for
     from .run_folders import run_folder as run_folder
+    from .run_folders import run_place as run_place
     from .server_thread import ServerThread as ServerThread
 else:
     __getattr__, __all__ = face(
@@ -44,7 +45,7 @@ else:
             "probe": "ProbeFailedError probe_cassette probe_live with_freshness",
             "probe_watch": "call_every refresh_snapshot",
             "record": "log_reader plain_environment reader_for",
-            "run_folders": "run_folder",
+            "run_folders": "run_folder run_place",
             "server_thread": "ServerThread",
         },
     )

@@ -19,7 +19,7 @@ from ptycassette.harness import Place, PreparedRun, example_script, prepare
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
 from ptycassette.harness.io.files import find_binary
-from ptycassette.harness.io.run_folders import RunFolder, run_folder
+from ptycassette.harness.io.run_folders import RunPlace, run_place
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock, Size
 from ptycassette.profiles import LogFacts, Profile
@@ -34,7 +34,7 @@ def fake_key(profile: Profile) -> str:
     return profile.credentials.key_prefix + "0" * _KEY_LENGTH
 
 
-class PlacedRun(msgspec.Struct, frozen=True, kw_only=True):
+class PlacedRun(RunPlace, frozen=True, kw_only=True):
     """A run that is ready to start, in a temporary home.
 
     ``argv`` and ``options`` (size, term, cwd, env) are for ``record`` or ``Session``.
@@ -42,9 +42,6 @@ class PlacedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     profile: Profile
     prepared: PreparedRun
-    home: Path
-    cwd: Path
-    folder: RunFolder
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -148,10 +145,10 @@ def offline_run(
         StorageError: the folder cannot be made.
     """
     plan = _Plan(**options)
-    with _place(profile, plan) as (folder, home, cwd):
-        ca_file = folder.path / "ca.pem" if _wants_tls(profile, plan.mode) else None
+    with _place(profile, plan) as place:
+        ca_file = place.folder.path / "ca.pem" if _wants_tls(profile, plan.mode) else None
         with FakeProviderServer(
-            _script(profile, script, plan, {"cwd": str(cwd), "home": str(home)}),
+            _script(profile, script, plan, {"cwd": str(place.cwd), "home": str(place.home)}),
             port=plan.port,
             log=plan.log,
             clock=plan.clock,
@@ -159,11 +156,11 @@ def offline_run(
         ) as provider:
             yield OfflineRun(
                 profile=profile,
-                prepared=_furnished(profile, plan, home, cwd, url=provider.url, ca_file=ca_file),
+                prepared=_furnished(profile, plan, place, url=provider.url, ca_file=ca_file),
                 provider=provider,
-                home=home,
-                cwd=cwd,
-                folder=folder,
+                home=place.home,
+                cwd=place.cwd,
+                folder=place.folder,
             )
 
 
@@ -173,40 +170,32 @@ def placed_run(
 ) -> Iterator[PlacedRun]:
     """As ``offline_run``, with a provider of the caller's at ``url``, which speaks no TLS."""
     plan = _Plan(**options)
-    with _place(profile, plan) as (folder, home, cwd):
+    with _place(profile, plan) as place:
         yield PlacedRun(
             profile=profile,
-            prepared=_furnished(profile, plan, home, cwd, url=url, ca_file=None),
-            home=home,
-            cwd=cwd,
-            folder=folder,
+            prepared=_furnished(profile, plan, place, url=url, ca_file=None),
+            home=place.home,
+            cwd=place.cwd,
+            folder=place.folder,
         )
 
 
 @contextmanager
-def _place(profile: Profile, plan: _Plan) -> Iterator[tuple[RunFolder, Path, Path]]:
-    """A private folder, the home and the work folder in it."""
+def _place(profile: Profile, plan: _Plan) -> Iterator[RunPlace]:
+    """The folders of a run."""
     if plan.binary is None:
         _program(profile)  # complain before anything is made
-    with run_folder(plan.root, keep=plan.keep) as folder:
-        # A name that occurs on no screen, because the scrubber treats it as a user's name.
-        home = folder.path / "run-home"
-        # Inside the home, as a user would have it: CLIs then show it as ~/work.
-        cwd = plan.cwd or home / "work"
-        home.mkdir()
-        cwd.mkdir(exist_ok=True)
-        for name, text in plan.files.items():
-            (cwd / name).write_text(text)
-        yield folder, home, cwd
+    with run_place(plan.root, cwd=plan.cwd, files=plan.files, keep=plan.keep) as place:
+        yield place
 
 
 def _furnished(
-    profile: Profile, plan: _Plan, home: Path, cwd: Path, *, url: str, ca_file: Path | None
+    profile: Profile, plan: _Plan, at: RunPlace, *, url: str, ca_file: Path | None
 ) -> PreparedRun:
     """The prepared run, with its files in the home."""
     place = Place(
-        home=str(home),
-        cwd=str(cwd),
+        home=str(at.home),
+        cwd=str(at.cwd),
         url=url,
         key=fake_key(profile),
         ca="" if ca_file is None else str(ca_file),
@@ -222,8 +211,8 @@ def _furnished(
         command=plan.command,
         arguments=plan.arguments,
     )
-    write_home(prepared, home=home, cwd=None if plan.cwd else cwd)
-    _bring_profiles(home)
+    write_home(prepared, home=at.home, cwd=None if plan.cwd else at.cwd)
+    _bring_profiles(at.home)
     return prepared
 
 

@@ -22,10 +22,9 @@ from ptycassette.harness.io._drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.harness.io.files import find_binary
 from ptycassette.harness.io.run_folders import run_folder
 from ptycassette.harness.probe import parse_window
-from ptycassette.model import Clock, Cursor, Screen, Size
+from ptycassette.model import Clock, Cursor, Screen, Size, screen_of
 from ptycassette.profiles import Profile
 from ptycassette.recording.io import Recording, record, timestamp
-from ptycassette.replaying import screen_of
 from ptycassette.session import Session
 from ptycassette.system import MonotonicClock
 

@@ -10,7 +10,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +28,45 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     lock: int
+
+
+class RunPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run has its home and its work folder."""
+
+    home: Path
+    cwd: Path
+    folder: RunFolder
+
+
+@contextmanager
+def run_place(
+    root: Path | None,
+    *,
+    cwd: Path | None = None,
+    files: Mapping[str, str] | None = None,
+    keep: bool = False,
+) -> Iterator[RunPlace]:
+    """A private folder, with a home and a work folder in it.
+
+    Args:
+        root: as for ``run_folder``.
+        cwd: a work folder of the caller's, in place of one in the home.
+        files: texts to write into the work folder, by name.
+        keep: as for ``run_folder``.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    with run_folder(root, keep=keep) as folder:
+        # A name that occurs on no screen, because the scrubber treats it as a user's name.
+        home = folder.path / "run-home"
+        # Inside the home, as a user would have it: CLIs then show it as ~/work.
+        place = RunPlace(home=home, cwd=cwd or home / "work", folder=folder)
+        home.mkdir()
+        place.cwd.mkdir(exist_ok=True)
+        for name, text in (files or {}).items():
+            (place.cwd / name).write_text(text)
+        yield place
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import Any
 
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.export import TextStream
-from ptycassette.model import Event, InputRecord, ServiceEventRecord, visible
-from ptycassette.replaying import screen_object, screen_of
+from ptycassette.model import Event, InputRecord, ServiceEventRecord, screen_of, visible
+from ptycassette.replaying import screen_object
 from ptycassette.replaying.io import screen_at
 from ptycassette.timeline import Entry, read_entries
 

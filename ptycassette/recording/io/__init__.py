@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from .recovery import Recovered as Recovered
     from .recovery import left_journals as left_journals
     from .recovery import recover as recover
-    from .rescrub import find_secrets_left as find_secrets_left
     from .rescrub import scrub_cassette as scrub_cassette
     from .saver import ForkedSaver as ForkedSaver
     from .saver import Saver as Saver
     from .saver import StartedSaver as StartedSaver
     from .saver import savers_wanted as savers_wanted
     from .saver_process import serve_saver as serve_saver
+    from .secrets_left import find_secrets_left as find_secrets_left
     from .stream_session import record_streams as record_streams
     from .tape_proxy import tape_starter as tape_starter
 else:
@@ -68,9 +68,10 @@ else:
             "recorder": "Recorder",
             "recording": "Recording record",
             "recovery": "LeftJournal Recovered left_journals recover",
-            "rescrub": "find_secrets_left scrub_cassette",
+            "rescrub": "scrub_cassette",
             "saver": "ForkedSaver Saver StartedSaver savers_wanted",
             "saver_process": "serve_saver",
+            "secrets_left": "find_secrets_left",
             "stream_session": "record_streams",
             "tape_proxy": "tape_starter",
         },

@@ -18,8 +18,8 @@ _FACTOR = 3
 class Flood:
     """Compares how fast a journal grows with how fast it is read.
 
-    ``rises`` is called after each piece that was read. Once it is true, the reader waits ``WAIT_S``
-    and calls ``goes_on``, until that is false.
+    ``outruns`` is called after each piece that was read. Once it is true, the reader waits
+    ``WAIT_S`` and calls ``goes_on``, until that is false.
     """
 
     WAIT_S = 0.05
@@ -29,7 +29,7 @@ class Flood:
         self._since_s, self._size, self._at = now_s(), 0, 0
         self._read_per_s = 0.0
 
-    def rises(self, size: int, at: int) -> bool:
+    def outruns(self, size: int, at: int) -> bool:
         """Whether the journal of ``size`` bytes grew far faster than it was read, up to ``at``."""
         passed_s = self._now_s() - self._since_s
         if passed_s < _SAMPLE_S:

@@ -149,7 +149,7 @@ class PassThrough:
 
     def _run_compiled(self, relay: CompiledRelay) -> bool:
         """Run the compiled loop until it returns; whether its reason was handled here."""
-        lent = self._journal.lend()
+        lent = self._journal.for_relay()
         busy = self._screen.waiting or self._input.waiting or self._hung_up or self.ended_by
         if lent is None or busy:
             return False

@@ -87,7 +87,7 @@ class Following:
                 ended = ended or type(event) is Finished
                 yield event
             self._pace.yield_to_others()
-            if not ended and flood.rises(self.size, at):
+            if not ended and flood.outruns(self.size, at):
                 self._pace.wait(flood.WAIT_S)
                 while flood.goes_on(self.size):
                     self._pace.wait(flood.WAIT_S)

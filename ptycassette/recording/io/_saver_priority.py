@@ -35,7 +35,7 @@ class Priority:
         self._pauses = before is None
         self._thread = threading.get_native_id() if sys.platform == "linux" else 0
         self._pause_s = 0.0
-        self.rested()
+        self.discount_pause()
 
     @classmethod
     def lowered(cls) -> Priority:
@@ -58,7 +58,7 @@ class Priority:
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self._thread, self._before)
 
-    def rested(self) -> None:
+    def discount_pause(self) -> None:
         """Do not count the time before now as work."""
         self._passed_s, self._used_s = time.monotonic(), time.thread_time()
 
@@ -72,7 +72,7 @@ class Priority:
             self._pause_s = min(max(2 * self._pause_s, 4 * used_s), _LONGEST_PAUSE_S)
         else:
             self._pause_s = 0.0
-        self.rested()
+        self.discount_pause()
         return self._pause_s
 
 

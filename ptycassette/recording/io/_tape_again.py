@@ -9,6 +9,7 @@ import msgspec
 
 from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.model import Noted, TapeEntry, TapeMoment, Traffic, VolatileToken
+from ptycassette.tape.matching import TapeCheck
 
 _BLOCK = 1 << 20
 _HEADS = {
@@ -22,7 +23,7 @@ _HEADS = {
 
 
 class TapeAgain:
-    """Turns the service events that entries name back into moments. ``QuestionKeys``, too.
+    """Turns the service events that entries name back into moments. ``EntryKeys``, too.
 
     Args:
         cassette: open.
@@ -53,23 +54,23 @@ class TapeAgain:
 
     @property
     def described(self) -> Mapping[str, Any]:
-        """See ``QuestionKeys``: the manifest stays as it is."""
+        """See ``EntryKeys``: the manifest stays as it is."""
         return {}
 
     def of(
         self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
     ) -> tuple[str, Sequence[VolatileToken]]:
-        """See ``QuestionKeys``: as it was, unless more of the question was scrubbed.
+        """See ``EntryKeys``: as it was, unless more of the question was scrubbed.
 
         The key is one of the question as it was asked, which nobody has any more.
         """
         del body
         return ("", ()) if secrets else self._keys[head["entry"]]
 
-    def findings(self, exchanges: Sequence[Any]) -> Sequence[Any]:
-        """See ``QuestionKeys``: they were looked for when it was recorded."""
+    def check(self, exchanges: Sequence[Any]) -> TapeCheck:
+        """See ``EntryKeys``: it was checked when it was recorded."""
         del exchanges
-        return ()
+        return TapeCheck()
 
 
 def _moment(noted: Noted, moment: Any, entry: TapeEntry) -> TapeMoment:
@@ -94,7 +95,7 @@ def _traffic(exchange: RecordedExchange, side: Any) -> Iterator[Traffic]:
         for at in range(0, max(1, len(data)), _BLOCK):
             yield Traffic(
                 t_us=chunk.t_us, entry=number, side="answer", data=data[at : at + _BLOCK],
-                form=chunk.form, joins=at > 0,
+                form=chunk.form, continues=at > 0,
             )  # fmt: skip
     t_us = entry.answer.t_us if entry.answer is not None else entry.t_us
-    yield Traffic(t_us=t_us, entry=number, side="answer", joins=True, last=True)
+    yield Traffic(t_us=t_us, entry=number, side="answer", continues=True, last=True)

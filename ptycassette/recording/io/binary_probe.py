@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import selectors
 import signal
 import subprocess
@@ -21,7 +20,7 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
-from ptycassette.model import Harness
+from ptycassette.model import Harness, lazy_pattern
 from ptycassette.profiles.io import version_query_of
 from ptycassette.session import child_environment
 
@@ -33,7 +32,7 @@ _VERSION_CHARS = 200
 
 # As Go spells them (GOARCH), because the format does.
 _ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "i686": "386"}
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def probe_harness(

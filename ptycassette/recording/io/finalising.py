@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,7 +21,6 @@ from ptycassette.model import (
 from ptycassette.recording._diagnostic import diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
 from ptycassette.recording._tape_option import TAPE_OPTION
-from ptycassette.recording._tape_writer import QuestionKeys
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
@@ -28,6 +28,9 @@ from ptycassette.scrub.io import remember, session_scrubber
 from ptycassette.scrub.search import SHORTEST_KNOWN
 from ptycassette.terminal import default_emulator
 from ptycassette.typed import TypedWatch
+
+if TYPE_CHECKING:
+    from ptycassette.recording._tape_writer import EntryKeys
 
 
 class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,7 +175,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _keys(meta: SessionMeta) -> QuestionKeys | None:
+def _keys(meta: SessionMeta) -> EntryKeys | None:
     """What tells the questions of the tape apart; None without a tape."""
     if TAPE_OPTION not in meta.options:
         return None

@@ -127,7 +127,7 @@ class JournalFile:
         if self._held:
             self._put((), 0)
 
-    def lend(self) -> tuple[int, int, int] | None:
+    def for_relay(self) -> tuple[int, int, int] | None:
         """What the compiled relay needs to append records itself: descriptor, salt, next index.
 
         None if every byte must go through this object. Call ``appended`` afterwards.

@@ -1,4 +1,4 @@
-"""Scrubs an existing cassette, and checks whether secrets are left in one.
+"""Scrubs an existing cassette.
 
 The cassette is converted back to the session that was recorded. Records keep their numbers and
 times, output and input keep their lengths. Frames of our own emulator are rendered again
@@ -7,8 +7,7 @@ from the scrubbed bytes; others are masked row by row.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,109 +18,36 @@ from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES, TAPE_
 from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
 from ptycassette.errors import RefusedError, SecretLeftError
 from ptycassette.model import (
-    STREAMS_KEY,
     TAPE,
     TAPE_BODIES,
     Event,
     EventSource,
-    FinalRecord,
     Finished,
     FrameRecord,
-    InputRecord,
     JournalEvent,
     Manifest,
     Noted,
     Output,
-    OutputRecord,
     Probed,
     Resized,
     ScrubReport,
-    ServiceEventRecord,
-    SessionMeta,
-    Signalled,
     Size,
     TapeMoment,
     Traffic,
     Typed,
-    moment_us,
     painted_bytes,
     resolved,
-    streams_of,
     visible,
 )
 from ptycassette.recording._secrets_apart import input_was_scrubbed
 from ptycassette.recording._tape_writer import TapeWriter
+from ptycassette.recording.io._cassette_session import cassette_session
 from ptycassette.recording.io._tape_again import TapeAgain
 from ptycassette.scrub import SessionScrubber
 from ptycassette.terminal import PyteEmulator, default_emulator
 from ptycassette.timeline import SECRET_DIGESTS_KEY
 
 _FINDINGS_SHOWN = 5
-
-
-def cassette_session(
-    cassette: Cassette, *, environment: Mapping[str, str] | None = None
-) -> tuple[SessionMeta, EventSource]:
-    """The session that a cassette was recorded from.
-
-    Args:
-        cassette: open.
-        environment: of the machine that recorded it; its secrets are removed. This
-            process's when None.
-    """
-    manifest = cassette.manifest
-    variables = dict(os.environ if environment is None else environment)
-    meta = SessionMeta(
-        id=manifest.id,
-        argv=manifest.command.argv or (),
-        size=Size(manifest.terminal.initial_rows, manifest.terminal.initial_cols),
-        recorded_at=manifest.provenance.recorded_at,
-        harness=manifest.harness,
-        env_allowlist=manifest.command.env_allowlist or (),
-        environment=variables,
-        home=variables.get("HOME", ""),
-        streams=streams_of(manifest) if STREAMS_KEY in (manifest.optional or {}) else None,
-    )
-
-    def source() -> Iterator[JournalEvent]:
-        if cassette.quota is not None or cassette.discovery is not None:
-            yield Probed(0, cassette.quota, cassette.discovery)
-        tape = TapeAgain(cassette)
-        for event in cassette.events():
-            journal = _as_journal(event)
-            if isinstance(journal, Noted):
-                yield from tape.events(event.seq, journal)
-            elif journal is not None:
-                yield journal
-
-    return meta, source
-
-
-def _as_journal(event: Event) -> JournalEvent | None:  # noqa: PLR0911 - one per kind
-    """One event of a cassette as an item of a journal; None for frames."""
-    t_us, record = event.t_us, event.record
-    match record:
-        case OutputRecord():
-            return Output(t_us, event.data, record.stream, record.eof)
-        case InputRecord(kind="resize", size=Size() as size):
-            return Resized(t_us, size)
-        case InputRecord(kind="signal", signal=str() as signal):
-            return Signalled(t_us, signal)
-        case InputRecord():
-            return Typed(t_us, event.data, record.source or "user", record.key)
-        case ServiceEventRecord():
-            return Noted(t_us, record.payload)
-        case FinalRecord():
-            return Finished(
-                t_us=t_us,
-                metadata=record.metadata,
-                usage=record.usage,
-                routing_actual=record.routing_actual,
-                session_log_path=record.session_log_path,
-                final_text=record.final_text,
-            )
-        case _:
-            return None
 
 
 def scrub_cassette(
@@ -330,6 +256,7 @@ class _Rewrite:
         tape = optional.pop(TAPE_KEY, None)
         scrubbed = self._scrubber.value(optional, channel="manifest")
         if tape is not None:
+            tape.pop("fingerprint", None)  # of the bodies as they were
             scrubbed[TAPE_KEY] = tape  # its key is no secret of the recording
         if (
             digests is not None
@@ -343,40 +270,3 @@ class _Rewrite:
             command=msgspec.structs.replace(manifest.command, argv=words),
             optional=scrubbed or None,
         )
-
-
-def find_secrets_left(
-    path: Path,
-    scrubber: SessionScrubber,
-    *,
-    environment: Mapping[str, str] | None = None,
-) -> tuple[str, ...]:
-    """The secrets left in a cassette: channel, time and rule, never the value."""
-    with open_cassette(path, allow_unscrubbed=True) as cassette:
-        meta, source = cassette_session(cassette, environment=environment)
-        findings = list(scrubber.verify(meta, source))
-        if cassette.scrub_report.status == "unscrubbed":
-            findings.insert(0, "the cassette says that it was recorded without scrubbing")
-        _check_texts(cassette, scrubber)
-        return (*findings, *dict.fromkeys(scrubber.left))
-
-
-def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
-    """Search the texts of a cassette that are in no event: names, manifest, frames."""
-    manifest = msgspec.to_builtins(cassette.manifest)
-    for digest in ("content_digest", "id"):
-        manifest.pop(digest, None)
-    manifest["harness"].pop("binary_path_digest_sha256", None)
-    for digests in ("artifacts", SECRET_DIGESTS_KEY, TAPE_KEY):
-        (manifest.get("optional") or {}).pop(digests, None)
-    scrubber.check({"manifest": manifest, "path": cassette.path.name})
-    seen: set[tuple[str, ...]] = set()
-    for frame in cassette.frames():
-        if frame.text in seen:
-            continue
-        seen.add(frame.text)
-        t_us = moment_us(frame)
-        texts = [frame.title, frame.cells]
-        if scrubber.rows(frame.text) != frame.text:
-            texts.append("\n".join(frame.text))
-        scrubber.check(texts, channel="frames", t_us=t_us)

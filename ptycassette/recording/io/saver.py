@@ -203,9 +203,9 @@ def _be_saver(
     control: socket.socket, serve: Callable[[socket.socket], None]
 ) -> NoReturn:  # pragma: no cover - in a fork, where no coverage is measured
     try:
-        from ptycassette.recording.io._saver_seclusion import seclude
+        from ptycassette.recording.io._saver_detaching import detach_process
 
-        seclude(control.fileno())
+        detach_process(control.fileno())
         serve(control)
     finally:
         os._exit(0)

@@ -110,14 +110,14 @@ class _Recorder:
         else:
             self._news.wait(seconds)
         self._check()
-        self._priority.rested()
+        self._priority.discount_pause()
 
     def yield_to_others(self) -> None:
         """Leave the processor to the program, unless the user waits for the saver."""
         pause_s = self._priority.pause_s()
         if pause_s:
             self._news.wait(pause_s)
-            self._priority.rested()
+            self._priority.discount_pause()
         self._check()
 
     def _check(self) -> None:
@@ -204,11 +204,11 @@ class _ProgressReport:
 
 def main() -> None:
     """Entry point of a saver that was started as a program: its socket is standard input."""
-    from ptycassette.recording.io._saver_seclusion import seclude
+    from ptycassette.recording.io._saver_detaching import detach_process
     from ptycassette.recording.io.finalising import Finaliser
 
     control = socket.socket(fileno=os.dup(0))
-    seclude(control.fileno())
+    detach_process(control.fileno())
     serve_saver(control, lambda known: Finaliser(known=known))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ptycassette.model import Event, InputRecord, Size
-from ptycassette.replaying.divergence import Divergence, Nearest, Said
+from ptycassette.replaying.divergence import Divergence, DivergenceSide, Nearest
 from ptycassette.replaying.divergence_kinds import (
     INPUT_CHANGED,
     INPUT_EXTRA,
@@ -49,16 +49,16 @@ class Findings:
         """Add: the terminal's size at the start differs."""
         self._add(
             SIZE_MISMATCH,
-            expected=Said(_size_text(want)),
-            got=Said(_size_text(got)),
+            expected=DivergenceSide(_size_text(want)),
+            got=DivergenceSide(_size_text(got)),
         )
 
     def resize(self, want: Size | None, got: Size) -> None:
         """Add: a resize to another size, or one that was not recorded."""
         self._add(
             RESIZE_CHANGED,
-            expected=Said(_size_text(want) if want else "no resize"),
-            got=Said(_size_text(got)),
+            expected=DivergenceSide(_size_text(want) if want else "no resize"),
+            got=DivergenceSide(_size_text(got)),
         )
 
     def timing(self, entry: Entry, recorded_us: int, took_us: int, tolerance_us: int) -> None:
@@ -66,8 +66,10 @@ class Findings:
         self._add(
             TIMING,
             place=entry,
-            expected=Said(f"{recorded_us // 1000} ms, give or take {tolerance_us // 1000} ms"),
-            got=Said(f"{took_us // 1000} ms"),
+            expected=DivergenceSide(
+                f"{recorded_us // 1000} ms, give or take {tolerance_us // 1000} ms"
+            ),
+            got=DivergenceSide(f"{took_us // 1000} ms"),
         )
 
     def changed(self, matcher: EntryMatcher) -> None:
@@ -94,7 +96,15 @@ class Findings:
             strategy=matcher.strategy,
         )
 
-    def stdin(self, event: Event, *, expected: Said, got: Said, offset: int, strategy: str) -> None:
+    def stdin(
+        self,
+        event: Event,
+        *,
+        expected: DivergenceSide,
+        got: DivergenceSide,
+        offset: int,
+        strategy: str,
+    ) -> None:
         """Add: stdin that is not a terminal differs; secrets are removed from ``got``."""
         self._add(
             STDIN_CHANGED,
@@ -110,7 +120,7 @@ class Findings:
         text = "".join(key.text or f"<{key.name}>" for key in keys)
         self._add(
             INPUT_EXTRA,
-            expected=Said("no more input"),
+            expected=DivergenceSide("no more input"),
             got=self._sent(text, b"".join(key.raw for key in keys)),
             nearest=_nearest(nearest_entry(self._entries, text, number=len(self._entries))),
         )
@@ -119,8 +129,8 @@ class Findings:
         """Add: a signal that was not recorded."""
         self._add(
             SIGNAL_EXTRA,
-            expected=Said("no signal"),
-            got=Said(f"signal {name}"),
+            expected=DivergenceSide("no signal"),
+            got=DivergenceSide(f"signal {name}"),
             signal=name,
         )
 
@@ -130,21 +140,21 @@ class Findings:
             INPUT_MISSING,
             place=entry or event,
             expected=_entry_said(entry) if entry else _event_said(event),
-            got=Said("nothing"),
+            got=DivergenceSide("nothing"),
             did=why,
         )
 
-    def _sent(self, text: str, raw: bytes) -> Said:
+    def _sent(self, text: str, raw: bytes) -> DivergenceSide:
         """The driver's input without its secrets."""
         shown = text if self._conceal is None else self._conceal(text)
-        return Said(shown, raw if shown == text else b"")
+        return DivergenceSide(shown, raw if shown == text else b"")
 
     def _add(
         self,
         kind: DivergenceKind,
         *,
-        expected: Said,
-        got: Said,
+        expected: DivergenceSide,
+        got: DivergenceSide,
         place: Place = None,
         nearest: Nearest | None = None,
         hint: str = "",
@@ -168,18 +178,22 @@ class Findings:
         )
 
 
-def _entry_said(entry: Entry) -> Said:
-    return Said("masked input") if entry.masked else Said(entry.shown, entry.raw)
+def _entry_said(entry: Entry) -> DivergenceSide:
+    return (
+        DivergenceSide("masked input") if entry.masked else DivergenceSide(entry.shown, entry.raw)
+    )
 
 
-def _event_said(event: Event) -> Said:
+def _event_said(event: Event) -> DivergenceSide:
     record = event.record
     assert isinstance(record, InputRecord)  # noqa: S101 - only input can be missing
     if record.size is not None:
-        return Said(f"resize to {_size_text(record.size)}")
+        return DivergenceSide(f"resize to {_size_text(record.size)}")
     if record.eof and not event.data:
-        return Said("the end of stdin")
-    return Said(f"signal {record.signal}" if record.kind == "signal" else "input", event.data)
+        return DivergenceSide("the end of stdin")
+    return DivergenceSide(
+        f"signal {record.signal}" if record.kind == "signal" else "input", event.data
+    )
 
 
 def _nearest(found: tuple[Entry, float] | None) -> Nearest | None:

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from ptycassette.model import Event, InputRecord
-from ptycassette.replaying.divergence import Said
+from ptycassette.replaying.divergence import DivergenceSide
 from ptycassette.replaying.standin._state import RunState
 from ptycassette.timeline import Entry
 
@@ -151,8 +151,8 @@ class StdinComparison:
         shown = slice(max(0, at - _SHOWN_BYTES // 4), at + _SHOWN_BYTES)
         self._state.findings.stdin(
             event,
-            expected=Said(_text(want[shown]) or _END),
-            got=Said(_text(got[shown]) or _END),
+            expected=DivergenceSide(_text(want[shown]) or _END),
+            got=DivergenceSide(_text(got[shown]) or _END),
             offset=self._since - len(want) + at,
             strategy=matching.strategy,
         )

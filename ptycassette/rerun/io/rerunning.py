@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
@@ -17,13 +18,14 @@ from ptycassette.model import visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.running import Ran, RunPlan, run_again
+from ptycassette.rerun.io.running import RunOutcome, RunPlan, run_again
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.report import RerunReport, ScreenChange
 from ptycassette.rerun.screens import VOLATILE, ScreenJudge
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
 from ptycassette.tape.io import load_matching_rules
+from ptycassette.tape.matching import Rules
 
 
 class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +90,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
             key=bytes.fromhex(tape.key),
             declared={"home": str(home), "cwd": str(cwd), "tmp": tempfile.gettempdir()},
             secrets=_secret_places,
+            fingerprint=_published_fingerprint(cassette, rules),
         )
 
     with TapeServer(gates, hold_s=options.patience_s) as server:
@@ -136,6 +139,12 @@ def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
     return masked_places(body, masked)
 
 
+def _published_fingerprint(cassette: Cassette, rules: Rules) -> str:
+    """The tape's fingerprint by these rules; empty where it is not known."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    return str(said.get("fingerprint", "")) if said.get("rules_digest") == rules.digest else ""
+
+
 def _profile(cassette: Cassette, name: str | None) -> Profile | None:
     if name is not None:
         return load_profile(name)
@@ -153,7 +162,7 @@ def _usual_mode(profile: Profile | None) -> str:
 def _report(
     cassette: Cassette,
     script: RerunScript,
-    ran: Ran,
+    ran: RunOutcome,
     desk: TapeDesk,
     judge: ScreenJudge,
     *,
@@ -170,6 +179,7 @@ def _report(
         guard=guard or "proxy variables that point at a port where nobody listens",
         entries=desk.entries,
         matched=desk.asked - len(desk.misses),
+        damage=tuple(desk.damage),
         misses=tuple(desk.misses),
         unasked=tuple(desk.unasked()),
         inputs=ran.typed,

@@ -19,7 +19,7 @@ from ptycassette.errors import (
     SessionClosedError,
     WaitTimeoutError,
 )
-from ptycassette.harness.io import log_reader, placed_run, run_folder
+from ptycassette.harness.io import log_reader, placed_run, run_place
 from ptycassette.model import FinalRecord, InputRecord, Size
 from ptycassette.profiles import Profile
 from ptycassette.recording.io import record
@@ -60,7 +60,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     patience_s: float = 20.0
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come."""
 
     script: RerunScript
@@ -88,7 +88,7 @@ def run_again(
     judge: ScreenJudge,
     placed: Callable[[Path, Path], None],
     sent: Callable[[int], None],
-) -> Ran:
+) -> RunOutcome:
     """Run the program, type what was typed, and read what it showed.
 
     Args:
@@ -129,7 +129,7 @@ def run_again(
             left_us = cassette.final.duration_ms * 1000 - typist.last_us
             problem = _end(session, plan.patience_s + 2 * max(0, left_us) / 1e6)
         with open_cassette(target) as now:
-            return Ran(
+            return RunOutcome(
                 script=script_of(now.events()),
                 final=now.final,
                 typed=typist.typed,
@@ -161,20 +161,14 @@ def _placed(plan: RunPlan) -> Iterator[_Place]:
                 folder=run.folder.path,
             )
         return
-    with run_folder(None) as folder:
-        home = folder.path / "run-home"
-        cwd = plan.cwd or home / "work"
-        home.mkdir()
-        cwd.mkdir(exist_ok=True)
-        for name, text in plan.files.items():
-            (cwd / name).write_text(text)
-        own = {"HOME": str(home), **base_url_variables(plan.url)}
+    with run_place(None, cwd=plan.cwd, files=plan.files) as run:
+        own = {"HOME": str(run.home), **base_url_variables(plan.url)}
         yield _Place(
             argv=plan.argv,
             environment={**guard, **own, **plan.environment},
-            home=home,
-            cwd=cwd,
-            folder=folder.path,
+            home=run.home,
+            cwd=run.cwd,
+            folder=run.folder.path,
         )
 
 

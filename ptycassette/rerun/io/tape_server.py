@@ -18,7 +18,7 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 from ptycassette.harness.io import ServerThread
-from ptycassette.model import Chunk
+from ptycassette.model import Chunk, TapeEntry
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
 from ptycassette.tape import unpacked_body
@@ -27,8 +27,10 @@ from ptycassette.tape.matching import Hit, Miss, Question
 MISS_STATUS = 404
 """Of a question that the tape does not have: clients do not repeat it, as they would a 5xx."""
 _MOST_BYTES = 256 << 20
+_EITHER_SIDES = frozenset((None, 1000, 1001, 1005))
+"""Codes with which a client closes a WebSocket, too (RFC 6455, 7.4.1)."""
 _OF_THIS_CONNECTION = frozenset(
-    ("connection", "content-encoding", "content-length", "keep-alive", "sec-websocket-accept",
+    ("connection", "content-encoding", "keep-alive", "sec-websocket-accept",
      "sec-websocket-extensions", "transfer-encoding", "upgrade")
 )  # fmt: skip
 """Headers that are about the recorded connection or the packing of the recorded body."""
@@ -117,38 +119,63 @@ class TapeServer:
         return await self._respond(request, answer)
 
     def _ask(self, question: Question) -> Hit | Miss:
+        return self._desk().ask(question)
+
+    def _desk(self) -> TapeDesk:
         if self.desk is None:
             raise RuntimeError("asked before there was a desk")
-        return self.desk.ask(question)
+        return self.desk
 
     async def _respond(self, request: web.Request, answer: Hit) -> web.StreamResponse:
-        if answer.entry.answer is None or answer.status is None:
-            return _broken_off(request)
-        await self._passes(answer.entry.answer.t_us)
+        entry = answer.entry
+        if entry.answer is None or answer.status is None:
+            return await self._end(request, entry)
+        await self._passes(entry.answer.t_us)
         response = web.StreamResponse(status=answer.status)
         for name, value in answer.headers:
-            if name not in _OF_THIS_CONNECTION:
+            if name == "content-length":
+                response.content_length = int(value)
+            elif name not in _OF_THIS_CONNECTION:
                 response.headers.add(name, value)
         with contextlib.suppress(ConnectionError):
             await response.prepare(request)
             for chunk, data in answer.pieces:
                 await self._passes(chunk.t_us)
                 await response.write(data)
-            if answer.entry.outcome == "provider-gone":
-                return _broken_off(request)
+            if entry.outcome != "complete":
+                return await self._end(request, entry)
+            await self._passes(entry.end_us or 0)
             await response.write_eof()
         return response
+
+    async def _end(self, request: web.Request, entry: TapeEntry) -> web.StreamResponse:
+        """End a connection that had no proper end: by whom it was ended in the recording.
+
+        A client that goes away cancels this.
+        """
+        await self._passes(entry.end_us or 0)
+        if entry.outcome == "client-gone":
+            await asyncio.sleep(self._hold_s)
+        return _broken_off(request)
 
     async def _converse(
         self, request: web.Request, opening: Question, answer: Hit
     ) -> web.StreamResponse:
-        socket = web.WebSocketResponse(max_msg_size=_MOST_BYTES, autoping=True)
+        headers = dict(answer.headers)
+        chosen = headers.get("sec-websocket-protocol")
+        socket = web.WebSocketResponse(
+            max_msg_size=_MOST_BYTES,
+            protocols=() if chosen is None else (chosen,),
+            compress="permessage-deflate" in headers.get("sec-websocket-extensions", ""),
+        )
         if answer.entry.answer is not None:
             await self._passes(answer.entry.answer.t_us)
         await socket.prepare(request)
+        left = self._desk().messages_within(answer.entry)
         with contextlib.suppress(ConnectionError):
             await self._say(socket, answer.pieces)
-            async for message in socket:
+            while left or not await self._closed(request, socket, answer.entry):
+                message = await socket.receive()
                 if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
                     break
                 text = message.type is WSMsgType.TEXT
@@ -167,11 +194,24 @@ class TapeServer:
                     await socket.close(code=1008, message=spoken.text().encode()[:120])
                     break
                 await self._say(socket, spoken.pieces)
-                if spoken.entry.outcome == "provider-gone":
-                    return _broken_off(request)
-                if spoken.entry.close_code is not None:
-                    await socket.close(code=spoken.entry.close_code)
+                left -= 1
         return socket
+
+    async def _closed(
+        self, request: web.Request, socket: web.WebSocketResponse, handshake: TapeEntry
+    ) -> bool:
+        """End a WebSocket, after its last message, as the provider did; False where it did not.
+
+        A tape does not say who closed it properly: then the client does it again, or nobody.
+        """
+        if handshake.outcome == "provider-gone":
+            await self._end(request, handshake)
+        elif handshake.close_code in _EITHER_SIDES:
+            return False
+        else:
+            await self._passes(handshake.end_us or 0)
+            await socket.close(code=handshake.close_code or 0)
+        return True
 
     async def _say(
         self, socket: web.WebSocketResponse, pieces: Sequence[tuple[Chunk, bytes]]

@@ -6,23 +6,23 @@ Lines of digits below each other (RFC 2045 6.8, RFC 7468) are moreover read as o
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub._mask import BASE64
 from ptycassette.scrub.decode._decoded import Decoded, Spans, is_readable
 
 _STANDARD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ALPHABET = f"{_STANDARD}-_"
 _DIGIT = "[A-Za-z0-9+/_-]"
-_DIGITS = re.compile(f"{_DIGIT}*")
+_DIGITS = lazy_pattern(f"{_DIGIT}*")
 _TO_STANDARD = str.maketrans("-_", "+/")
 _STEP = 4096  # characters that are looked at together where a run may be long
 # Programs break lines at 64 or 76, on small screens earlier; all but the last are equally long.
-_LINES = re.compile(
+_LINES = lazy_pattern(
     rf"(?<!{_DIGIT}){_DIGIT}{{32,}}(?:[ \t\r]*\n[ \t]*{_DIGIT}{{32,}})*"
     rf"(?:[ \t\r]*\n[ \t]*{_DIGIT}{{2,}})(?==*[ \t\r]*(?:\n|\Z))"
 )

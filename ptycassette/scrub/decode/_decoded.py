@@ -1,7 +1,7 @@
 """Decoded texts, each able to say which characters of its source a stretch of it came from.
 
 What is too short for any rule is not worth a search: ``READABLE`` printable characters in a
-row make a decoded text. A known value that is shorter is looked for by ``Sought``.
+row make a decoded text. A known value that is shorter is looked for by ``EncodedSearch``.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ a dump (``xxd``, ``hexdump -C``) have an offset before them and characters behin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub._mask import ESCAPED, HEX, NUMBERS, TEXT
 from ptycassette.scrub.decode._decoded import READABLE, Decoded, Spans, is_readable, of_digits
 
@@ -23,23 +23,23 @@ READABLE_HEX = (
 )
 """Pairs that stand for printable ASCII, and those behind them."""
 
-_FIRST_OFFSET = re.compile(_OFFSET)
-_PAIR = re.compile(f"{_LINE_END}|(?:0[xX])?({_DIGIT}{{2}})")
-_THREE = re.compile(f"{_DIGIT}{{3}}")
+_FIRST_OFFSET = lazy_pattern(_OFFSET)
+_PAIR = lazy_pattern(f"{_LINE_END}|(?:0[xX])?({_DIGIT}{{2}})")
+_THREE = lazy_pattern(f"{_DIGIT}{{3}}")
 # Pairs that stand before others, read backwards.
-_BEFORE = re.compile(f"(?:[xX]0)?(?:[ :,]{{0,2}}{_DIGIT}{{2}}(?:[xX]0)?)*")
+_BEFORE = lazy_pattern(f"(?:[xX]0)?(?:[ :,]{{0,2}}{_DIGIT}{{2}}(?:[xX]0)?)*")
 _MOST_BEFORE = 512  # what is cut off is not text: the run would have been found there
 
 _NUMBER = "(?:3[2-9]|[4-9][0-9]|1[0-9][0-9]|2[0-4][0-9]|25[0-5]|9|10|13)"
 NUMBERS_LIST = rf"\b{_NUMBER}(?:[ \n\r\t,]+{_NUMBER}){{{READABLE - 1},}}\b"
 """Decimal numbers, each a byte of text."""
-_NUMBERS = re.compile("[0-9]+")
+_NUMBERS = lazy_pattern("[0-9]+")
 
 
 # A cell is three wide behind a blank: a character, the name of one that has no picture, or its
 # octal digits (POSIX, od: -t c).
 _CELL = r" {3}([ -~])| {2,3}\\([0abefnrtv])| ([0-3][0-7]{2})"
-_CELLS = re.compile(_CELL)
+_CELLS = lazy_pattern(_CELL)
 _NAMED = dict(zip("0abefnrtv", "\0\a\b\x1b\f\n\r\t\v", strict=True))
 CELLS = rf"(?: {{3}}[!-~]){{4}}(?:{_CELL})*(?:[ \r]*\n(?:[0-9A-Fa-f]{{6,8}})?(?:{_CELL})+)*"
 """Lines of cells."""
@@ -48,7 +48,7 @@ CELLS = rf"(?: {{3}}[!-~]){{4}}(?:{_CELL})*(?:[ \r]*\n(?:[0-9A-Fa-f]{{6,8}})?(?:
 _CHARACTER = r"(?:[^\"\\\n]|\\[^\n]|[\x80-\xff]{2,4})"
 CHARACTERS = rf'"{_CHARACTER}"(?:,[ \n\r\t]*"{_CHARACTER}"){{5,}}'
 """Strings of a character each, with commas between."""
-_CONTENT = re.compile(r'"\\?([^\n]|[\x80-\xff]{2,4})"')
+_CONTENT = lazy_pattern(r'"\\?([^\n]|[\x80-\xff]{2,4})"')
 
 
 def hex_runs(text: str, spans: Spans) -> Iterator[Decoded]:

@@ -18,19 +18,20 @@ import sys
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub._mask import ESCAPED, QUOTED
 from ptycassette.scrub.decode._decoded import AROUND, Decoded, Spans, neighbours, rewritten
 from ptycassette.scrub.match import canonical
 
 _HEX = "[0-9A-Fa-f]"
 _ESCAPES = (
-    re.compile(rf"%(?P<percent>{_HEX}{{2}})"),
-    re.compile(
+    lazy_pattern(rf"%(?P<percent>{_HEX}{{2}})"),
+    lazy_pattern(
         rf"\\(?:(?P<name>[\"\\/nrt'bf])"
         rf"|u(?P<pair>[Dd][89ABab]{_HEX}{{2}}\\u[Dd][C-Fc-f]{_HEX}{{2}})|u(?P<unit>{_HEX}{{4}})"
         rf"|x(?P<byte>{_HEX}{{2}})|(?P<octal>[0-3][0-7]{{2}})|u\{{(?P<braced>{_HEX}{{1,6}})\}}|U(?P<long>{_HEX}{{8}}))"
     ),
-    re.compile(
+    lazy_pattern(
         rf"&(?:(?P<entity>amp|lt|gt|quot|apos);|\#(?P<decimal>[0-9]{{1,7}});"
         rf"|\#[xX](?P<hex>{_HEX}{{1,6}});)"
     ),
@@ -41,17 +42,17 @@ _NAMED = {
 }  # fmt: skip
 _BASES = {"octal": 8, "decimal": 10}
 _OF_BYTES = frozenset({"percent", "byte", "octal"})
-_BLANK = re.compile(r"\s")
-_IN_FORMS = re.compile(r"\+|&(?=[A-Za-z][\w.\[\]-]{0,32}=)", re.ASCII)
+_BLANK = lazy_pattern(r"\s")
+_IN_FORMS = lazy_pattern(r"\+|&(?=[A-Za-z][\w.\[\]-]{0,32}=)", re.ASCII)
 
 _PRINTABLE = "(?:[2-6][0-9A-F]|7[0-9A-E])"
 # Of at most 76 characters, behind what a mail program may show.
 _SOFT_END = r"(?<=[^\n]{69}=)(?<![^\n]{86}=)\r?\n"
-_EVIDENCE = re.compile(
+_EVIDENCE = lazy_pattern(
     "=(?:3D|[C-F][0-9A-F]=[89AB][0-9A-F]"
     rf"|{_PRINTABLE}[A-Za-z0-9_.+/-]{{0,24}}={_PRINTABLE}|{_SOFT_END})"
 )
-_QUOTED = re.compile(rf"=(?:(?P<code>[0-9A-F]{{2}})|{_SOFT_END})")
+_QUOTED = lazy_pattern(rf"=(?:(?P<code>[0-9A-F]{{2}})|{_SOFT_END})")
 
 
 def escapes(text: str, _spans: Spans) -> Iterator[Decoded]:

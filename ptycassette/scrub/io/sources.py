@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ptycassette.model import lazy_pattern
 from ptycassette.profiles.io import credentials_of_clis
 from ptycassette.scrub.discover import document_values, environment_values
 from ptycassette.scrub.rules import (
@@ -30,11 +31,11 @@ from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
 MAX_FILE_BYTES = 1 << 20
 
-_PAIR = re.compile(
+_PAIR = lazy_pattern(
     r"^\s*(?:export\s+)?[\"']?([A-Za-z0-9_.:/-]+)[\"']?\s*[:=]\s*(.+?)\s*$", re.MULTILINE
 )
-_PGPASS = re.compile(r"[^#](?:(?:[^:\\]|\\.)*:){4}(?P<password>.+)")
-_ESCAPED = re.compile(r"\\(.)")
+_PGPASS = lazy_pattern(r"[^#](?:(?:[^:\\]|\\.)*:){4}(?P<password>.+)")
+_ESCAPED = lazy_pattern(r"\\(.)")
 
 
 def credential_values(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.rules._names import WORDS
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 from ptycassette.scrub.rules._values import (
@@ -22,16 +23,16 @@ from ptycassette.scrub.rules._values import (
 
 Judge = Callable[[str], bool]
 
-EXAMPLE_DOMAINS = re.compile(
+EXAMPLE_DOMAINS = lazy_pattern(
     r"(?:.*[.@])?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|"
     r"users\.noreply\.github\.com)\Z",
     re.IGNORECASE,
 )
 """RFC 2606: addresses there belong to nobody."""
 
-_VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+.].*)?\Z")
-_NUMBER_INSIDE = re.compile("[0-9]+(?=[A-Za-z])")
-_OF_KEY = re.compile(r"(?=[a-z/+]*[A-Z0-9])[A-Za-z0-9+/=]{4,}")
+_VERSION = lazy_pattern(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+.].*)?\Z")
+_NUMBER_INSIDE = lazy_pattern("[0-9]+(?=[A-Za-z])")
+_OF_KEY = lazy_pattern(r"(?=[a-z/+]*[A-Z0-9])[A-Za-z0-9+/=]{4,}")
 _SHORTEST_OF_KEY = 16
 _FEWEST_NUMBERS = 2
 _VARIED = 16
@@ -48,7 +49,7 @@ def _mixed_case(text: str) -> bool:
     return any(map(str.isupper, text)) and any(map(str.islower, text))
 
 
-def _made_by_nobody(text: str) -> bool:
+def _looks_random_with_digits(text: str) -> bool:
     """Whether a short text looks generated. Names in code may have the same prefix."""
     return (is_random(text) and _has_digit(text)) or spelt_by_chance(text)
 
@@ -66,7 +67,7 @@ def _signed(text: str) -> bool:
 
 def _generated_after_dot(text: str) -> bool:
     tail = text.partition(".")[2]
-    return _mixed_case(tail) and _made_by_nobody(tail)
+    return _mixed_case(tail) and _looks_random_with_digits(tail)
 
 
 def _no_host(text: str) -> bool:
@@ -121,7 +122,7 @@ JUDGES: Mapping[str, Judge] = {
     "generated-tail": _generated_tail,
     "holds-a-line-of-a-key": _holds_a_line_of_a_key,
     "looks-like-a-value": looks_like_a_value,
-    "made-by-nobody": _made_by_nobody,
+    "random-with-digits": _looks_random_with_digits,
     "no-binary-data": _no_binary_data,
     "no-host": _no_host,
     "not-from-a-manual": _not_from_a_manual,

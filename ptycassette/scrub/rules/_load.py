@@ -163,7 +163,7 @@ def _with_dots(name: str, prefix: str, body: str, whole: int) -> Iterator[Rule]:
     if least and int(least["least"]) > _SHORTEST_WITH_DOTS:
         short = f"{least['class']}{{{_SHORTEST_WITH_DOTS},{int(least['least']) - 1}}}"
         body = f"{short}(?=\xe2\x80\xa6|\\.\\.)"
-        yield _token(name, prefix, body, whole, accept=JUDGES["made-by-nobody"])
+        yield _token(name, prefix, body, whole, accept=JUDGES["random-with-digits"])
 
 
 def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.model import lazy_pattern
+
 
 def data_text(name: str) -> str:
     """The text of a data file beside this module."""
@@ -27,7 +29,7 @@ WORDS = {name: frozenset(words.split()) for name, words in _lists.items()}
 """The other lists, by their names."""
 
 _SHORT_NAME = 4
-_WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORDS_OF_NAME = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def is_public_name(name: str) -> bool:

@@ -113,6 +113,12 @@ class _Search:
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
+        self.name, self.reach, self.lead = rule.name, rule.reach, rule.lead
+
+    @cached_property
+    def match(self) -> Callable[[str, int, int], re.Match[str] | None]:
+        """Matches the rule between two places of a text, at the first one."""
+        return self._pattern.match
 
     @cached_property
     def _judged(self) -> Callable[[str], int]:
@@ -131,12 +137,9 @@ class _Search:
         """A value ends before ESC, where a key or a control sequence begins, and before NUL."""
         return re.compile("[\x00\x1b]" + (self.rule.until and f"|{self.rule.until}"))
 
-    def at(self, text: str, at: int, *, loose: bool) -> Found | None:
-        """The match that begins with the anchor at ``at``."""
-        match = self._pattern.match(text, at, min(len(text), at + self.rule.reach))
-        if match is None:
-            return None
-        return self._found(text, at, *match.span(self._group), loose=loose)
+    def at(self, text: str, match: re.Match[str], *, loose: bool) -> Found | None:
+        """What is to be scrubbed of a match that begins with an anchor."""
+        return self._found(text, match.start(), *match.span(self._group), loose=loose)
 
     def around(self, text: str, anchors: Sequence[int], *, loose: bool) -> Iterator[Found | None]:
         """The matches that contain one of the anchors at these (ascending) places.
@@ -229,15 +232,16 @@ class RuleSet:
         found: list[Found | None] = []
         ends: dict[str, int] = {}
         leading: dict[_Search, list[int]] = {}
-        lower = text.lower()
+        lower, by_anchor = text.lower(), self._by_anchor
         for at, minus_length in self._finder.find(lower):
-            for search in self._by_anchor[lower[at : at - minus_length]]:
-                if search.rule.lead:
+            for search in by_anchor[lower[at : at - minus_length]]:
+                if search.lead:
                     leading.setdefault(search, []).append(at)
-                elif at >= ends.get(search.rule.name, 0):  # not inside of a match of that name
-                    hit = search.at(text, at, loose=loose)
+                elif not ends or at >= ends.get(search.name, 0):  # not inside of one of that name
+                    match = search.match(text, at, at + search.reach)
+                    hit = None if match is None else search.at(text, match, loose=loose)
                     if hit is not None:
-                        ends[hit.rule.name] = hit.end
+                        ends[search.name] = hit.end
                         found.append(hit)
         for search, anchors in leading.items():
             found += search.around(text, anchors, loose=loose)

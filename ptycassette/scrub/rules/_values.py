@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.rules._names import (
     WORDS,
     data_text,
@@ -31,34 +32,34 @@ from ptycassette.scrub.rules._names import (
 )
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 
-_SOMEBODYS = re.compile("(?i:your|my)[-_ ]")
+_SOMEBODYS = lazy_pattern("(?i:your|my)[-_ ]")
 _SHORTEST_RANDOM = 8
 _FEWEST_CHARACTERS = 6
 _FEW_VOWELS = 0.3
 _GENERATED = 16
 _TURNS = 0.42
-_PLACE = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,40}){2,}/?\Z", re.ASCII)
-_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
+_PLACE = lazy_pattern(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,40}){2,}/?\Z", re.ASCII)
+_WORD = lazy_pattern(r"[A-Z]?[a-z]{3,}")
 _IN_WORDS = 0.5
-_FOLDER = re.compile(r"[a-z]{3,}")
+_FOLDER = lazy_pattern(r"[a-z]{3,}")
 _IN_FOLDERS = 0.55
-_DIGITS_INSIDE = re.compile("[0-9]+(?=[A-Za-z])")
+_DIGITS_INSIDE = lazy_pattern("[0-9]+(?=[A-Za-z])")
 _SIGNS_OF_PASSWORDS = frozenset("!$%^&#@")
 _AFTER = "/,;)'"
 _BEHIND = "\"',;)]}"
-_CAPITAL_INSIDE = re.compile(r"[\w+=-]*[a-z]_?[A-Z][\w+=-]*\Z")
+_CAPITAL_INSIDE = lazy_pattern(r"[\w+=-]*[a-z]_?[A-Z][\w+=-]*\Z")
 _LONGEST_PLAIN = 5
 _LONGEST_MEASURED = 32
 _NEVER_IN_WORDS = frozenset("!$%^&*#")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<host>[^/?#]*)(?P<rest>(?s:.*))")
-_PATHLIKE = re.compile(r"[~.]?/|[A-Za-z]:\\|.*/.*/|.*:/")
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
-_FIRST_FOLDER = re.compile(r"/?[a-z]{3,10}/")
+_URL = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<host>[^/?#]*)(?P<rest>(?s:.*))")
+_PATHLIKE = lazy_pattern(r"[~.]?/|[A-Za-z]:\\|.*/.*/|.*:/")
+_BASE64 = lazy_pattern(r"[A-Za-z0-9+/]{24,}={0,2}")
+_FIRST_FOLDER = lazy_pattern(r"/?[a-z]{3,10}/")
 _LONG_SEGMENT = 20
-_PART = re.compile(r"[A-Za-z0-9]+")
-_MIXED = re.compile(r"([A-Za-z]{1,9})\d{1,4}|\d{1,4}([A-Za-z]{1,6})|([A-Za-z])\d{1,4}[A-Za-z]")
+_PART = lazy_pattern(r"[A-Za-z0-9]+")
+_MIXED = lazy_pattern(r"([A-Za-z]{1,9})\d{1,4}|\d{1,4}([A-Za-z]{1,6})|([A-Za-z])\d{1,4}[A-Za-z]")
 _LONGEST = 1024
-_LONG_NUMBER = re.compile(r"\d{15}")
+_LONG_NUMBER = lazy_pattern(r"\d{15}")
 _WORD_LETTERS = 2
 
 

@@ -1,7 +1,7 @@
 """The parts of a text to be removed: found by rules, known before, or learnt from both."""
 
 from ptycassette.scrub.search._known import SHORTEST_KNOWN, Hit, KnownValue, KnownValues, Lesson
-from ptycassette.scrub.search._learning import Learner, Past
+from ptycassette.scrub.search._learning import Learner, SearchedTexts
 from ptycassette.scrub.search._searcher import Match, Searcher
 
 __all__ = [
@@ -12,6 +12,6 @@ __all__ = [
     "Learner",
     "Lesson",
     "Match",
-    "Past",
+    "SearchedTexts",
     "Searcher",
 ]

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import msgspec
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.rules import Found, Rule, is_random
 
 _NAME = "private-key"
@@ -22,7 +23,7 @@ _SHORTEST_KNOWN = 12
 _MOST_KNOWN = 512
 _FARTHEST = 1 << 17
 """Characters of text behind a line of a key that has not ended yet."""
-_PIECE = re.compile(
+_PIECE = lazy_pattern(
     r"-----(?P<mark>BEGIN|END) (?P<what>[A-Z0-9 ]{1,40})-*"
     r"|(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/]{2,}={1,2}|[A-Za-z0-9+/]{4,})(?![A-Za-z0-9+/=])"
 )

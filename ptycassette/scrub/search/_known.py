@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ptycassette.scrub.decode import Sought
+from ptycassette.model import lazy_pattern
+from ptycassette.scrub.decode import EncodedSearch
 from ptycassette.scrub.match import Literals, canonical, squeeze
 from ptycassette.scrub.rules import is_random
 
@@ -31,8 +32,8 @@ _SHORTEST_PART = 7
 _MONOTONOUS = 3
 _SECRET_IN_WINDOW = 4
 SHORTEST_KNOWN = 3
-_WORDS = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._/-](?:[A-Z]?[a-z]*|[A-Z]+))+")
-_WORD = re.compile(r"[A-Z]?[a-z]+")
+_WORDS = lazy_pattern(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._/-](?:[A-Z]?[a-z]*|[A-Z]+))+")
+_WORD = lazy_pattern(r"[A-Z]?[a-z]+")
 
 
 class KnownValue(msgspec.Struct, frozen=True):
@@ -83,7 +84,7 @@ class KnownValues:
     """
 
     def __init__(self, values: Iterable[KnownValue] = ()) -> None:
-        self.sought = Sought()
+        self.sought = EncodedSearch()
         self._values: dict[str, KnownValue] = {}
         self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}
@@ -250,7 +251,7 @@ def _agreed(text: str, at: int, whole: str, at_whole: int) -> int:
 
 
 # A path, ~name, USER=name, "user": "name", name@host and user@name; an owner and its group.
-_BEFORE_NAME = re.compile(
+_BEFORE_NAME = lazy_pattern(
     r"(?:/home/|/users/|\\users\\{1,2}|~|@|\b(?:uid|gid|groups)=\d{1,10}\(|"
     r"\b(?:user|username|user_name|logname|login|owner|author|host|hostname)"
     r"[\"']?\s?[=:]\s?[\"']?)\Z",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub._mask import TEXT, VOLATILE, mask
 from ptycassette.scrub.match import Literals, canonical, plain, squeeze
 from ptycassette.scrub.rules import Rule, is_random, spelt_by_chance
@@ -23,22 +24,22 @@ _LINE_OF_KEY = 16
 _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
 # Base64 reads what is left of its own digits as C7 1C 71.
-_MASKED = re.compile(
+_MASKED = lazy_pattern(
     "[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}|(?:=78?x{0,8}){2,}"
 )
-_BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
-_FILLED = re.compile(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
-_PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
+_BEGINS_MASKED = lazy_pattern(f"[xX]{{3,}}|{_MASKED.pattern}")
+_FILLED = lazy_pattern(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
+_PLACEHOLDER = lazy_pattern("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
-_LEFT_WORD = re.compile("[A-Za-z0-9+_-]{8,}")
+_LEFT_WORD = lazy_pattern("[A-Za-z0-9+_-]{8,}")
 _BORDERS = "|\xe2\x94\x82\x83"
 _SHORTEST_MASK = 6
 _GENERATED = 10
 _FEWEST_BYTES = 6
-_NO_DIGIT = re.compile("[^A-Za-z0-9+/=]")
+_NO_DIGIT = lazy_pattern("[^A-Za-z0-9+/=]")
 
 
-class Past:
+class SearchedTexts:
     """The texts searched so far, each for the values known at that time.
 
     A rule may match only at the end of a session what was shown in pieces at its start. So the
@@ -107,7 +108,7 @@ class Learner:
             self._judged[rule.pattern, value] = judged
         return judged
 
-    def news(self) -> list[KnownValue]:
+    def take_new(self) -> list[KnownValue]:
         """What was learnt since the last call."""
         new, self._new = self._new, []
         return new

@@ -16,7 +16,7 @@ from ptycassette.scrub.match import canonical, spread, squeeze
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
-from ptycassette.scrub.search._learning import Learner, Past
+from ptycassette.scrub.search._learning import Learner, SearchedTexts
 from ptycassette.scrub.views import JoinedLines
 
 _DEPTH = 2
@@ -83,7 +83,7 @@ class Searcher:
     ) -> None:
         self.rules = rules
         self.known = known
-        self.past: Past | None = None
+        self.past: SearchedTexts | None = None
         self._learner = learner or Learner()
         self._key_lines = KeyLines(rules.rules)
 
@@ -97,7 +97,7 @@ class Searcher:
 
     def adopt(self) -> Lesson | None:
         """Add the learnt values to the known ones; returns what is new, None for nothing."""
-        lesson = self.known.learn(self._learner.news())
+        lesson = self.known.learn(self._learner.take_new())
         return lesson if lesson.values else None
 
     @contextmanager

@@ -1,7 +1,7 @@
 """Views: the texts of a session to be searched. Each maps back to the bytes that it came from."""
 
 from ptycassette.scrub.views._channels import BLOCK, Blocks
-from ptycassette.scrub.views._joins import JoinedLines, joined_lines
+from ptycassette.scrub.views._joined_lines import JoinedLines, joined_lines
 from ptycassette.scrub.views._lines import Line, panes
 from ptycassette.scrub.views._messages import Messages
 from ptycassette.scrub.views._printed import printed_views

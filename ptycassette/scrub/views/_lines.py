@@ -2,7 +2,7 @@
 
 A screen is split at bars and joined at margins. A bar is a vertical line that is also in the same
 column of the row above or below. The area between two bars is read as a screen of its own.
-``_joins`` decides which lines continue in the next one.
+``_joined_lines`` decides which lines continue in the next one.
 """
 
 from __future__ import annotations

@@ -13,16 +13,17 @@ from collections.abc import Iterator
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.views._channels import Blocks
 from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.scrub.views._structured import Joined, strings_of
 from ptycassette.scrub.views._view import View
 
-_KEY = re.compile(r'"(?:[ \t]|\x1b\[[0-9;]*m)*:')
+_KEY = lazy_pattern(r'"(?:[ \t]|\x1b\[[0-9;]*m)*:')
 # Up to the last line that neither goes on nor ends what the one before began.
-_WHOLE = re.compile(r".*\n(?=(?:\x1b\[[0-9;]*m)*[^\s}\],\x1b])", re.DOTALL)
-_OPENS = re.compile(r'\{\s*+"')
-_STRING = re.compile(r'"([^"\\]*+(?:\\[\s\S][^"\\]*+)*)"(\s*+:)?')
+_WHOLE = lazy_pattern(r".*\n(?=(?:\x1b\[[0-9;]*m)*[^\s}\],\x1b])", re.DOTALL)
+_OPENS = lazy_pattern(r'\{\s*+"')
+_STRING = lazy_pattern(r'"([^"\\]*+(?:\\[\s\S][^"\\]*+)*)"(\s*+:)?')
 _DECODER = JSONDecoder(strict=False)
 _LONGEST = 1 << 18
 _TOO_DEEP = 2048

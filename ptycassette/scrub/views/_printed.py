@@ -10,9 +10,9 @@ Overstruck characters (BS, as in man pages: bold and underlined text) are also r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.views._view import RunsView, View
 
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
@@ -33,25 +33,27 @@ _END = r"(?:\x07|\x1b\\)?"
 _DCS = "(?:[0-?]*[ -/]*[@-~])?"
 _HEAD = rf"(?:\x1bP{_DCS}|\x1b[\]X^_])"
 _STEER = rf"{_MOVING}|[\r\n\x08\x0b\x0c]+"
-_TOKEN = re.compile(rf"{_STEER}|(?P<quiet>{_HEAD}{_BODY}{_END}|{_REST}|\x1b)")
+_TOKEN = lazy_pattern(rf"{_STEER}|(?P<quiet>{_HEAD}{_BODY}{_END}|{_REST}|\x1b)")
 
 # The same in four steps without a look at each token. The mark, which steers nothing and
 # ends a string, keeps apart what stood before and behind a colour. Each expression begins with
 # a class of single characters, because the engine then skips what lies between at full speed.
 _MARK = "\x18"
-_COLOURS = re.compile(_COLOUR)
-_LINE_ENDS = re.compile(r"[\r\n\x08\x0b\x0c]+")
-_BREAKING = re.compile(rf"[\x1b\xc2](?:(?<=\x1b)(?:\[{_MOVES}|[DEMc])|(?<=\xc2)\x9b{_MOVES})")
-_SILENT = re.compile(
+_COLOURS = lazy_pattern(_COLOUR)
+_LINE_ENDS = ("\r\n", "\r", "\x08", "\x0b", "\x0c")
+_BREAKING = lazy_pattern(rf"[\x1b\xc2](?:(?<=\x1b)(?:\[{_MOVES}|[DEMc])|(?<=\xc2)\x9b{_MOVES})")
+_SILENT = lazy_pattern(
     r"[\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2]"
     rf"(?:(?<=\x1b)(?:(?:P{_DCS}|[\]X^_]){_BODY}{_END}|\[{_PARAMETERS}|{_SHORT})?"
     rf"|(?<=\xc2)\x9b{_PARAMETERS}"
     r"|(?<=[\x00\x07\x0e\x0f\x1a\x7f]))"
 )
+_BEGIN_SILENT = "\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2"
+"""The characters that ``_SILENT`` may begin with."""
 # A character over itself, or over a low line.
 _CHAR = "(?:[!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
-_STRUCK = re.compile(f"(?P<first>{_CHAR})\x08(?P<second>(?P=first)|(?<=_\x08){_CHAR})")
-_STRINGS = re.compile(rf"{_HEAD}(?P<body>{_BODY})")
+_STRUCK = lazy_pattern(f"(?P<first>{_CHAR})\x08(?P<second>(?P=first)|(?<=_\x08){_CHAR})")
+_STRINGS = lazy_pattern(rf"{_HEAD}(?P<body>{_BODY})")
 
 
 _Span = tuple[int, int]
@@ -67,9 +69,8 @@ class PrintedView(View):
     """
 
     def __init__(self, raw: str, *, base: int, cuts: Sequence[_Span] = ()) -> None:
-        marked = _COLOURS.sub(_MARK, "".join([raw[slice(*kept)] for kept in _kept(raw, cuts)]))
-        marked = _BREAKING.sub(f"{_MARK}\n", _LINE_ENDS.sub("\n", marked))
-        super().__init__(_SILENT.sub("", marked).replace(_MARK, ""))
+        kept = "".join([raw[slice(*kept)] for kept in _kept(raw, cuts)]) if cuts else raw
+        super().__init__(_printed(kept))
         self._raw = raw
         self._base = base
         self._cuts = cuts
@@ -80,6 +81,18 @@ class PrintedView(View):
         if self._mapped is None:
             self._mapped = RunsView(_runs(self._raw, self._base, self._cuts))
         yield from self._mapped.pieces(start, end)
+
+
+def _printed(raw: str) -> str:
+    """What canonical ``raw`` prints. Plain text has only its line ends changed."""
+    text = _COLOURS.sub(_MARK, raw) if "\x1b[" in raw else raw
+    for end in _LINE_ENDS:
+        text = text.replace(end, "\n")
+    while "\n\n" in text:  # several in a row are one
+        text = text.replace("\n\n", "\n")
+    if any(char in text for char in _BEGIN_SILENT):
+        text = _SILENT.sub("", _BREAKING.sub(f"{_MARK}\n", text))
+    return text.replace(_MARK, "")
 
 
 def printed_views(raw: str, base: int) -> tuple[View, ...]:

@@ -125,7 +125,7 @@ class ScreenReader:
         self._terminal.newline_mode = newline_mode
         self._batch: dict[_Key, list[_Text]] = {}
         self._length = 0
-        self._new_pages: list[tuple[object, ...]] = []
+        self._new_pages: set[tuple[object, ...]] = set()
 
     @property
     def full(self) -> bool:
@@ -156,7 +156,7 @@ class ScreenReader:
         if not batch:
             return
         self._batch, self._length = {}, 0
-        pages, self._new_pages = self._new_pages, []
+        pages, self._new_pages = self._new_pages, set()
         view = view_of(batch.values())
         yield view
         self.blind = self.blind or (bool(view.hit) and not self._traced)
@@ -181,9 +181,9 @@ class ScreenReader:
 
     def _keep(self, rows: Sequence[Row], cols: int) -> None:
         whole = (*[row.text(cols) for row in rows], *[row.wrapped for row in rows])
-        if whole in self.seen.pages:
-            return
-        self._new_pages.append(whole)
+        if whole in self.seen.pages or (whole in self._new_pages and not self._traced):
+            return  # what it says was read; only who traces it wants the cells of each time
+        self._new_pages.add(whole)
         for pieces in panes([line_of(row, cols) for row in rows]):
             key = tuple((piece.text(), piece.line.wrapped, piece.line.spaced) for piece in pieces)
             if key in self.seen.texts:

@@ -14,7 +14,7 @@ from ptycassette.tape.consent._budget import Amount, Budget
 from ptycassette.tape.consent._forbidden import forbidden_paths, without_forbidden
 from ptycassette.tape.consent._prices import Prices
 from ptycassette.tape.consent.terms import Terms
-from ptycassette.tape.gate import Question, QuestionRefusedError
+from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.routing import Origin
 
 MAX_UNPACKED_BYTES = 256 << 20
@@ -63,7 +63,7 @@ class TermsGate:
         known = self._terms.allows(origin) and not self._terms.keys_for(origin)
         return self._budget.active or not known
 
-    def judge(self, question: Question) -> bytes:
+    def judge(self, question: OutgoingRequest) -> bytes:
         """The body to send on.
 
         Raises:
@@ -108,7 +108,7 @@ class TermsGate:
         facts.end()
         self._budget.settle_all(exchange, facts)
 
-    def _permitted(self, question: Question, document: Any) -> bytes:
+    def _permitted(self, question: OutgoingRequest, document: Any) -> bytes:
         keys = self._terms.keys_for(question.origin)
         found = forbidden_paths(document, keys) if keys else []
         if not found:
@@ -118,7 +118,7 @@ class TermsGate:
         return msgspec.json.encode(without_forbidden(document, keys))
 
 
-def _unpacked(question: Question) -> bytes:
+def _unpacked(question: OutgoingRequest) -> bytes:
     try:
         unpacker = unpacker_for(question.packing)
     except CassetteError as missing:

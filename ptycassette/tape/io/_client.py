@@ -13,7 +13,8 @@ import h11
 
 from ptycassette.errors import StorageError
 from ptycassette.tape._heads import MAX_HEAD_BYTES, end_of_head, own_answer, read_request
-from ptycassette.tape.io._exchange import Exchange, Surroundings
+from ptycassette.tape.io._exchange import Exchange
+from ptycassette.tape.io._exchange_context import ExchangeContext
 from ptycassette.tape.io._websocket import relay_websocket
 from ptycassette.tape.io._wire import BLOCK, Wire
 from ptycassette.tape.routing import Destination, NotServedError, Origin, Routes
@@ -33,7 +34,7 @@ class Client:
     """Serves one connection.
 
     Args:
-        around: what exchanges have in common.
+        context: what exchanges have in common.
         routes: what is served.
         authority: makes certificates for tunnels; None if this is no HTTP proxy.
         number: of the connection.
@@ -41,12 +42,12 @@ class Client:
 
     def __init__(
         self,
-        around: Surroundings,
+        context: ExchangeContext,
         routes: Routes,
         authority: Authority | None,
         number: int,
     ) -> None:
-        self._around, self._routes, self._authority = around, routes, authority
+        self._context, self._routes, self._authority = context, routes, authority
         self._number = number
 
     async def serve(self, wire: Wire) -> None:
@@ -81,14 +82,14 @@ class Client:
                     await upstream.close()
                     upstream = None
                 exchange = Exchange(
-                    self._around, wire, request, reader, to=to, connection=self._number
+                    self._context, wire, request, reader, to=to, connection=self._number
                 )
                 origin = to.origin
                 upstream = await exchange.carry_out(upstream)
                 if upstream is None:
                     return
                 if exchange.switched is not None:
-                    await relay_websocket(self._around, exchange, wire, upstream, to)
+                    await relay_websocket(self._context, exchange, wire, upstream, to)
                     return
         finally:
             if upstream is not None:

@@ -9,83 +9,36 @@ left, so that a slow reader slows its sender, and memory stays flat.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
-from http import HTTPStatus
 
 import h11
 import msgspec
 
 from ptycassette.errors import StorageError
 from ptycassette.model import ExchangeOutcome
-from ptycassette.tape._heads import (
-    answer_follower,
-    events,
-    head_for_provider,
-    header_pairs,
-    is_websocket,
-    noted_headers,
-    own_answer,
+from ptycassette.tape._heads import own_answer
+from ptycassette.tape.gate import QuestionRefusedError
+from ptycassette.tape.io._answer_side import AnswerSide
+from ptycassette.tape.io._exchange_context import (
+    ClientGoneError,
+    ExchangeContext,
+    ProviderGoneError,
+    write_to_client,
 )
-from ptycassette.tape.gate import Gate, Question, QuestionRefusedError
-from ptycassette.tape.io._upstreams import UnreachableError, Upstreams
-from ptycassette.tape.io._wire import BLOCK, Wire
-from ptycassette.tape.io.journal_file import TapeSink
-from ptycassette.tape.items import (
-    AnswerBegun,
-    AnswerData,
-    ExchangeEnded,
-    RequestBegun,
-    RequestComplete,
-    RequestData,
-)
-from ptycassette.tape.routing import Destination, header
+from ptycassette.tape.io._request_side import HeldRequest, RequestSide
+from ptycassette.tape.io._upstreams import UnreachableError
+from ptycassette.tape.io._wire import Wire
+from ptycassette.tape.items import ExchangeEnded
+from ptycassette.tape.routing import Destination
 
-MAX_HELD_BYTES = 64 << 20
-"""Of a request that is held until it was judged."""
 _REFUSED = 403
-
-
-class ClientGoneError(Exception):
-    """The client went away: what it left undone."""
-
-
-class ProviderGoneError(Exception):
-    """The provider broke off: how."""
-
-
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """What exchanges have in common.
-
-    Attributes:
-        sink: takes what is noted.
-        upstreams: makes connections to providers.
-        gate: decides what may leave the machine.
-        now_us: microseconds since the recording began.
-        report: takes a line for the user.
-        number: the next number of an exchange.
-    """
-
-    sink: TapeSink
-    upstreams: Upstreams
-    gate: Gate
-    now_us: Callable[[], int]
-    report: Callable[[str], None]
-    number: Callable[[], int]
-
-
-class _Held(msgspec.Struct, frozen=True):
-    """A request that was judged, as it is sent on."""
-
-    head: bytes
-    body: bytes
 
 
 class Exchange:
     """One request of a client, and all that comes of it.
 
     Args:
-        around: what exchanges have in common.
+        context: what exchanges have in common.
         client: its connection.
         request: the head, and ``reader`` reads what follows it.
         to: the provider.
@@ -94,7 +47,7 @@ class Exchange:
 
     def __init__(
         self,
-        around: Surroundings,
+        context: ExchangeContext,
         client: Wire,
         request: h11.Request,
         reader: h11.Connection,
@@ -102,16 +55,20 @@ class Exchange:
         to: Destination,
         connection: int,
     ) -> None:
-        self._around, self._client, self._to = around, client, to
-        self._request, self._reader = request, reader
+        self._context, self._client, self._to = context, client, to
         self._connection = connection
-        self._follower = answer_follower(request)
-        self._asked = False
         self._sent = False
-        self._over = False
-        self.number = around.number()
-        self.switched: str | None = None
-        """Extensions of the WebSocket that the connections are now."""
+        self._ended = False
+        self.number = context.number()
+        self._request = RequestSide(context, client, request, reader, to=to, number=self.number)
+        self._answer = AnswerSide(
+            context, client, request, number=self.number, complete=lambda: self.end("complete")
+        )
+
+    @property
+    def switched(self) -> str | None:
+        """Extensions of the WebSocket that the connections are now; None while they are none."""
+        return self._answer.switched
 
     async def carry_out(self, upstream: Wire | None) -> Wire | None:
         """Do it; the connection to the provider if both connections can be used again.
@@ -123,15 +80,17 @@ class Exchange:
             StorageError: it cannot be noted; it was broken off.
         """
         try:
-            self._note_request()
-            held = await self._judged() if self._around.gate.reads(self._to.origin) else None
+            self._request.note_head(connection=self._connection)
+            held = (
+                await self._request.judged() if self._context.gate.reads(self._to.origin) else None
+            )
             if upstream is None or upstream.ended:
-                upstream = await self._around.upstreams.connect(self._to.origin)
+                upstream = await self._context.upstreams.connect(self._to.origin)
             return await self._relay(upstream, held)
         except QuestionRefusedError as refused:
             await self._refuse(str(refused))
         except UnreachableError as unreachable:
-            self._around.report(f"no connection to {unreachable}")
+            self._context.report(f"no connection to {unreachable}")
             self._break_off(upstream, "unreachable", str(unreachable))
         except ClientGoneError as gone:
             self._break_off(upstream, "client-gone", str(gone))
@@ -145,10 +104,10 @@ class Exchange:
             raise
         finally:
             if self.switched is None:
-                if not self._over:  # an error of our own: it has an end all the same
+                if not self._ended:  # an error of our own: it has an end all the same
                     with suppress(StorageError):
                         self._break_off(upstream, "provider-gone", "an error of the proxy")
-                self._around.gate.over(self.number, sent=self._sent)
+                self._context.gate.over(self.number, sent=self._sent)
         return None
 
     def end(
@@ -159,11 +118,11 @@ class Exchange:
         Raises:
             StorageError: it is not kept.
         """
-        if not self._over:
-            self._over = True
-            self._around.sink.note(
+        if not self._ended:
+            self._ended = True
+            self._context.sink.note(
                 ExchangeEnded(
-                    t_us=self._around.now_us(),
+                    t_us=self._context.now_us(),
                     exchange=self.number,
                     outcome=outcome,
                     detail=detail,
@@ -171,31 +130,13 @@ class Exchange:
                 )
             )
 
-    def _note_request(self) -> None:
-        request, sink = self._request, self._around.sink
-        sink.note(
-            RequestBegun(
-                t_us=self._around.now_us(),
-                exchange=self.number,
-                connection=self._connection,
-                kind="websocket" if is_websocket(request) else "http",
-                method=request.method.decode("ascii"),
-                upstream=str(self._to.origin),
-                target=self._to.target,
-                headers=noted_headers(request, self._to),
-            )
-        )
-
-    async def _relay(self, upstream: Wire, held: _Held | None) -> Wire | None:
+    async def _relay(self, upstream: Wire, held: HeldRequest | None) -> Wire | None:
         """Pass both directions on, each as fast as the other side takes it."""
         self._sent = True
-        try:
-            await upstream.write(held.head if held else head_for_provider(self._request, self._to))
-            await upstream.write(held.body if held else b"")
-        except OSError:
-            pass  # it may have answered before that: its answer decides
-        up = asyncio.create_task(self._upload(upstream))
-        down = asyncio.create_task(self._download(upstream))
+        with suppress(OSError):  # it may have answered before that: its answer decides
+            await self._request.send_begin(upstream, held)
+        up = asyncio.create_task(self._request.pass_on(upstream))
+        down = asyncio.create_task(self._answer.pass_on(upstream))
         try:
             await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
             if not down.done():
@@ -205,161 +146,14 @@ class Exchange:
             for task in (up, down):
                 task.cancel()
             await asyncio.gather(up, down, return_exceptions=True)
-        reusable = self._asked and self._reader.their_state is h11.DONE
-        if self.switched is not None or (reusable and self._follower.their_state is h11.DONE):
+        if self.switched is not None or (self._request.reusable and self._answer.reusable):
             return upstream
         await upstream.close()
         return None
 
-    async def _upload(self, upstream: Wire) -> None:
-        """Pass the body on, then watch whether the client stays."""
-        if not self._asked:
-            async for pieces, received in self._body():
-                self._note_pieces(pieces)
-                try:
-                    await upstream.write(received)
-                except OSError:
-                    return  # it may have answered before that: its answer decides
-        # A client that half-closes wants its answer. One that is gone looks the same, so the
-        # provider is told the same, and does what it would do without us.
-        while len(self._client.put_back) < BLOCK:
-            try:
-                if await self._client.read_ahead():
-                    continue
-            except OSError as broken:
-                raise ClientGoneError(str(broken)) from broken
-            if self._client.put_back:
-                return  # requests that are still to come; the last of them will be told
-            if not upstream.end_writing():
-                raise ClientGoneError("it closed the connection")
-            return
-
-    async def _body(self) -> AsyncIterator[tuple[list[bytes], bytes]]:
-        """The rest of the request: pieces of the body, and the bytes in which they came."""
-        received = b""
-        while True:
-            pieces = []
-            try:
-                for event in events(self._reader):
-                    if isinstance(event, h11.Data):
-                        pieces.append(bytes(event.data))
-                    elif isinstance(event, h11.EndOfMessage):
-                        self._asked = True
-            except h11.RemoteProtocolError as wrong:
-                raise ClientGoneError(f"its request is broken: {wrong}") from wrong
-            if self._asked:
-                following, _ = self._reader.trailing_data
-                self._client.unread(following)
-                yield pieces, received[: len(received) - len(following)]
-                return
-            yield pieces, received
-            try:
-                received = await self._client.read()
-            except OSError as broken:
-                raise ClientGoneError(f"in its request: {broken}") from broken
-            self._reader.receive_data(received)
-
-    def _note_pieces(self, pieces: Iterable[bytes]) -> None:
-        now_us, sink = self._around.now_us(), self._around.sink
-        for piece in pieces:
-            sink.note(RequestData(t_us=now_us, exchange=self.number, data=piece))
-        if self._asked:
-            sink.note(RequestComplete(t_us=now_us, exchange=self.number))
-
-    async def _judged(self) -> _Held:
-        """The whole request, after the gate has seen it; noted as it is sent on.
-
-        Raises:
-            QuestionRefusedError: it must not be sent on.
-        """
-        waits = self._reader.they_are_waiting_for_100_continue
-        if waits:
-            await self._to_client(b"HTTP/1.1 100 Continue\r\n\r\n")
-        body, framed = bytearray(), bytearray()
-        async for pieces, received in self._body():
-            body += b"".join(pieces)
-            framed += received
-            if len(body) > MAX_HELD_BYTES:
-                raise QuestionRefusedError(f"the request is larger than {MAX_HELD_BYTES} bytes")
-        passed = self._around.gate.judge(
-            Question(
-                exchange=self.number,
-                origin=self._to.origin,
-                method=self._request.method.decode("ascii"),
-                target=self._to.target,
-                body=bytes(body),
-                packing=header(self._request, b"content-encoding"),
-            )
-        )
-        changed = passed != body
-        self._note_pieces([passed] if passed else [])
-        head = head_for_provider(
-            self._request, self._to, expects=not waits, length=len(passed) if changed else None
-        )
-        return _Held(head, passed if changed else bytes(framed))
-
-    async def _download(self, upstream: Wire) -> None:
-        """Pass the answer on."""
-        while not self._passed:
-            try:
-                data = await upstream.read()
-            except OSError as broken:
-                raise ProviderGoneError(str(broken)) from broken
-            self._follower.receive_data(data)
-            try:
-                for event in events(self._follower):
-                    self._note_event(event)
-            except h11.RemoteProtocolError as wrong:
-                await self._to_client(data)  # broken as it is: the client sees what it would see
-                raise ProviderGoneError(str(wrong)) from wrong
-            if self.switched is not None:
-                frames, _ = self._follower.trailing_data
-                upstream.unread(frames)
-                data = data[: len(data) - len(frames)]
-            await self._to_client(data)
-
-    @property
-    def _passed(self) -> bool:
-        """Whether the answer has passed as HTTP."""
-        return self._over or self.switched is not None
-
-    def _note_event(self, event: h11.Event) -> None:
-        now_us, sink = self._around.now_us(), self._around.sink
-        if isinstance(event, h11.Response | h11.InformationalResponse):
-            switches = event.status_code == HTTPStatus.SWITCHING_PROTOCOLS
-            if event.status_code < HTTPStatus.OK and not switches:
-                return  # an interim answer: it passes, and is no part of the tape
-            headers = header_pairs(event)
-            sink.note(
-                AnswerBegun(
-                    t_us=now_us,
-                    exchange=self.number,
-                    status=event.status_code,
-                    reason=event.reason.decode("latin-1"),
-                    headers=headers,
-                )
-            )
-            self._around.gate.begun(self.number, event.status_code, dict(headers))
-            if switches:
-                self.switched = dict(headers).get("sec-websocket-extensions", "")
-        elif isinstance(event, h11.Data):
-            data = bytes(event.data)
-            sink.note(AnswerData(t_us=now_us, exchange=self.number, data=data))
-            self._around.gate.answered(self.number, data)
-        elif isinstance(event, h11.EndOfMessage):
-            self.end("complete")
-        elif isinstance(event, h11.ConnectionClosed) and not self._over:
-            raise h11.RemoteProtocolError("it closed the connection before its answer")
-
-    async def _to_client(self, data: bytes) -> None:
-        try:
-            await self._client.write(data)
-        except OSError as broken:
-            raise ClientGoneError(str(broken)) from broken
-
     async def _refuse(self, reason: str) -> None:
         """Answer in the provider's place: the words that the CLIs of all providers show."""
-        self._around.report(f"not sent to {self._to.origin}: {reason}")
+        self._context.report(f"not sent to {self._to.origin}: {reason}")
         error = {
             "type": "permission_error",
             "code": _REFUSED,
@@ -368,13 +162,10 @@ class Exchange:
         }
         body = msgspec.json.encode({"type": "error", "error": error})
         answer = own_answer(_REFUSED, body, kind="application/json")
-        self._follower.receive_data(answer)
-        for event in events(self._follower):
-            if not isinstance(event, h11.EndOfMessage):
-                self._note_event(event)
+        self._answer.note_own(answer)
         self.end("refused", reason)
         with suppress(ClientGoneError):
-            await self._to_client(answer)
+            await write_to_client(self._client, answer)
 
     def _break_off(
         self, upstream: Wire | None, outcome: ExchangeOutcome | None = None, detail: str = ""

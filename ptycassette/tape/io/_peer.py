@@ -26,7 +26,7 @@ _UID_AT = _HEADER.size + 64  # in inet_diag_msg
 _TIMEOUT_S = 1.0
 
 
-def is_strangers(peer: tuple[str, int], own: tuple[str, int]) -> bool:
+def belongs_to_another_user(peer: tuple[str, int], own: tuple[str, int]) -> bool:
     """Whether the client's end of a connection belongs to another user.
 
     False where that is not known: the connection is gone, or the system does not say.

@@ -12,8 +12,9 @@ from typing import Literal
 
 from ptycassette.model import ExchangeOutcome
 from ptycassette.tape._frames import MessageFollower, NotFollowedError
-from ptycassette.tape.gate import Question, QuestionRefusedError
-from ptycassette.tape.io._exchange import Exchange, Surroundings
+from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
+from ptycassette.tape.io._exchange import Exchange
+from ptycassette.tape.io._exchange_context import ExchangeContext
 from ptycassette.tape.io._wire import Wire
 from ptycassette.tape.items import SocketMessage
 from ptycassette.tape.routing import Destination
@@ -25,7 +26,7 @@ _LAST_WORDS_S = 5.0
 
 
 async def relay_websocket(
-    around: Surroundings, exchange: Exchange, client: Wire, upstream: Wire, to: Destination
+    context: ExchangeContext, exchange: Exchange, client: Wire, upstream: Wire, to: Destination
 ) -> None:
     """Pass both directions on until they are over; closes both connections.
 
@@ -37,8 +38,8 @@ async def relay_websocket(
     codes: list[int] = []  # of closing frames, in order
     try:
         pumps = [
-            _Pump(around, exchange, "client", source=client, sink=upstream, to=to, codes=codes),
-            _Pump(around, exchange, "provider", source=upstream, sink=client, to=to, codes=codes),
+            _Pump(context, exchange, "client", source=client, sink=upstream, to=to, codes=codes),
+            _Pump(context, exchange, "provider", source=upstream, sink=client, to=to, codes=codes),
         ]
         tasks = [asyncio.create_task(pump.run()) for pump in pumps]
         try:
@@ -48,10 +49,10 @@ async def relay_websocket(
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
     except QuestionRefusedError as refused:
-        around.report(f"not sent to {to.origin}: {refused}")
+        context.report(f"not sent to {to.origin}: {refused}")
         outcome, detail = "refused", str(refused)
     except NotFollowedError as strange:
-        around.report(f"the WebSocket to {to.origin} was broken off: {strange}")
+        context.report(f"the WebSocket to {to.origin} was broken off: {strange}")
         outcome, detail = "refused", str(strange)
     finally:
         try:
@@ -59,7 +60,7 @@ async def relay_websocket(
                 outcome, detail = "complete", ""
             exchange.end(outcome, detail, codes[0] if codes else None)
         finally:
-            around.gate.over(exchange.number, sent=True)
+            context.gate.over(exchange.number, sent=True)
             client.abort()
             upstream.abort()
 
@@ -80,7 +81,7 @@ class _Pump:
 
     def __init__(
         self,
-        around: Surroundings,
+        context: ExchangeContext,
         exchange: Exchange,
         sender: Side,
         *,
@@ -89,12 +90,12 @@ class _Pump:
         to: Destination,
         codes: list[int],
     ) -> None:
-        self._around, self._exchange = around, exchange
+        self._context, self._exchange = context, exchange
         self._sender: Side = sender
         self._source, self._sink, self._to = source, sink, to
         self._codes = codes
         self._follower = MessageFollower(sender, exchange.switched or "")
-        self._judges = sender == "client" and around.gate.reads(to.origin)
+        self._judges = sender == "client" and context.gate.reads(to.origin)
 
     async def run(self) -> tuple[ExchangeOutcome, str]:
         """Pass on until this side ends; what that makes of the exchange.
@@ -119,7 +120,7 @@ class _Pump:
             closing = self._follower.close_code
             if closing is not None:
                 self._codes.append(closing)
-            if self._judges and self._follower.amid:
+            if self._judges and self._follower.within_message:
                 continue
             try:
                 await self._sink.write(held)
@@ -133,8 +134,8 @@ class _Pump:
 
     def _take(self, data: bytes, *, binary: bool) -> None:
         if self._judges:
-            passed = self._around.gate.judge(
-                Question(
+            passed = self._context.gate.judge(
+                OutgoingRequest(
                     exchange=self._exchange.number,
                     origin=self._to.origin,
                     method="GET",
@@ -145,9 +146,9 @@ class _Pump:
             )
             if passed != data:
                 raise QuestionRefusedError("a message over a WebSocket is not changed on its way")
-        self._around.sink.note(
+        self._context.sink.note(
             SocketMessage(
-                t_us=self._around.now_us(),
+                t_us=self._context.now_us(),
                 exchange=self._exchange.number,
                 sender=self._sender,
                 data=data,
@@ -155,4 +156,4 @@ class _Pump:
             )
         )
         if self._sender == "provider":
-            self._around.gate.said(self._exchange.number, data)
+            self._context.gate.said(self._exchange.number, data)

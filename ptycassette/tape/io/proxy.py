@@ -12,8 +12,8 @@ from pathlib import Path
 from ptycassette.tape._heads import own_answer
 from ptycassette.tape.gate import Gate
 from ptycassette.tape.io._client import Client
-from ptycassette.tape.io._exchange import Surroundings
-from ptycassette.tape.io._peer import is_strangers
+from ptycassette.tape.io._exchange_context import ExchangeContext
+from ptycassette.tape.io._peer import belongs_to_another_user
 from ptycassette.tape.io._proxy_messages import ProxyPlan
 from ptycassette.tape.io._upstreams import Upstreams, provider_context
 from ptycassette.tape.io._wire import BLOCK, Wire
@@ -69,7 +69,7 @@ class Proxy:
         self._routes = Routes(
             token=plan.token, port=self.port, upstreams=plan.upstreams, forward=plan.forward
         )
-        self._around = Surroundings(
+        self._context = ExchangeContext(
             sink=self._sink,
             upstreams=Upstreams(own_port=self.port, context=provider_context(authorities)),
             gate=self._gate,
@@ -98,7 +98,7 @@ class Proxy:
         assert task is not None  # noqa: S101 - streams run this in a task
         wire = Wire(reader, writer)
         own, peer = (writer.get_extra_info(name) for name in ("sockname", "peername"))
-        if peer is None or is_strangers(peer, own):
+        if peer is None or belongs_to_another_user(peer, own):
             self._report("another user of this machine was not let in")
             wire.abort()
             return
@@ -109,7 +109,7 @@ class Proxy:
             return
         self._open.add(task)
         try:
-            client = Client(self._around, self._routes, self._authority, next(self._connections))
+            client = Client(self._context, self._routes, self._authority, next(self._connections))
             await client.serve(wire)
         except asyncio.CancelledError:
             wire.abort()

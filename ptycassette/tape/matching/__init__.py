@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from ._misses import Difference as Difference
     from ._misses import Miss as Miss
     from ._recorded import TapeExchange as TapeExchange
+    from .checking import TapeCheck as TapeCheck
     from .checking import TapeFinding as TapeFinding
+    from .checking import changed_questions as changed_questions
     from .checking import check_tape as check_tape
     from .checking import tape_fingerprint as tape_fingerprint
     from .matcher import Hit as Hit
@@ -28,7 +30,7 @@ else:
         {
             "_misses": "Difference Miss",
             "_recorded": "TapeExchange",
-            "checking": "TapeFinding check_tape tape_fingerprint",
+            "checking": "TapeCheck TapeFinding changed_questions check_tape tape_fingerprint",
             "matcher": "Hit Matcher Renaming",
             "question": "KeyedQuestion Question QuestionKeys Skeleton Skeletons question_key",
             "rules": "Rules",

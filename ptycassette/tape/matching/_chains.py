@@ -62,7 +62,7 @@ def links(recorded: Recorded, rules: Rules) -> list[Link]:
         )
         born = frozenset(
             (one.type, name)
-            for one in recorded.answer(index)[2]
+            for one in recorded.found(index)
             if one.type in rules.born_types
             and (name := recorded.name(one.type, one.value)) is not None
         )

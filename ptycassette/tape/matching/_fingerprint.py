@@ -2,12 +2,14 @@
 
 It is computed from the questions as they came and from the answers as they were served. Each
 exchange counts together with the one that it continues, so their order is in it; exchanges that do
-not continue each other may come in any order, as in matching.
+not continue each other may come in any order, as in matching. Equal questions are counted, because
+they are answered in their order.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 
 from ptycassette.model import Chunk
@@ -15,7 +17,7 @@ from ptycassette.tape.draws import Draw, draws_digest
 from ptycassette.tape.matching._answers import Found, found_in, renamed
 from ptycassette.tape.matching._binding import Binding
 from ptycassette.tape.matching._chains import links
-from ptycassette.tape.matching._recorded import Recorded, cuts_of
+from ptycassette.tape.matching._recorded import MOST_SEARCHED, Recorded, cuts_of
 from ptycassette.tape.matching.question import Skeleton
 from ptycassette.tape.matching.rules import Rules
 
@@ -29,6 +31,7 @@ class Fingerprint:
         self._recorded = recorded
         self._rules = rules
         self._exchanges: list[tuple[int, bytes]] = []
+        self._asked: Counter[str] = Counter()
 
     def add(
         self, index: int, asked: tuple[str, Skeleton], served: Served, binding: Binding
@@ -48,19 +51,23 @@ class Fingerprint:
         ]
         body = b"".join(data for _, data in pieces)
         values = self._recorded.live_values(binding)
-        found = found_in(
-            body,
-            cuts_of(pieces),
-            self._rules.in_answers(values),
-            self._rules.known_names(values),
-        )
+        found: list[Found] = []
+        if len(body) <= MOST_SEARCHED:
+            found = found_in(
+                body,
+                cuts_of(pieces),
+                self._rules.in_answers(values),
+                self._rules.known_names(values),
+            )
 
         def name_of(one: Found) -> bytes:
             return f"<{one.type}:{binding.name(one.type, one.value)}>".encode()
 
         form = renamed(body, (), found, name_of)[0]
         forms = " ".join(chunk.form or "bytes" for chunk, _ in pieces)
-        parts = [key, " ".join(names), str(status), forms]
+        question = f"{key} {' '.join(names)}"
+        self._asked[question] += 1
+        parts = [question, str(self._asked[question]), str(status), forms]
         content = "\n".join(parts).encode() + b"\n" + form
         self._exchanges.append((index, hashlib.sha256(content).digest()))
 

@@ -135,14 +135,14 @@ class Misses:
     def _like(self, question: Question, unused: Sequence[int]) -> list[int]:
         """The entries that are worth comparing."""
 
-        def unlike(index: int) -> tuple[bool, int]:
+        def distance(index: int) -> tuple[bool, int]:
             entry = self._recorded.exchanges[index].entry
             length = 0 if entry.body is None else entry.body.bytes
             return entry.target != question.target, abs(length - len(question.body))
 
         exchanges = self._recorded.exchanges
         alike = [one for one in unused if exchanges[one].entry.kind == question.kind]
-        return sorted(alike, key=unlike)[:_MOST_COMPARED]
+        return sorted(alike, key=distance)[:_MOST_COMPARED]
 
     def _of(self, index: int) -> _Leaves:
         if index not in self._leaves:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -15,6 +16,9 @@ from ptycassette.tape.matching.rules import DECLARED_TYPES, Rules
 
 _SHORTEST_NAME = 6
 """Of a name that is looked for in answers: shorter ones stand there by chance."""
+MOST_SEARCHED = 16 << 20
+"""Bytes of an answer in which names are looked for; it takes half a second each MB. The longest
+answers of models are a hundred times smaller: what is larger is a file, served as it is."""
 
 
 class TapeExchange(Protocol):
@@ -69,6 +73,7 @@ class Recorded:
         self._names: dict[tuple[str, bytes], int | None] = {}
         self._counts: dict[str, int] = {}
         self._found: dict[int, list[Found]] = {}
+        self._answers_named = False
         for exchange in self.exchanges:
             body = exchange.question() if _in_body(exchange.entry) else b""
             for token in exchange.entry.tokens:
@@ -110,14 +115,24 @@ class Recorded:
     def name(self, type_: str, text: bytes) -> int | None:
         """The name of a value in an answer; a new one if no question has it.
 
+        New ones are given in the order of the tape, in whatever order answers are served.
+
         Returns:
             None if the value is masked, and others are masked alike.
         """
+        if (type_, text) not in self._names and not self._answers_named:
+            self._answers_named = True
+            for index in range(len(self.exchanges)):
+                for one in self.found(index):
+                    self._name_anew(one.type, one.value)
+        self._name_anew(type_, text)
+        return self._names[type_, text]
+
+    def _name_anew(self, type_: str, text: bytes) -> None:
         if (type_, text) not in self._names:
             self._counts[type_] = self._counts.get(type_, 0) + 1
             self._names[type_, text] = self._counts[type_]
             self._texts[type_, self._counts[type_]] = text
-        return self._names[type_, text]
 
     def live_values(self, binding: Binding) -> list[tuple[str, bytes]]:
         """What stands in answers for the names that are looked for there."""
@@ -139,15 +154,32 @@ class Recorded:
         chunks = tuple(chunk for chunk, _ in pieces)
         body = b"".join(data for _, data in pieces)
         if index not in self._found:
-            self._found[index] = found_in(body, cuts_of(pieces), self._in_answers, self._in_pieces)
+            searched = answer_length(exchange) <= MOST_SEARCHED
+            self._found[index] = self._search(body, cuts_of(pieces)) if searched else []
         return body, chunks, self._found[index]
 
+    def found(self, index: int) -> list[Found]:
+        """The names in an answer. Its bytes are read the first time."""
+        if index not in self._found and answer_length(self.exchanges[index]) > MOST_SEARCHED:
+            self._found[index] = []
+        return self._found[index] if index in self._found else self.answer(index)[2]
+
+    def _search(self, body: bytes, cuts: tuple[int, ...]) -> list[Found]:
+        return found_in(body, cuts, self._in_answers, self._in_pieces)
+
     def answer_form(self, index: int) -> bytes:
-        """An answer with the types of names instead of the names."""
-        body, _, found = self.answer(index)
-        answer = self.exchanges[index].entry.answer
-        form = renamed(body, (), found, lambda one: f"<{one.type}>".encode())[0]
-        return f"{None if answer is None else answer.status} ".encode() + form
+        """A digest of an answer with the types of names instead of the names."""
+        exchange = self.exchanges[index]
+        digest = hashlib.sha256()
+        status = None if exchange.entry.answer is None else exchange.entry.answer.status
+        digest.update(f"{status} ".encode())
+        if answer_length(exchange) > MOST_SEARCHED:
+            for _, data in exchange.pieces():
+                digest.update(data)
+        else:
+            body, _, found = self.answer(index)
+            digest.update(renamed(body, (), found, lambda one: f"<{one.type}>".encode())[0])
+        return digest.digest()
 
     def in_text(self, text: bytes) -> list[Found]:
         """The names in a header of an answer."""
@@ -155,6 +187,12 @@ class Recorded:
             Found(span.type, text[span.start : span.end], ((span.start, span.end),), 0)
             for span in self._in_answers.find(text)
         ]
+
+
+def answer_length(exchange: TapeExchange) -> int:
+    """How long an answer is, in bytes."""
+    answer = exchange.entry.answer
+    return 0 if answer is None or answer.body is None else answer.body.bytes
 
 
 def _in_body(entry: TapeEntry) -> bool:

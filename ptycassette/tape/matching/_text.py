@@ -30,7 +30,7 @@ class Text:
         self._end = end
         self._escaped = raw if escaped and b"\\" in raw else b""
         self._stretches: tuple[list[int], list[int]] | None = None
-        self.data = _meant(raw) if self._escaped else raw
+        self.data = _unescaped(raw) if self._escaped else raw
 
     @property
     def _map(self) -> tuple[list[int], list[int]]:
@@ -40,7 +40,7 @@ class Text:
             shift = 0  # how much longer the body is, up to here
             for escape in _ESCAPE.finditer(self._escaped):
                 at, length = escape.start() - shift, len(escape[0])
-                meant = 1 if length == 2 else len(_meant(escape[0]))
+                meant = 1 if length == 2 else len(_unescaped(escape[0]))
                 shift += length - meant
                 texts += (at, at + meant)
                 raws += (self._start + escape.start(), self._start + escape.end())
@@ -77,7 +77,7 @@ class Text:
         return min(at, texts[index + 1] if index + 1 < len(texts) else len(self.data))
 
 
-def _meant(raw: bytes) -> bytes:
+def _unescaped(raw: bytes) -> bytes:
     text: str = json.loads(b'"%b"' % raw)
     return text.encode("utf-8", "surrogatepass")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator
+from hashlib import sha256
+from itertools import islice
 
 from ptycassette.model import visible
 from ptycassette.tape.matching._misses import leaves
@@ -20,28 +22,59 @@ _RANDOM = re.compile(r"\b(?:[a-z]{2,12}[_-])?[A-Za-z0-9]{20,64}\b")
 _TEMPORARY = re.compile(r"/(?:tmp|var/folders|run/user)/[\w./-]*\w")
 _EPOCH = re.compile(r"\b(1\d{9})(?:\d{3}|\.\d+)?\b")
 _MOST_FINDINGS = 20
+_MOST_CANDIDATES = 1000
+_LONGEST = 4096
+"""Of a text that is looked for in answers: one may begin in one block and end in another."""
 _DAY_S = 86_400
 
 
 def undeclared(recorded: Recorded, day: str | None) -> Iterator[tuple[int, str]]:
-    """Entries and what to declare, each place once, at most twenty."""
-    answers = b"".join(recorded.answer(index)[0] for index in range(len(recorded.exchanges)))
-    served = answers.decode("utf-8", "replace")
+    """Entries and what to declare, each place once, at most twenty.
+
+    What an answer brought is no finding.
+    """
+    candidates = list(islice(_candidates(recorded, day), _MOST_CANDIDATES))
+    served = _served(recorded, {text for _, _, _, text in candidates})
     seen: set[str] = set()
-    read: set[str] = set()
+    for entry, place, what, text in candidates:
+        if text in served or place in seen:
+            continue
+        seen.add(place)
+        yield entry, f"{place}: {what} '{visible(text, limit=80)}'"
+        if len(seen) == _MOST_FINDINGS:
+            return
+
+
+def _candidates(recorded: Recorded, day: str | None) -> Iterator[tuple[int, str, str, str]]:
+    """Entry, place, what it looks like, and the text, each text once."""
+    read: set[bytes] = set()
+    found: set[str] = set()
     for exchange in recorded.exchanges:
         for path, value in _leaves_of(recorded, exchange).items():
-            if value in read:  # a conversation is sent again with each of its questions
+            digest = sha256(value.encode("utf-8", "surrogatepass")).digest()
+            if digest in read:  # a conversation is sent again with each of its questions
                 continue
-            read.add(value)
-            place = _INDEX.sub("[*]", path)
+            read.add(digest)
             for text, what in _volatile(value, day):
-                if text in served or place in seen:
-                    continue
-                seen.add(place)
-                yield exchange.entry.entry, f"{place}: {what} '{visible(text, limit=80)}'"
-                if len(seen) == _MOST_FINDINGS:
-                    return
+                if text not in found:
+                    found.add(text)
+                    yield exchange.entry.entry, _INDEX.sub("[*]", path), what, text
+
+
+def _served(recorded: Recorded, texts: set[str]) -> set[str]:
+    """Those of some texts that stand in an answer."""
+    left = {text: text.encode("utf-8", "surrogatepass") for text in texts}
+    served: set[str] = set()
+    for exchange in recorded.exchanges if left else ():
+        tail = b""
+        for _, data in exchange.pieces():
+            block = tail + data
+            found = [text for text, wanted in left.items() if wanted in block]
+            served.update(found)
+            for text in found:
+                del left[text]
+            tail = block[-_LONGEST:]
+    return served
 
 
 def _leaves_of(recorded: Recorded, exchange: TapeExchange) -> dict[str, str]:

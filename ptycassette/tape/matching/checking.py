@@ -6,7 +6,7 @@ are for people: what looks as if it would be another value in another run, and i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,7 +14,13 @@ import msgspec
 from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching._chains import Link, links
 from ptycassette.tape.matching._misses import Miss
-from ptycassette.tape.matching._recorded import Recorded, TapeExchange, question_of
+from ptycassette.tape.matching._recorded import (
+    MOST_SEARCHED,
+    Recorded,
+    TapeExchange,
+    answer_length,
+    question_of,
+)
 from ptycassette.tape.matching._undeclared import undeclared
 from ptycassette.tape.matching.matcher import Matcher
 from ptycassette.tape.matching.question import Skeletons, question_key
@@ -42,29 +48,83 @@ class TapeFinding(msgspec.Struct, frozen=True):
     blocking: bool
 
 
+class TapeCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a check.
+
+    Attributes:
+        findings: what is wrong, and what may be.
+        unchecked: why it was not checked to its end; empty if it was.
+        fingerprint: that of the tape; empty if it was not checked.
+    """
+
+    findings: tuple[TapeFinding, ...] = ()
+    unchecked: str = ""
+    fingerprint: str = ""
+
+
 def check_tape(
-    exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes, day: str | None = None
-) -> tuple[TapeFinding, ...]:
+    exchanges: Sequence[TapeExchange],
+    rules: Rules,
+    *,
+    key: bytes,
+    day: str | None = None,
+    in_time: Callable[[], bool] = lambda: True,
+) -> TapeCheck:
     """What is wrong with a tape, and what may be.
+
+    Memory is bounded by the largest question, and by the names in the answers.
 
     Args:
         exchanges: the tape, in order.
         rules: those that it was recorded with.
         key: of the cassette.
         day: of the recording (``2026-11-24``), to find dates that are not declared.
+        in_time: asked now and then; the check ends early when it says no.
     """
-    recorded = Recorded(exchanges, rules)
+    large = [one.entry for one in exchanges if answer_length(one) > MOST_SEARCHED]
+    found: list[TapeFinding] = []
+    matcher = Matcher(exchanges, rules, key=key)
+    for finding in _findings(matcher, exchanges, rules, key=key, day=day, proved=not large):
+        if finding is not None:
+            found.append(finding)
+        elif not in_time():
+            blocking = tuple(one for one in found if one.blocking)
+            return TapeCheck(findings=blocking, unchecked="it took too long")
+    if large:
+        said = f"the answer of entry {large[0].entry} is larger than {MOST_SEARCHED} bytes"
+        return TapeCheck(findings=tuple(found), unchecked=f"{said}: names in it are not looked for")
+    return TapeCheck(findings=tuple(found), fingerprint=matcher.fingerprint())
+
+
+def changed_questions(
+    exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes
+) -> Iterator[TapeFinding]:
+    """The questions that are not those that their keys were made of."""
+    yield from filter(None, _changed(Recorded(exchanges, rules), rules, key))
+
+
+def _findings(
+    matcher: Matcher,
+    exchanges: Sequence[TapeExchange],
+    rules: Rules,
+    *,
+    key: bytes,
+    day: str | None,
+    proved: bool,
+) -> Iterator[TapeFinding | None]:
+    """The findings, and None now and then in between."""
+    recorded = matcher.recorded
+    for index in range(len(exchanges)):  # the slow part: names in answers are looked for once
+        recorded.found(index)
+        yield None
     chain = links(recorded, rules)
-    found = [
-        *_changed(recorded, rules, key),
-        *_played(recorded, rules, key),
-        *_ambiguous(recorded, rules),
-        *_too_early(recorded, chain),
-        *_stray(recorded, chain),
-    ]
+    yield from _changed(recorded, rules, key)
+    yield from _played(matcher, proved=proved)
+    yield from _ambiguous(recorded, rules)
+    yield from _too_early(recorded, chain)
+    yield from _stray(recorded, chain)
     for entry, message in undeclared(recorded, day):
-        found.append(TapeFinding("undeclared", entry, message, blocking=False))
-    return tuple(found)
+        yield TapeFinding("undeclared", entry, message, blocking=False)
 
 
 def tape_fingerprint(
@@ -77,9 +137,10 @@ def tape_fingerprint(
     return matcher.fingerprint(draws)
 
 
-def _changed(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFinding]:
+def _changed(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFinding | None]:
     skeletons = Skeletons(rules, {})
     for exchange in recorded.exchanges:
+        yield None
         entry = exchange.entry
         skeleton = skeletons.of(question_of(exchange))
         same = [(one.where, one.offset, one.length, one.type) for one in skeleton.tokens] == [
@@ -90,10 +151,10 @@ def _changed(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFindi
             yield TapeFinding("changed", entry.entry, message, blocking=True)
 
 
-def _played(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFinding]:
-    matcher = Matcher(recorded.exchanges, rules, key=key)
-    for index, exchange in enumerate(recorded.exchanges):
-        answer = matcher.ask_again(index, proved=False)
+def _played(matcher: Matcher, *, proved: bool) -> Iterator[TapeFinding | None]:
+    for index, exchange in enumerate(matcher.recorded.exchanges):
+        yield None
+        answer = matcher.ask_again(index, proved=proved)
         number = exchange.entry.entry
         if isinstance(answer, Miss):
             yield TapeFinding("unplayable", number, answer.reason, blocking=True)
@@ -102,10 +163,11 @@ def _played(recorded: Recorded, rules: Rules, key: bytes) -> Iterator[TapeFindin
             yield TapeFinding("unplayable", number, message, blocking=True)
 
 
-def _ambiguous(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding]:
+def _ambiguous(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding | None]:
     """Equal questions that overlap in time; of others the order says which is which."""
     equal: dict[object, list[int]] = {}
     for index, exchange in enumerate(recorded.exchanges):
+        yield None
         entry = exchange.entry
         names = tuple(
             (token.type, token.name)

@@ -16,6 +16,7 @@ One matcher is for one run and one thread.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 
 import msgspec
 
@@ -37,7 +38,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         entry: what is served.
         status: None where no answer began; ``entry.outcome`` says what happened instead.
-        headers: of the answer; the length of the body is the new one.
+        headers: of the answer; ``content-length`` is that of the new body.
         pieces: of the body, unpacked, cut where they were cut.
     """
 
@@ -57,6 +58,9 @@ class Renaming(msgspec.Struct, frozen=True):
 
 class Matcher:
     """Answers from a tape.
+
+    Attributes:
+        recorded: what is known of it.
 
     Args:
         exchanges: the tape.
@@ -78,7 +82,7 @@ class Matcher:
     ) -> None:
         self._rules = rules
         self._key = key
-        self._recorded = Recorded(exchanges, rules)
+        self.recorded = Recorded(exchanges, rules)
         self._skeletons = Skeletons(rules, declared or {})
         self._binding = Binding()
         self._unused = list(range(len(exchanges)))
@@ -86,15 +90,15 @@ class Matcher:
         self._served: dict[str, int] = {}
         for index, exchange in enumerate(exchanges):
             self._waiting.setdefault(exchange.entry.key, []).append(index)
-        self._conversations = conversations(self._recorded, rules) if strict else None
-        self._misses = Misses(self._recorded)
-        self._fingerprint = Fingerprint(self._recorded, rules)
+        self._conversations = conversations(self.recorded, rules) if strict else None
+        self._misses = Misses(self.recorded)
+        self._fingerprint = Fingerprint(self.recorded, rules)
         self._bind_declared(declared or {})
 
     def _bind_declared(self, declared: Mapping[str, str]) -> None:
         """Bind what both runs have one of, so that answers can be renamed from the start."""
         for type_ in DECLARED_TYPES:
-            name = self._recorded.only_name(type_)
+            name = self.recorded.only_name(type_)
             if name is not None and type_ in declared:
                 value = declared[type_].rstrip("/") or declared[type_]
                 pair = Pair(type_, name, value.encode("utf-8", "surrogateescape"))
@@ -109,10 +113,11 @@ class Matcher:
     def ask_again(self, index: int, *, proved: bool = True) -> Hit | Miss:
         """The answer to a recorded question, asked in the names of the recording.
 
-        ``proved``: whether it is for the fingerprint; without that it takes half of the time.
+        ``proved``: whether it is served and counts for the fingerprint; without that no answer is
+        read, but for names.
         """
-        exchange = self._recorded.exchanges[index]
-        skeleton = Skeleton(b"", self._recorded.tokens(index))
+        exchange = self.recorded.exchanges[index]
+        skeleton = Skeleton(b"", self.recorded.tokens(index))
         return self._ask(question_of(exchange), skeleton, exchange.entry.key, proved=proved)
 
     def _ask(
@@ -121,11 +126,11 @@ class Matcher:
         obstacles: list[tuple[int, str]] = []
         for index in self._waiting.get(key, ()):
             pairs = self._pairs(index, skeleton)
-            answer, chunks, found = self._recorded.answer(index)
+            found = self.recorded.found(index)
             pairs += self._born(found, pairs)
             obstacle = self._obstacle(index, pairs)
             if obstacle is None:
-                hit = self._hit(index, pairs, answer, chunks, found)
+                hit = self._hit(index, pairs, served=proved)
                 if proved:
                     served = (hit.status, hit.pieces)
                     self._fingerprint.add(index, (key, skeleton), served, self._binding)
@@ -136,7 +141,7 @@ class Matcher:
 
     def _pairs(self, index: int, skeleton: Skeleton) -> list[Pair]:
         """What the tokens of a question stand for, if it is the entry."""
-        recorded = self._recorded.exchanges[index].entry.tokens
+        recorded = self.recorded.exchanges[index].entry.tokens
         return [
             Pair(token.type, old.name, token.value)
             for token, old in zip(skeleton.tokens, recorded, strict=False)
@@ -148,7 +153,7 @@ class Matcher:
         bound = {(pair.type, pair.name) for pair in pairs}
         born: list[Pair] = []
         for one in found:
-            name = self._recorded.name(one.type, one.value)
+            name = self.recorded.name(one.type, one.value)
             if name is None or (one.type, name) in bound or one.type not in self._rules.born_types:
                 continue
             if self._binding.value(one.type, name) is None:
@@ -168,23 +173,18 @@ class Matcher:
                 if self._conversations[one] == self._conversations[index]
             )
             if first != index:
-                entry = self._recorded.exchanges[first].entry.entry
+                entry = self.recorded.exchanges[first].entry.entry
                 return f"in its conversation entry {entry} comes first"
         return None
 
-    def _hit(
-        self,
-        index: int,
-        pairs: list[Pair],
-        answer: bytes,
-        chunks: tuple[Chunk, ...],
-        found: list[Found],
-    ) -> Hit:
-        entry = self._recorded.exchanges[index].entry
+    def _hit(self, index: int, pairs: list[Pair], *, served: bool) -> Hit:
+        """Use an entry up. Its answer, empty unless it is ``served``."""
+        entry = self.recorded.exchanges[index].entry
         self._binding.add(pairs)
         self._waiting[entry.key].remove(index)
         self._unused.remove(index)
         self._served[entry.key] = self._served.get(entry.key, 0) + 1
+        answer, chunks, found = self.recorded.answer(index) if served else (b"", (), [])
         body, lengths = renamed(answer, (chunk.length for chunk in chunks), found, self._live)
         pieces: list[tuple[Chunk, bytes]] = []
         at = 0
@@ -203,28 +203,30 @@ class Matcher:
         if entry.answer is None:
             return ()
         return tuple(
-            (name, str(length) if name == "content-length" else self._renamed_header(value))
+            (name, _length(entry, value, length))
+            if name == "content-length"
+            else (name, self._renamed_header(value))
             for name, value in entry.answer.headers
         )
 
     def _renamed_header(self, value: str) -> str:
         data = value.encode("utf-8", "surrogateescape")
-        found = self._recorded.in_text(data)
+        found = self.recorded.in_text(data)
         return renamed(data, (), found, self._live)[0].decode("utf-8", "surrogateescape")
 
     def _live(self, found: Found) -> bytes | None:
-        name = self._recorded.name(found.type, found.value)
+        name = self.recorded.name(found.type, found.value)
         return None if name is None else self._binding.value(found.type, name)
 
     def unused(self) -> tuple[TapeEntry, ...]:
         """The recorded questions that were not asked."""
-        return tuple(self._recorded.exchanges[index].entry for index in self._unused)
+        return tuple(self.recorded.exchanges[index].entry for index in self._unused)
 
     def renamings(self) -> tuple[Renaming, ...]:
         """What is called otherwise in this run, in the order in which it was met."""
         changed: list[Renaming] = []
         for pair in self._binding.pairs():
-            recorded = self._recorded.text(pair.type, pair.name)
+            recorded = self.recorded.text(pair.type, pair.name)
             if recorded is not None and recorded != pair.value and pair.type != SECRET:
                 changed.append(
                     Renaming(
@@ -241,3 +243,15 @@ class Matcher:
         It is equal to ``tape_fingerprint`` if it was all of the tape.
         """
         return self._fingerprint.digest(draws)
+
+
+def _length(entry: TapeEntry, recorded: str, served: int) -> str:
+    """What ``content-length`` is for an answer of another length.
+
+    It stays where it is about a body that was not sent, and an answer that was broken off stays
+    shorter than it says.
+    """
+    status = None if entry.answer is None else entry.answer.status
+    if entry.method == "HEAD" or status == HTTPStatus.NOT_MODIFIED:
+        return recorded
+    return str(served if entry.outcome == "complete" else served + 1)

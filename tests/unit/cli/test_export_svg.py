@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ptycassette.model import Cursor, FrameRecord, Output, Size
-from ptycassette.replaying.stored import MAX_SIDE
+from ptycassette.model import MAX_SIDE, Cursor, FrameRecord, Output, Size
 from ptycassette.testing import write_cassette
 
 

@@ -12,8 +12,8 @@ from ptycassette.errors import DivergenceError
 from ptycassette.replaying.divergence import (
     DIVERGENCE_KINDS,
     Divergence,
+    DivergenceSide,
     Nearest,
-    Said,
     divergence_error,
     divergence_lines,
     divergence_object,
@@ -28,8 +28,8 @@ FOUND = Divergence(
     seq=7,
     t_ms=1200,
     exchange=2,
-    expected=Said("hello<enter>", b"hello\r"),
-    got=Said("\x1b[2J\udcff", b"\x1b[2J\xff"),
+    expected=DivergenceSide("hello<enter>", b"hello\r"),
+    got=DivergenceSide("\x1b[2J\udcff", b"\x1b[2J\xff"),
     screen=("> \x1b[31m", ""),
     nearest=Nearest(3, 9, 1500, "hallo<enter>", 0.5),
 )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ptycassette.model import Cursor, FrameRecord, Size, Style, StyleRun
+from ptycassette.model import MAX_SIDE, Cursor, FrameRecord, Size, Style, StyleRun, screen_of
 from ptycassette.replaying.stored import (
-    MAX_SIDE,
     RowDifference,
     changed_rows,
     restyled_rows,
-    screen_of,
 )
 
 RED = (StyleRun(0, 1, Style(fg=1)),)

@@ -11,7 +11,7 @@ import pytest
 
 from ptycassette.model import Output, SessionMeta
 from ptycassette.scrub import default_scrubber
-from ptycassette.scrub.decode import Sought
+from ptycassette.scrub.decode import EncodedSearch
 from ptycassette.scrub.views import Blocks, printed_views
 from ptycassette.testing import scrub_chunks
 
@@ -74,7 +74,7 @@ def test_a_block_of_output_ends_with_a_whole_word() -> None:
 
 def test_a_long_run_of_digits_is_not_read_again_for_each_value_in_it() -> None:
     """What is read of it stays within a few times its length."""
-    sought = Sought()
+    sought = EncodedSearch()
     value = "\xfc\xe9\xf1\xdf\xf8\xe5\xe6"
     sought.add(value)
     text = base64.b64encode((value + "abcde").encode("latin-1") * 4000).decode()

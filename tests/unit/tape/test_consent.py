@@ -25,7 +25,7 @@ from ptycassette.tape.consent import (
     approved,
 )
 from ptycassette.tape.consent._forbidden import forbidden_paths, without_forbidden
-from ptycassette.tape.gate import Question, QuestionRefusedError
+from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.routing import Origin
 
 FAR = Origin("https", "api.anthropic.com", 443)
@@ -39,10 +39,10 @@ small = { input = 1.0, output = 10.0, context = 5000, max_output = 400 }
 """)
 
 
-def asked(body: Any, *, exchange: int = 1, origin: Origin = HERE, **more: Any) -> Question:
+def asked(body: Any, *, exchange: int = 1, origin: Origin = HERE, **more: Any) -> OutgoingRequest:
     """A question."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return Question(
+    return OutgoingRequest(
         exchange=exchange, origin=origin, method="POST", target="/v1/messages", body=data, **more
     )
 
@@ -320,10 +320,12 @@ def test_requests_that_ask_no_model_are_not_limited() -> None:
     """Lists of models, counts of tokens."""
     one = gate(limit=Limit(requests=0))
     one.judge(asked(b""))
-    one.judge(Question(**{**_fields(asked(ASK)), "target": "/v1/messages/count_tokens?beta=true"}))
+    one.judge(
+        OutgoingRequest(**{**_fields(asked(ASK)), "target": "/v1/messages/count_tokens?beta=true"})
+    )
 
 
-def _fields(question: Question) -> dict[str, Any]:
+def _fields(question: OutgoingRequest) -> dict[str, Any]:
     return {name: getattr(question, name) for name in question.__struct_fields__}
 
 

@@ -141,7 +141,7 @@ def test_messages_split_anywhere_are_read_the_same(
         WholeMessage(word.encode() if isinstance(word, str) else word, isinstance(word, bytes))
         for word in content
     ]
-    assert not follower.amid
+    assert not follower.within_message
 
 
 @pytest.mark.parametrize("extension", ["x-unknown", "permessage-deflate; server_max_window_bits=x"])

@@ -58,7 +58,7 @@ class Place:
 
     def run(self, *, deadline_us: int | None = None, journal_fd: int | None = None) -> RelayRun:
         """One run, accounted for in the journal unless another file stood for it."""
-        fd, salt, index = self.journal.lend() or (-1, 0, 0)
+        fd, salt, index = self.journal.for_relay() or (-1, 0, 0)
         run = self.relay.run(
             journal_fd=fd if journal_fd is None else journal_fd,
             salt=salt,

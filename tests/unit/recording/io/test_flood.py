@@ -21,7 +21,7 @@ class Watch:
 
 
 @pytest.mark.parametrize(
-    ("size", "at", "passed_s", "rises"),
+    ("size", "at", "passed_s", "outruns"),
     [
         (20 * MB, 1 * MB, 0.1, True),
         (20 * MB, 1 * MB, 0.01, False),  # too short to say
@@ -30,13 +30,13 @@ class Watch:
     ],
 )
 def test_a_flood_grows_far_faster_than_it_is_read(
-    size: int, at: int, passed_s: float, rises: bool
+    size: int, at: int, passed_s: float, outruns: bool
 ) -> None:
     """And its reader is far behind."""
     watch = Watch()
     flood = Flood(watch)
     watch.now_s = passed_s
-    assert flood.rises(size, at) is rises
+    assert flood.outruns(size, at) is outruns
 
 
 def test_a_long_journal_that_no_longer_grows_is_read() -> None:
@@ -44,10 +44,10 @@ def test_a_long_journal_that_no_longer_grows_is_read() -> None:
     watch = Watch()
     flood = Flood(watch)
     watch.now_s = 0.1
-    assert flood.rises(100 * MB, 1 * MB)
+    assert flood.outruns(100 * MB, 1 * MB)
     watch.now_s = 0.2
     assert flood.goes_on(108 * MB)
     watch.now_s = 0.3
     assert not flood.goes_on(109 * MB)  # as fast as it was read before
     watch.now_s = 0.4
-    assert not flood.rises(109 * MB, 2 * MB)
+    assert not flood.outruns(109 * MB, 2 * MB)

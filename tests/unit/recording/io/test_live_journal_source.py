@@ -107,11 +107,11 @@ def test_it_waits_while_output_floods_the_journal(
     monkeypatch: pytest.MonkeyPatch, journal: JournalFile
 ) -> None:
     """And misses nothing of it."""
-    rises, goes_on = iter([True]), iter([True])
+    outruns, goes_on = iter([True]), iter([True])
 
     class Growing(Flood):
-        def rises(self, size: int, at: int) -> bool:
-            return next(rises, False)
+        def outruns(self, size: int, at: int) -> bool:
+            return next(outruns, False)
 
         def goes_on(self, size: int) -> bool:
             return next(goes_on, False)

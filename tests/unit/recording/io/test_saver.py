@@ -265,7 +265,7 @@ def test_a_saver_pauses_while_others_want_the_processor(monkeypatch: pytest.Monk
         passed_s[0] += passed
         used_s[0] += used
         pause = priority.pause_s()
-        priority.rested()
+        priority.discount_pause()
         return pause
 
     assert pause_after(0.010, 0.010) == 0.0

@@ -10,7 +10,7 @@ import pytest
 
 from ptycassette.errors import RecordError, StorageError
 from ptycassette.model import ExitStatus
-from ptycassette.replaying.divergence import Divergence, Said
+from ptycassette.replaying.divergence import Divergence, DivergenceSide
 from ptycassette.replaying.standin._report import StandinReport, report_lines
 from ptycassette.replaying.standin.decisions import Unplayed
 from ptycassette.replaying.standin.io.report_file import read_reports, write_report
@@ -71,7 +71,9 @@ def test_people_read_all_of_it() -> None:
     full = report(
         argv=("claude", "\x1b[2J"), error="went\x07wrong", notes=("a note",), killed_by="term",
         early_eof=True, unplayed=Unplayed(inputs=1, outputs=2, output_bytes=3, first_seq=4),
-        divergences=(Divergence(kind="timing", message="m", seq=1, t_ms=2, got=Said("x")),),
+        divergences=(
+            Divergence(kind="timing", message="m", seq=1, t_ms=2, got=DivergenceSide("x")),
+        ),
         exit=ExitStatus(code=1, exited=True, signaled=False),
     )  # fmt: skip
     text = "\n".join(report_lines(full))

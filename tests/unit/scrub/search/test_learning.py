@@ -18,7 +18,7 @@ NAMED = Rule(name="named", pattern="token=(?P<s>[!-~]+)")
 
 def learnt(learner: Learner) -> list[str]:
     """The values that are new."""
-    return [value.text for value in learner.news()]
+    return [value.text for value in learner.take_new()]
 
 
 def test_what_counts_is_learnt_once() -> None:
@@ -138,7 +138,7 @@ def test_pieces_of_a_token_of_a_shape_identify_it(
     learner = Learner()
     learner.takes(rule, value)
 
-    assert [known.pieces for known in learner.news()] == [pieces]
+    assert [known.pieces for known in learner.take_new()] == [pieces]
 
 
 def test_what_a_rule_without_a_shape_took_first_is_learnt_again() -> None:
@@ -147,11 +147,11 @@ def test_what_a_rule_without_a_shape_took_first_is_learnt_again() -> None:
     known = KnownValues()
 
     assert learner.takes(NAMED, TOKEN_OF_LETTERS)
-    known.learn(learner.news())
+    known.learn(learner.take_new())
     assert not known.in_squeezed(TOKEN_OF_LETTERS[:20])
     assert learner.takes(SHAPED, TOKEN_OF_LETTERS)
     assert learner.takes(NAMED, TOKEN_OF_LETTERS)
-    new = learner.news()
+    new = learner.take_new()
     assert [(value.text, value.pieces) for value in new] == [(TOKEN_OF_LETTERS, True)]
     known.learn(new)
     assert [(hit.start, hit.end) for hit in known.in_squeezed(TOKEN_OF_LETTERS[:20])] == [(0, 20)]

@@ -8,8 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from ptycassette.model import BodyPlace
 from ptycassette.tape import Draw
-from ptycassette.tape.matching import TapeFinding, check_tape, tape_fingerprint
+from ptycassette.tape.matching import (
+    TapeFinding,
+    _fingerprint,
+    _recorded,
+    check_tape,
+    checking,
+    tape_fingerprint,
+)
 from tests.tapes import KEY, MemoryExchange, asked, cli_rules, matcher, rules, tape
 
 
@@ -23,7 +31,7 @@ def two_turns(name: str, prompt: str) -> list[tuple[Any, Any]]:
 
 def found(exchanges: list[MemoryExchange], **more: Any) -> list[TapeFinding]:
     """What a check finds."""
-    return list(check_tape(exchanges, rules(), key=KEY, **more))
+    return list(check_tape(exchanges, rules(), key=KEY, **more).findings)
 
 
 def test_nothing_is_wrong_with_a_good_tape() -> None:
@@ -64,6 +72,26 @@ def test_a_tampered_order_is_found() -> None:
     first, second = two_turns("1", "hello")
 
     assert ("too-early", 1) in {(one.kind, one.entry) for one in found(tape(second, first))}
+
+
+def test_a_check_says_whether_it_came_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the fingerprint of a run then; else with the reason: the time, or a huge answer."""
+    exchanges = tape(*two_turns("1", "hello"))
+    expected = tape_fingerprint(exchanges, rules(), key=KEY)
+    whole = check_tape(exchanges, rules(), key=KEY)
+    late = check_tape(exchanges, rules(), key=KEY, in_time=lambda: False)
+    body = BodyPlace(sha256="0" * 64, bytes=9, at=0, packed=9)
+    entry = exchanges[1].entry
+    answer = msgspec.structs.replace(entry.answer, body=body)
+    exchanges[1].entry = msgspec.structs.replace(entry, answer=answer)
+    for module in (checking, _recorded, _fingerprint):
+        monkeypatch.setattr(module, "MOST_SEARCHED", 8)
+    large = check_tape(exchanges, rules(), key=KEY)
+
+    assert (whole.unchecked, whole.fingerprint) == ("", expected)
+    assert (late.unchecked, late.fingerprint) == ("it took too long", "")
+    assert "the answer of entry 2 is larger than 8 bytes" in large.unchecked
+    assert (large.findings, large.fingerprint) == ((), "")
 
 
 def test_equal_questions_at_the_same_time_are_found() -> None:
@@ -116,6 +144,17 @@ def test_a_run_has_the_fingerprint_of_its_tape() -> None:
     assert run.fingerprint() == tape_fingerprint(exchanges, rules(), key=KEY)
 
 
+def test_a_race_does_not_change_a_fingerprint() -> None:
+    """Also where the answers bring ids that no question returns."""
+    questions = [{"messages": [{"user": name}]} for name in ("a", "b")]
+    exchanges = tape((questions[0], {"id": "id-aaaa"}), (questions[1], {"id": "id-bbbb"}))
+    run = matcher(exchanges)
+    for question in reversed(questions):
+        run.ask(asked(question))
+
+    assert run.fingerprint() == tape_fingerprint(exchanges, rules(), key=KEY)
+
+
 def test_a_fingerprint_tells_runs_apart() -> None:
     """A missing exchange, another answer, a changed status, another order of what is bound."""
     first, second = two_turns("1", "hello")
@@ -130,13 +169,15 @@ def test_a_fingerprint_tells_runs_apart() -> None:
         tape(first, (second[0], {"said": "no"})),
         other_status,
         tape(second, first),
+        tape(first, first, (first[0], {"call": "id-other"})),
+        tape(first, (first[0], {"call": "id-other"}), first),
     ]
     prints = {tape_fingerprint(one, rules(), key=KEY) for one in tapes}
     draws = [Draw("random", "0x1p-1"), Draw("random", "0x1p-2")]
     for drawn in (draws, draws[:1], draws[::-1]):
         prints.add(tape_fingerprint(tapes[0], rules(), key=KEY, draws=drawn))
 
-    assert len(prints | {whole}) == 8
+    assert len(prints | {whole}) == 10
 
 
 def test_a_cli_without_its_rules_is_told_what_to_declare() -> None:
@@ -148,5 +189,7 @@ def test_a_cli_without_its_rules_is_told_what_to_declare() -> None:
     without = check_tape(tape((body, {}), by=cli_rules()), cli_rules(), key=KEY, day="2026-11-24")
     with_them = cli_rules("codex")
 
-    assert [one.kind for one in without] == ["undeclared"]
-    assert check_tape(tape((body, {}), by=with_them), with_them, key=KEY, day="2026-11-24") == ()
+    declared = check_tape(tape((body, {}), by=with_them), with_them, key=KEY, day="2026-11-24")
+
+    assert [one.kind for one in without.findings] == ["undeclared"]
+    assert declared.findings == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.search import Lesson, Past, _learning
+from ptycassette.scrub.search import Lesson, SearchedTexts, _learning
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_pieces_and_words_are_asked_for(
     pieces: list[str], words: list[str], but_last: int, held: bool
 ) -> None:
     """In all texts but the last ones, which were searched again."""
-    past = Past()
+    past = SearchedTexts()
     for text in ("hay", "hayneedlehay", "last"):
         past.add(text)
 
@@ -33,7 +33,7 @@ def test_pieces_and_words_are_asked_for(
 def test_of_much_text_the_answer_is_yes(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not kept: then all is read once more, but not for nothing."""
     monkeypatch.setattr(_learning, "_MOST_KEPT", 10)
-    past = Past()
+    past = SearchedTexts()
     for _ in range(3):
         past.add("12345678")
 

@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.rules import looks_torn_off, seems_by_chance
 from ptycassette.scrub.views._lines import EDGE
 from ptycassette.scrub.views._view import RunsView, View
@@ -24,18 +25,18 @@ _AROUND = 6
 _ALIKE = 6
 """Lines that begin with so many equal characters are items of a list, or of a log."""
 _LONGEST_WORD = 4096
-_WORD = re.compile(r"[^\s\x00]+")
-_FIRST = re.compile(rf"[{re.escape(_EDGES)}]*([^\s\x00]+)\s*")
-_DATE = re.compile(r"\W?\d{2,4}[-/.:]\d\d[-/.:]\d\d")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*=[^=]")
+_WORD = lazy_pattern(r"[^\s\x00]+")
+_FIRST = lazy_pattern(rf"[{re.escape(_EDGES)}]*([^\s\x00]+)\s*")
+_DATE = lazy_pattern(r"\W?\d{2,4}[-/.:]\d\d[-/.:]\d\d")
+_ASSIGNED = lazy_pattern(r"[A-Za-z_]\w*=[^=]")
 _PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
-_PLAIN_WORD = re.compile(rf"[(\[\"'`./~*]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`*]*")
-_GUTTER = re.compile(
+_PLAIN_WORD = lazy_pattern(rf"[(\[\"'`./~*]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`*]*")
+_GUTTER = lazy_pattern(
     r"(?P<n>\d{1,6} {0,4})?(?P<sign>[^\w\s\"'`(\[{<$~@=.]{1,4}(?<!://)|(?<=\d)|(?<= )) {0,4}",
     re.ASCII,
 )
 _HYPHENS = frozenset("-_")
-_SAYS = re.compile(r"[^\W_]")
+_SAYS = lazy_pattern(r"[^\W_]")
 _APART = "\n\0\n"
 _SIGNS = ".,:;!?)]}\"'`"
 _ORDINARY = 4
@@ -48,10 +49,10 @@ _ITSELF = (
     r"|git@[a-z]|//[a-z0-9.-]+/:"  # of a remote repository, of a registry in .npmrc
 )
 _LISTS = frozenset(";&?,\\")
-_ADDRESS = re.compile(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")
-_DIGEST = re.compile("(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")  # whole or abbreviated
-_HEX_BEGUN = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{6,}\Z")  # behind a prefix
-_NO_HEX = re.compile("[G-Zg-z]")
+_ADDRESS = lazy_pattern(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")
+_DIGEST = lazy_pattern("(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")  # whole or abbreviated
+_HEX_BEGUN = lazy_pattern(r"(?=[a-f]*[0-9])[0-9a-f]{6,}\Z")  # behind a prefix
+_NO_HEX = lazy_pattern("[G-Zg-z]")
 _ENOUGH = 12
 _LEAST_FULL = 6
 """Narrower lines are no margin of anything."""
@@ -63,14 +64,14 @@ class JoinedLines(RunsView):
     Args:
         parent: the view.
         parts: the lines, and where they begin there.
-        joins: the positions at which two lines were joined, ascending.
+        joined_at: the positions at which two lines were joined, ascending.
     """
 
     def __init__(
-        self, parent: View, parts: Iterable[tuple[str, int]], joins: Sequence[int]
+        self, parent: View, parts: Iterable[tuple[str, int]], joined_at: Sequence[int]
     ) -> None:
         super().__init__(parts, parent)
-        self._joins = joins
+        self._joined_at = joined_at
 
     def clipped(self, start: int, end: int, *, shaped: bool, whole: int = 0) -> int:
         """The end of a match from ``start`` to ``end``, cut at the first join that splits no word.
@@ -80,8 +81,10 @@ class JoinedLines(RunsView):
         characters such a token has, 0 if that varies.
         """
         reached = 0
-        for number in range(bisect_right(self._joins, start), bisect_left(self._joins, end)):
-            at = self._joins[number]
+        for number in range(
+            bisect_right(self._joined_at, start), bisect_left(self._joined_at, end)
+        ):
+            at = self._joined_at[number]
             if at - start == whole or not self._one_word(at, shaped=shaped):
                 return at if reached else 0
             reached = at
@@ -95,8 +98,8 @@ class JoinedLines(RunsView):
         if found is None:
             return False
         word = found.group()
-        number = bisect_right(self._joins, at)
-        piece = text[at : min([found.end(), *self._joins[number : number + 1]])]
+        number = bisect_right(self._joined_at, at)
+        piece = text[at : min([found.end(), *self._joined_at[number : number + 1]])]
         ends_here = piece != word and _is_ordinary(piece)  # the next line was joined to it, too
         if ends_here or _DATE.match(word) or _ASSIGNED.match(word):
             return False
@@ -129,11 +132,11 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
     }
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     parts: list[tuple[str, int]] = []
-    joins: list[int] = []
+    joined_at: list[int] = []
     length = 0
     for number in sorted({*continue_below, *(number + 1 for number in continue_below)}):
         if number - 1 in continue_below:
-            joins.append(length)
+            joined_at.append(length)
         elif parts:
             parts.append((_APART, -1))
             length += len(_APART)
@@ -141,26 +144,31 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
         start, end = _shown(lines[number], *beside)
         parts.append((lines[number][start:end], starts[number] + start))
         length += end - start
-    return JoinedLines(view, parts, joins) if joins else None
+    return JoinedLines(view, parts, joined_at) if joined_at else None
 
 
 def _may_continue(line: str, below: str) -> bool:
     """Whether the line below may begin with the end of a word. Fast: it runs for each line."""
     first = _FIRST.match(below)
-    if first is not None and not _SAYS.search(first[1]) and first[1] in line:
+    if first is not None and not _says(first[1]) and first[1] in line:
         first = _FIRST.match(below, first.end())  # a sign before both lines
-    if first is None or not _SAYS.search(first[1]):
+    if first is None or not _says(first[1]):
         return False
     word = first[1]
     if first.end() != len(below) and line[-1:] not in _HYPHENS:
         if word.isalpha() and (word.islower() or word.istitle()):
             return False
-        if _PLAIN_WORD.fullmatch(word) or line[:_ALIKE] == below[:_ALIKE]:
+        if line[:_ALIKE] == below[:_ALIKE] or _PLAIN_WORD.fullmatch(word):
             return False
     # What names its own value is no part of the line above. Put together with it, that one would
     # seem to be longer than any token, and be none.
     words = line.rstrip(_EDGES).split()
     return not (words and _stands_alone(words[-1], word))
+
+
+def _says(word: str) -> bool:
+    """Whether there is a letter or a digit in a word."""
+    return word[0].isalnum() or _SAYS.search(word) is not None
 
 
 def _shown(line: str, *beside: str) -> tuple[int, int]:
@@ -170,6 +178,8 @@ def _shown(line: str, *beside: str) -> tuple[int, int]:
     """
     start = len(line) - len(line.lstrip(_EDGES))
     end = len(line.rstrip(_EDGES))
+    if line[start : start + 1].isalpha() and line[start] < "\x80":
+        return start, max(start, end)  # no number or sign begins like that
     own = _GUTTER.match(line, start, end)
     for other in beside if own else ():
         others = _GUTTER.match(other.lstrip(_EDGES))

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from ptycassette.scrub.decode import Sought
+from ptycassette.scrub.decode import EncodedSearch
 from ptycassette.scrub.match import canonical
 from ptycassette.testing import scrub_chunks
 
@@ -15,9 +15,9 @@ SIGNS = "\u6f22\u5b57\u5bc6\u78bc\u79d8" + "\u9375\u5c71\u5ddd7x"
 SHORT = "k7Qz" + "w9Lm"
 
 
-def sought(*values: str) -> Sought:
+def sought(*values: str) -> EncodedSearch:
     """What looks for values."""
-    result = Sought()
+    result = EncodedSearch()
     for value in values:
         result.add(canonical(value))
     return result
@@ -31,7 +31,7 @@ def test_of_a_run_of_ascii_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch
         encoded.append(raw)
         return base64.b64encode(raw)
 
-    monkeypatch.setattr("ptycassette.scrub.decode._sought.b64encode", counted)
+    monkeypatch.setattr("ptycassette.scrub.decode._encoded_search.b64encode", counted)
     few, many = sought("\u00fc" + "q7Kz" * 20), sought("\u00fc" + "q7Kz" * 400 + "\u00fc")
     text = base64.b64encode(("q7Kz" * 400 + "\u00fc").encode()).decode()
 

@@ -6,10 +6,10 @@ other letters, or a shorter one, is found by the digits that it is encoded as.
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterator
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.decode._base64 import runs_from
 from ptycassette.scrub.decode._decoded import READABLE, Decoded
 from ptycassette.scrub.decode._digits import pairs_of
@@ -19,15 +19,15 @@ _SHORTEST = 6
 _PIECE = 7  # bytes of a value whose digits are looked for: eight of base64 at any alignment
 _MOST_DIGITS = 8
 _MOST_VALUES = 512
-_READABLE_RUN = re.compile(rb"[\x20-\x7e]{%d,}" % READABLE)
-_RUN = re.compile(f"[A-Za-z0-9+/_-]{{{_MOST_DIGITS},}}")
+_READABLE_RUN = lazy_pattern(rb"[\x20-\x7e]{%d,}" % READABLE)
+_RUN = lazy_pattern(f"[A-Za-z0-9+/_-]{{{_MOST_DIGITS},}}")
 _PAIR = r"(?:0[xX])?[0-9A-Fa-f]{2}"
 _PAIRS = Pattern(rf"[0-9A-Fa-f]?{_PAIR}(?:[ :,]{{0,2}}{_PAIR}){{{_SHORTEST - 1},}}[0-9A-Fa-f]?")
 _LOWER = bytes(range(256)).lower()
 _URL_SAFE = str.maketrans("+/", "-_")
 
 
-class Sought:
+class EncodedSearch:
     """Finds encoded stretches that hold known values which the decoder does not read."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ _MOST_FDS = 1 << 20
 _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGUSR1)
 
 
-def seclude(kept_fd: int) -> None:
+def detach_process(kept_fd: int) -> None:
     """Detach this process; of its open descriptors only ``kept_fd`` stays."""
     with suppress(OSError):  # it leads a session already
         os.setsid()

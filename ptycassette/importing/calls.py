@@ -1,0 +1,197 @@
+"""Calls of a provider, as other tools note them, to the items of a tape.
+
+Other tools keep a question and its answer as one thing each. Times are microseconds since any
+moment that is the same for all calls of a file; they are counted from the first call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ptycassette.importing.session import BadImportError, ImportedSession
+from ptycassette.model import ExchangeOutcome
+from ptycassette.tape import (
+    AnswerBegun,
+    AnswerData,
+    ExchangeEnded,
+    RequestBegun,
+    RequestComplete,
+    RequestData,
+    SocketMessage,
+    TapeItem,
+)
+
+MAX_CALLS = 100_000
+Headers = tuple[tuple[str, str], ...]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+_STATUSES = range(100, 1000)
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of a WebSocket."""
+
+    t_us: int
+    sender: Literal["client", "provider"]
+    data: bytes
+    binary: bool = False
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A question with its answer. ``status`` is None where none came.
+
+    ``messages`` are those of a WebSocket; None for HTTP. Header names are in lower case.
+    """
+
+    begun_us: int
+    answered_us: int
+    ended_us: int
+    method: str
+    url: str
+    headers: Headers = ()
+    body: bytes = b""
+    status: int | None = None
+    answer_headers: Headers = ()
+    answer: bytes = b""
+    messages: tuple[Message, ...] | None = None
+    outcome: ExchangeOutcome = "complete"
+    detail: str = ""
+
+
+class SkippedError(Exception):
+    """An entry cannot be taken; the message is the reason, the same for all such entries."""
+
+
+def checked_url(url: object) -> str:
+    """A URL that a tape can hold.
+
+    Raises:
+        SkippedError: it is none.
+    """
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        found = parts is not None and parts.scheme in _SCHEMES and bool(parts.hostname)
+    except ValueError:
+        found = False
+    if not found:
+        raise SkippedError("no URL of HTTP or of a WebSocket")
+    return str(url)
+
+
+def checked_status(status: object) -> int | None:
+    """A status of HTTP; None for 0, which tools write where no answer came.
+
+    Raises:
+        SkippedError: it is none.
+    """
+    if isinstance(status, int) and not isinstance(status, bool) and status in _STATUSES:
+        return status
+    if status is None or status == 0:
+        return None
+    raise SkippedError("no status of HTTP")
+
+
+def header_pairs(pairs: Iterable[tuple[object, object]]) -> Headers:
+    """Headers with names in lower case, without the pseudo headers of HTTP/2."""
+    return tuple(
+        (name.lower(), value)
+        for name, value in pairs
+        if isinstance(name, str) and isinstance(value, str) and name and name[0] != ":"
+    )
+
+
+def without_packing(headers: Headers) -> Headers:
+    """The headers of a body that the tool has unpacked."""
+    return tuple(pair for pair in headers if pair[0] != "content-encoding")
+
+
+def moment_us(text: object) -> int:
+    """A moment in RFC 3339, or seconds since 1970, as microseconds since 1970.
+
+    Raises:
+        SkippedError: it is none.
+    """
+    try:
+        if isinstance(text, str):
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=UTC)
+            return (moment - _EPOCH) // timedelta(microseconds=1)
+        if isinstance(text, int | float) and not isinstance(text, bool) and 0 <= text < 1e11:
+            return round(text * 1_000_000)
+    except (ValueError, OverflowError):
+        pass
+    raise SkippedError("no time that can be read")
+
+
+def session_of_calls(
+    calls: Sequence[Call], skipped: Mapping[str, int], *, dated: bool, rebuilt: bool = False
+) -> ImportedSession:
+    """The session of calls.
+
+    Args:
+        calls: in any order.
+        skipped: what was not taken, by reason.
+        dated: whether times count from 1970, so that the first one says when it began.
+        rebuilt: see ``ImportedSession``.
+
+    Raises:
+        BadImportError: there is no call.
+    """
+    if not calls:
+        reasons = "; ".join(f"{count} times: {reason}" for reason, count in skipped.items())
+        raise BadImportError(f"no call can be taken from it{reasons and f' ({reasons})'}")
+    if len(calls) > MAX_CALLS:
+        raise BadImportError(f"more than {MAX_CALLS} calls")
+    ordered = sorted(calls, key=lambda call: call.begun_us)
+    origin_us = ordered[0].begun_us
+    items = [item for n, call in enumerate(ordered, 1) for item in _items(n, call, origin_us)]
+    items.sort(key=lambda item: item.t_us)
+    began = _EPOCH + timedelta(microseconds=origin_us) if dated else None
+    return ImportedSession(
+        items=items,
+        end_us=items[-1].t_us,
+        recorded_at=began,
+        skipped=dict(Counter(skipped)),
+        rebuilt=rebuilt,
+    )
+
+
+def _items(number: int, call: Call, origin_us: int) -> Iterator[TapeItem]:
+    """The items of one call; their times do not go back."""
+    parts = urlsplit(call.url)
+    path = parts.path or "/"
+    t_us = call.begun_us - origin_us
+    yield RequestBegun(
+        t_us=t_us,
+        exchange=number,
+        connection=number,
+        kind="http" if call.messages is None else "websocket",
+        method=call.method,
+        upstream=f"{_SCHEMES[parts.scheme]}://{parts.netloc.rpartition('@')[2]}",
+        target=f"{path}?{parts.query}" if parts.query else path,
+        headers=call.headers,
+    )
+    if call.body:
+        yield RequestData(t_us=t_us, exchange=number, data=call.body)
+    yield RequestComplete(t_us=t_us, exchange=number)
+    t_us = max(t_us, call.answered_us - origin_us)
+    if call.status is not None:
+        yield AnswerBegun(
+            t_us=t_us, exchange=number, status=call.status, headers=call.answer_headers
+        )
+    if call.answer:
+        yield AnswerData(t_us=t_us, exchange=number, data=call.answer)
+    for said in call.messages or ():
+        t_us = max(t_us, said.t_us - origin_us)
+        yield SocketMessage(
+            t_us=t_us, exchange=number, sender=said.sender, data=said.data, binary=said.binary
+        )
+    t_us = max(t_us, call.ended_us - origin_us)
+    yield ExchangeEnded(t_us=t_us, exchange=number, outcome=call.outcome, detail=call.detail)

@@ -1,0 +1,46 @@
+"""What a reader of another tool's file finds in it: a session without its end, and what it left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from ptycassette.model import ExitStatus, JournalEvent, Size
+from ptycassette.tape import TapeItem
+
+
+class BadImportError(ValueError):
+    """The file is not of its format. The message says where: a line, or the number of an entry."""
+
+
+class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a file.
+
+    Attributes:
+        events: what happened at the terminal, in order of time, without the end.
+        items: model traffic, in order of time; times count from the same moment.
+        end_us: when the session ended.
+        size: of the terminal.
+        argv: of the program; empty where the file does not say it.
+        harness: the name of the program.
+        recorded_at: when it began; None where the file does not say it.
+        exit: how the program ended; None where the file does not say it.
+        title: of the recording.
+        skipped: what could not be taken: how many times, by reason.
+        rebuilt: whether the traffic was made of what the file says about it, because the file
+            does not hold what was sent.
+    """
+
+    events: Sequence[JournalEvent] = ()
+    items: Sequence[TapeItem] = ()
+    end_us: int = 0
+    size: Size = Size(24, 80)
+    argv: tuple[str, ...] = ()
+    harness: str = "imported"
+    recorded_at: datetime | None = None
+    exit: ExitStatus | None = None
+    title: str | None = None
+    skipped: Mapping[str, int] = {}
+    rebuilt: bool = False
