@@ -64,6 +64,7 @@ class _Sized(_Header, kw_only=True):
 
 
 class _Document(_Sized, kw_only=True):
+    duration: float = 0.0
     stdout: list[tuple[float, str]]
 
 
@@ -98,7 +99,7 @@ def read_asciicast(data: bytes, *, partial: bool = False) -> ImportedSession:
     try:
         version = _decoded(first, _Version, "line 1").version
     except BadImportError:
-        if data.lstrip()[:1] != b"{":
+        if first.lstrip()[:1] != b"{" or first.rstrip()[-1:] == b"}":
             raise
         return _read_v1(data)  # a document of version 1 can have many lines
     if version == 1:
@@ -130,6 +131,7 @@ def _read_v1(data: bytes) -> ImportedSession:
             t_us += microseconds(delay, f"stdout[{number}]")
             microseconds(t_us / 1e6, f"stdout[{number}]")
             yield Output(t_us, text.encode())
+        yield Finished(t_us=max(t_us, microseconds(document.duration, "the duration")))
 
     return checked_session(events, partial=False, **_facts(document, "the document"))
 

@@ -32,8 +32,13 @@ def read_ttyrec(data: bytes, *, partial: bool = False) -> ImportedSession:
     """
     if len(data) < _HEAD.size:
         raise BadImportError("byte 0: it ends within the head of a record")
-    began = datetime.fromtimestamp(_HEAD.unpack_from(data)[0], UTC)
-    return checked_session(lambda: _events(data), partial=partial, recorded_at=began)
+    seconds, micros, _ = _HEAD.unpack_from(data)
+    return checked_session(
+        lambda: _events(data),
+        partial=partial,
+        recorded_at=datetime.fromtimestamp(seconds, UTC),
+        kept={"began_us": micros},  # a cassette knows the second only
+    )
 
 
 def _events(data: bytes) -> Iterator[JournalEvent | Skipped]:

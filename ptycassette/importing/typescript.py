@@ -147,7 +147,7 @@ def _lines(timing: bytes) -> Iterator[tuple[str, str]]:
 
 def _events(logs: _Logs, timing: bytes) -> Iterator[JournalEvent | Skipped]:
     t_us = 0
-    status: str | None = None
+    said: dict[str, str] = {}
     for where, line in _lines(timing):
         fields = line.split(" ", 2)
         kind = "O" if len(fields) == _CLASSIC_FIELDS else fields[0]
@@ -157,16 +157,21 @@ def _events(logs: _Logs, timing: bytes) -> Iterator[JournalEvent | Skipped]:
         if _SECONDS.fullmatch(interval) is None:
             raise BadImportError(f"{where}: the interval is not a number of seconds")
         if kind == "H":
-            name, _, said = value.partition(" ")
-            status = said if name == "EXIT_CODE" else status
+            name, _, said[name] = value.partition(" ")
             continue
         t_us += microseconds(float(interval), where)
         microseconds(t_us / 1e6, where)
         yield _signal(t_us, value, where) if kind == "S" else _data(t_us, kind, value, logs, where)
     if logs.untimed():
         yield Skipped("output behind the last entry of the timing")
-    if status is not None and _BYTES.fullmatch(status):
-        yield Finished(t_us=t_us, exit=exited(int(status)))
+    yield _end(t_us, said)
+
+
+def _end(t_us: int, said: Mapping[str, str]) -> Finished:
+    duration, status = said.get("DURATION", ""), said.get("EXIT_CODE", "")
+    if _SECONDS.fullmatch(duration):
+        t_us = max(t_us, microseconds(float(duration), "the duration"))
+    return Finished(t_us=t_us, exit=exited(int(status)) if _BYTES.fullmatch(status) else None)
 
 
 def _data(t_us: int, kind: str, value: str, logs: _Logs, where: str) -> JournalEvent | Skipped:
