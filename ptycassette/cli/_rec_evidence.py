@@ -8,7 +8,7 @@ of it is made of the scrubbed cassette. Where the guard says FAIL, no cassette w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _REFUSED_STATUS = 6
 _FINDINGS_SHOWN = 3
+_ERRORS = 400
 
 
 @contextmanager
@@ -72,7 +73,7 @@ def _write_all(place: Path, path: Path) -> None:
         _write(place / "guard.json", {"verdict": verdict, "published": True, "checks": checks})
     calls = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     _write_bytes(place / "calls.jsonl", calls)
-    wrong = [line for line in lines if _went_wrong(line)]
+    wrong = unanswered(lines)
     if wrong:
         _write(place / "error-summary.json", {"errors": msgspec.to_builtins(wrong)})
 
@@ -95,22 +96,48 @@ def _session(cassette: Cassette) -> dict[str, Any]:
     }
 
 
+def unanswered(lines: Iterable[TapeLine]) -> list[TapeLine]:
+    """The questions that went wrong, and were not answered when they were asked again."""
+    last: dict[str, TapeLine] = {}
+    for line in lines:
+        last[line.key or str(line.entry)] = line
+    return [line for line in last.values() if _went_wrong(line)]
+
+
 def _went_wrong(line: TapeLine) -> bool:
-    return line.outcome != "complete" or (line.status is not None and line.status >= 400)
+    """Whether there was no answer, or an error; a client may leave what it has read enough of."""
+    if line.status is not None and line.status >= _ERRORS:
+        return True
+    left = line.outcome == "client-gone" and line.received_bytes > 0
+    return line.outcome != "complete" and not left
 
 
-def tape_lines(cassette: Path, reports: tuple[str, ...]) -> tuple[list[str], int | None]:
+def _may_be_asked_again(line: TapeLine) -> bool:
+    """Whether it is the provider that failed, not the question."""
+    from ptycassette.tape import may_be_asked_again
+
+    return line.status is None or may_be_asked_again(line.status)
+
+
+def tape_lines(
+    cassette: Path, reports: tuple[str, ...], *, insists: bool = False
+) -> tuple[list[str], int | None]:
     """What to say of the tape of a cassette, and the status where that is not the program's.
 
     Args:
         cassette: its directory.
         reports: lines of the proxy.
+        insists: whether every question was to be answered, with retries.
     """
     from ptycassette.cassette.io import open_cassette
     from ptycassette.cli._present import count_text
+    from ptycassette.cli.tape import lines_of
     from ptycassette.model import visible
 
+    missing = 0
     with open_cassette(cassette, check="manifest", allow_unscrubbed=True) as source:
+        if insists:
+            missing = len([one for one in unanswered(lines_of(source)) if _may_be_asked_again(one)])
         outcomes = ((source.final.metadata or {}).get("tape") or {}).get("outcomes") or {}
         findings = ((source.manifest.optional or {}).get("tape") or {}).get("findings") or []
     said = [*reports]
@@ -123,7 +150,9 @@ def tape_lines(cassette: Path, reports: tuple[str, ...]) -> tuple[list[str], int
     refused = outcomes.get("refused", 0)
     if refused:
         said.append(f"tape: {count_text(refused, 'request was', 'requests were')} not sent")
-    return said, _REFUSED_STATUS if refused else None
+    if missing:
+        said.append(f"tape: {count_text(missing, 'question')} got no answer but an error")
+    return said, _REFUSED_STATUS if refused or missing else None
 
 
 def _write(path: Path, value: Any) -> None:

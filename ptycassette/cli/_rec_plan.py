@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._rec_emulator import chosen_emulator
-from ptycassette.cli._rec_tape import PROVIDER_VARIABLE, refuse_without_tape, terms_of
+from ptycassette.cli._rec_tape import PROVIDER_VARIABLE, refuse_without_tape, retries_of, terms_of
 from ptycassette.cli._saving_line import SavingLine
 
 if TYPE_CHECKING:
@@ -235,6 +235,7 @@ def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
         provider=given["provider"] or os.environ.get(PROVIDER_VARIABLE),
         proxy_env=given["proxy_env"],
         terms=terms_of(given),
+        retries=retries_of(given),
     )
 
 

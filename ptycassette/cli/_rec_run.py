@@ -87,7 +87,9 @@ def run_recorder(
 
 def say_of_tape(recorder: Recorder, status: int, given: dict[str, Any]) -> int:
     """Report on the tape; returns the exit status, which is another one if something is wrong."""
-    lines, own_status = tape_lines(recorder.target, tuple(recorder.reports))
+    lines, own_status = tape_lines(
+        recorder.target, tuple(recorder.reports), insists=given["retries"] is not None
+    )
     for line in lines if not given["quiet"] else ():
         _say(f"ptycassette: {line}")
     return status if own_status is None else own_status

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from ptycassette.tape import Retries
     from ptycassette.tape.consent import Terms
 
 PROVIDER_VARIABLE = "PTYCASSETTE_PROVIDER"
@@ -58,6 +59,24 @@ _OPTIONS = (
         "--unknown-models", is_flag=True, help="With --max-usd: let models without a price pass."
     ),
     click.option(
+        "--retries",
+        metavar="N",
+        type=click.IntRange(0, 20),
+        help="With --tape: ask again after 429, 5xx or no answer; end with 6 if that is no use.",
+    ),
+    click.option(
+        "--answer-timeout",
+        metavar="SECONDS",
+        type=click.FloatRange(0.1, 3600),
+        help="With --retries: how long to wait for an answer to begin (120).",
+    ),
+    click.option(
+        "--fallback",
+        metavar="CASSETTE",
+        type=click.Path(),
+        help="With --retries: in the end, give the answer that this recording has.",
+    ),
+    click.option(
         "--evidence",
         metavar="DIR",
         type=click.Path(),
@@ -67,6 +86,7 @@ _OPTIONS = (
 _ONLY_WITH_TAPE = (
     *("provider", "proxy_env", "yes", "approval", "max_requests", "max_tokens", "max_usd"),
     *("forbid", "strip", "unknown_models", "evidence"),
+    *("retries", "answer_timeout", "fallback"),
 )
 _MAX_APPROVAL_BYTES = 1 << 20
 
@@ -83,6 +103,22 @@ def refuse_without_tape(given: dict[str, Any]) -> None:
     for name in _ONLY_WITH_TAPE:
         if given[name] not in {None, False, ()}:
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --tape only")
+
+
+def retries_of(given: dict[str, Any]) -> Retries | None:
+    """What to do about errors of providers; None to pass them on as they are."""
+    from ptycassette.tape import Retries
+
+    if given["retries"] is None:
+        for name in ("answer_timeout", "fallback"):
+            if given[name] is not None:
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --retries only")
+        return None
+    return Retries(
+        times=given["retries"],
+        timeout_s=given["answer_timeout"] or Retries().timeout_s,
+        fallback=given["fallback"] or "",
+    )
 
 
 def terms_of(given: dict[str, Any]) -> Terms:

@@ -27,6 +27,7 @@ class TapeLine(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...]
     outcome: str
     detail: str
+    key: str | None
 
 
 class TapeReport(msgspec.Struct, frozen=True, kw_only=True):

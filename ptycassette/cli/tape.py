@@ -127,6 +127,7 @@ def _line(entry: TapeEntry, said: dict[int, dict[str, Any]]) -> TapeLine:
         tools=tuple(str(name) for name in about.get("tools", ())),
         outcome=entry.outcome,
         detail=entry.detail,
+        key=entry.key or None,
     )
 
 

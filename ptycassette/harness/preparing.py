@@ -24,7 +24,10 @@ _TOKEN_LIFE_S = 30 * 24 * 3600
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """The folders and the provider of a run: ``url``, and ``ca``, its authority's file if TLS."""
+    """The folders and the provider of a run: ``url``, and ``ca``, its authority's file if TLS.
+
+    ``openai_url`` is the base URL of the APIs of OpenAI; ``url`` and ``/v1`` when empty.
+    """
 
     home: str
     cwd: str
@@ -32,6 +35,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     ca: str = ""
     model: str = ""
+    openai_url: str = ""
 
 
 class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +151,7 @@ def _names(place: Place, now: datetime, prompt: str) -> dict[str, str]:
         "home": place.home,
         "cwd": place.cwd,
         "url": place.url,
-        "openai_url": f"{place.url}/v1",
+        "openai_url": place.openai_url or f"{place.url}/v1",
         "key": place.key,
         "key_tail": place.key[-_KEY_TAIL:],
         "ca": place.ca,

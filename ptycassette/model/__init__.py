@@ -6,6 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .events import EVENTS_VARIABLE as EVENTS_VARIABLE
     from .events import Event as Event
     from .events import EventKind as EventKind
     from .events import ExitStatus as ExitStatus
@@ -112,7 +113,7 @@ else:
         __name__,
         {
             "events": (
-                "Event EventKind ExitStatus FinalRecord FrameRecord InputRecord "
+                "EVENTS_VARIABLE Event EventKind ExitStatus FinalRecord FrameRecord InputRecord "
                 "OutputRecord OutputStream ServiceEventRecord TimedRecord moment_us"
             ),
             "file_patterns": "FilePattern FilePatterns TooManyPatternsError file_pattern",

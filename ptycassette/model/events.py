@@ -86,6 +86,10 @@ class FrameRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     hash: str | None = None
 
 
+EVENTS_VARIABLE = "PTYCASSETTE_EVENTS"
+"""Set for the recorded program: a path that takes service events, one JSON line each."""
+
+
 class ServiceEventRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of ``service-events.jsonl``: any JSON payload."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from ptycassette.model import TapeEntry
 from ptycassette.rerun.report import RequestMiss
+from ptycassette.tape import Draw
 from ptycassette.tape.matching import (
     Hit,
     Matcher,
@@ -21,6 +23,7 @@ from ptycassette.tape.matching import (
 
 _MOST_MISSES = 100
 _SHORTEST_NAME = 8
+_OF_OPENAI = ("/responses", "/chat/completions")
 
 
 class TapeDesk:
@@ -33,6 +36,7 @@ class TapeDesk:
         declared: the values of this run: ``cwd``, ``home``.
         secrets: where in a body secrets are: pairs of offset and length.
         fingerprint: the tape's, as it was published by the same rules; empty if that is not known.
+        draws: the draws of the recording.
 
     Attributes:
         asked: how many questions came.
@@ -49,6 +53,7 @@ class TapeDesk:
         declared: Mapping[str, str],
         secrets: Callable[[bytes], Sequence[tuple[int, int]]],
         fingerprint: str = "",
+        draws: Sequence[Draw] = (),
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
         self._matcher = Matcher(exchanges, rules, key=key, declared=declared)
@@ -62,6 +67,8 @@ class TapeDesk:
             ]
             if fingerprint != self.expected_fingerprint:
                 self.damage.append("it is not the one that was published: its fingerprint differs")
+        if draws:
+            self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key, draws=draws)
         self.asked = 0
         self.misses: list[RequestMiss] = []
 
@@ -71,7 +78,7 @@ class TapeDesk:
         answer = self._matcher.ask(
             msgspec.structs.replace(
                 question,
-                upstream=self._upstream(question.target),
+                upstream=question.upstream or self._upstream(question.target),
                 secrets=tuple(self._secrets(question.body)),
             )
         )
@@ -115,9 +122,9 @@ class TapeDesk:
         """How many questions the tape has."""
         return len(self._entries)
 
-    def fingerprint(self) -> str:
-        """Of what was asked and served, in its order."""
-        return self._matcher.fingerprint()
+    def fingerprint(self, draws: Sequence[Draw] = ()) -> str:
+        """Of what was asked, served and drawn, in its order."""
+        return self._matcher.fingerprint(draws)
 
     def _upstream(self, target: str) -> str:
         """The provider that the server stands for: the one that was asked for this path."""
@@ -126,3 +133,19 @@ class TapeDesk:
             if entry.target.partition("?")[0] == path:
                 return entry.upstream
         return self._entries[0].upstream
+
+
+def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:
+    """Where a program that asks the real providers is to be pointed at.
+
+    Returns:
+        The provider that was asked most often, and the base URL of OpenAI's APIs, which is empty
+        where none was asked.
+    """
+    for entry in entries:
+        path = entry.target.partition("?")[0]
+        for tail in _OF_OPENAI:
+            if path.endswith(tail):
+                return entry.upstream, entry.upstream + path.removesuffix(tail)
+    asked = Counter(entry.upstream for entry in entries if entry.upstream)
+    return next((url for url, _ in asked.most_common(1)), ""), ""

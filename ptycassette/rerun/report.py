@@ -47,6 +47,8 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
         misses: questions that the tape does not have.
         unasked: entries of the tape that were never asked for.
         inputs: how many inputs were sent, of how many.
+        draws: how many draws the recording has.
+        draw_changes: what was drawn that was not recorded.
         screens: how many screens were compared.
         changes: screens that differ.
         expected_exit, exit: how the program ended, recorded and now; None when it did not.
@@ -64,6 +66,8 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     unasked: tuple[int, ...] = ()
     inputs: int = 0
     recorded_inputs: int = 0
+    draws: int = 0
+    draw_changes: tuple[str, ...] = ()
     screens: int = 0
     changes: tuple[ScreenChange, ...] = ()
     expected_exit: ExitStatus | None = None
@@ -88,6 +92,8 @@ def report_lines(report: RerunReport) -> Iterator[str]:
         f" inputs: {report.inputs} of {report.recorded_inputs} sent"
     )
     yield f"network: {report.guard}"
+    if report.draws:
+        yield f"draws: {report.draws} in the recording"
     yield from (f"note: {note}" for note in report.notes)
     yield from _findings(report)
     yield "passed" if report.passed else "FAILED"
@@ -111,6 +117,7 @@ def _findings(report: RerunReport) -> Iterator[str]:
         where = f"before input {change.number}" if change.number else "at the end"
         yield f"screen: {where} it is not the recorded one"
         yield from (f"  {printable(line)}" for line in _diff(change.expected, change.got))
+    yield from (f"draws: {printable(line)}" for line in report.draw_changes)
     if report.inputs < report.recorded_inputs:
         yield f"inputs: {report.recorded_inputs - report.inputs} were not sent"
     if report.exit != report.expected_exit:

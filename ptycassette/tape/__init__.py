@@ -11,12 +11,16 @@ if TYPE_CHECKING:
     from ._kept import kept_target as kept_target
     from ._unpacking import unpacked_body as unpacked_body
     from .draws import Draw as Draw
+    from .draws import DrawnValues as DrawnValues
     from .draws import Draws as Draws
     from .draws import DrawSource as DrawSource
     from .draws import RecordedDraws as RecordedDraws
     from .draws import ServedDraws as ServedDraws
+    from .draws import draw_differences as draw_differences
+    from .draws import drawn_in as drawn_in
     from .draws import draws_digest as draws_digest
     from .draws import read_draws as read_draws
+    from .draws import write_draw as write_draw
     from .items import AnswerBegun as AnswerBegun
     from .items import AnswerData as AnswerData
     from .items import ExchangeEnded as ExchangeEnded
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     from .journal_codec import TapeDecoder as TapeDecoder
     from .journal_codec import TapeEncoder as TapeEncoder
     from .journal_codec import TapeHead as TapeHead
+    from .retries import Retries as Retries
+    from .retries import may_be_asked_again as may_be_asked_again
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -36,11 +42,15 @@ else:
             "_assembling": "Assembler",
             "_kept": "kept_headers kept_target",
             "_unpacking": "unpacked_body",
-            "draws": ("Draw DrawSource Draws RecordedDraws ServedDraws draws_digest read_draws"),
+            "draws": (
+                "Draw DrawSource DrawnValues Draws RecordedDraws ServedDraws draw_differences "
+                "drawn_in draws_digest read_draws write_draw"
+            ),
             "items": (
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
                 "RequestData SocketMessage TapeItem"
             ),
+            "retries": "Retries may_be_asked_again",
             "journal_codec": "MAX_ITEM_BYTES TapeDecoder TapeEncoder TapeHead",
         },
     )

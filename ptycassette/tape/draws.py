@@ -14,16 +14,21 @@ import hashlib
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from ptycassette.errors import DivergenceError, RecordError
+from ptycassette.errors import DivergenceError, RecordError, UsageError
 from ptycassette.model import resolved
 
 T = TypeVar("T")
 DrawKind = Literal["time_ns", "uuid4", "random", "randbytes"]
+
+DRAW_EVENT = "draw"
+MAX_RANDBYTES = 30_000
+DIVERGENCE_EVENT = "draw-divergence"
 
 
 class Draw(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -75,7 +80,15 @@ class Draws(ABC):
         return self._draw("random", "", lambda source: source.random(), float.hex, float.fromhex)
 
     def randbytes(self, count: int) -> bytes:
-        """Bytes, as ``random.randbytes``."""
+        """Bytes, as ``random.randbytes``.
+
+        Raises:
+            UsageError: more than ``MAX_RANDBYTES``, which is more than a service event may have.
+        """
+        if count > MAX_RANDBYTES:
+            raise UsageError(
+                f"{count} random bytes in one draw", hint=f"draw {MAX_RANDBYTES} at a time"
+            )
         return self._draw(
             "randbytes",
             str(count),
@@ -127,12 +140,19 @@ class ServedDraws(Draws):
     Args:
         draws: the log.
         keep: is given each draw that is served, before the program gets it.
+        diverged: is given the message of the first divergence, before the program gets it.
     """
 
-    def __init__(self, draws: Iterable[Draw], keep: Callable[[Draw], None] | None = None) -> None:
+    def __init__(
+        self,
+        draws: Iterable[Draw],
+        keep: Callable[[Draw], None] | None = None,
+        diverged: Callable[[str], None] | None = None,
+    ) -> None:
         self._left = list(draws)
         self._number = 0
         self._keep = keep
+        self._tell = diverged
         self._divergence: DivergenceError | None = None
 
     @property
@@ -163,6 +183,8 @@ class ServedDraws(Draws):
     ) -> T:
         if self._divergence is None:
             self._divergence = self._diverges(kind, asked)
+            if self._divergence is not None and self._tell is not None:
+                self._tell(self._divergence.message)
         if self._divergence is not None:
             raise self._divergence
         draw = self._left[self._number]
@@ -189,6 +211,54 @@ class ServedDraws(Draws):
 def write_draw(draw: Draw) -> bytes:
     """The line of a draw."""
     return msgspec.json.encode(draw) + b"\n"
+
+
+class DrawnValues(msgspec.Struct, frozen=True):
+    """The draws of a recording, in their order, and what diverged where draws were served."""
+
+    draws: tuple[Draw, ...] = ()
+    divergences: tuple[str, ...] = ()
+
+
+def draw_event(draw: Draw) -> dict[str, Any]:
+    """The payload of the service event of a draw."""
+    return {"type": DRAW_EVENT, **msgspec.to_builtins(draw)}
+
+
+def divergence_event(message: str) -> dict[str, Any]:
+    """The payload of the service event of a draw that is not the recorded one."""
+    return {"type": DIVERGENCE_EVENT, "message": message}
+
+
+def drawn_in(payloads: Iterable[Any]) -> DrawnValues:
+    """The draws among the payloads of service events."""
+    draws: list[Draw] = []
+    divergences: list[str] = []
+    for payload in payloads:
+        match payload:
+            case {"type": "draw", **fields}:
+                with suppress(msgspec.ValidationError):  # an event of the program's own
+                    draws.append(msgspec.convert(fields, resolved(Draw)))
+            case {"type": "draw-divergence", "message": str(message)}:
+                divergences.append(message)
+    return DrawnValues(tuple(draws), tuple(divergences))
+
+
+def draw_differences(recorded: DrawnValues, now: DrawnValues) -> list[str]:
+    """What another run drew that was not recorded, one line each; nothing if all was equal."""
+    if now.divergences:
+        return list(now.divergences)  # nothing was served after the first
+    found: list[str] = []
+    drawn = len(now.draws)
+    if now.draws != recorded.draws[:drawn]:
+        found.append("other values were drawn than were served")
+    elif drawn < len(recorded.draws):
+        left = len(recorded.draws) - drawn
+        found.append(
+            f"{left} of {len(recorded.draws)} recorded draws were not made; "
+            f"the next is a {recorded.draws[drawn].kind}"
+        )
+    return found
 
 
 def read_draws(data: bytes, *, where: str) -> Iterator[Draw]:

@@ -17,7 +17,7 @@ class QuestionRefusedError(Exception):
 class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request, or a message over a WebSocket, before it is sent on.
 
-    ``packing`` is the content encoding of ``body``.
+    ``packing`` is the content encoding of ``body``; names in ``headers`` are in lower case.
     """
 
     exchange: int
@@ -26,6 +26,7 @@ class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     body: bytes
     packing: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
     over_websocket: bool = False
 
 

@@ -166,14 +166,21 @@ def offline_run(
 
 @contextmanager
 def placed_run(
-    profile: Profile, url: str, **options: Unpack[OfflineOptions]
+    profile: Profile, url: str, *, openai_url: str = "", **options: Unpack[OfflineOptions]
 ) -> Iterator[PlacedRun]:
-    """As ``offline_run``, with a provider of the caller's at ``url``, which speaks no TLS."""
+    """As ``offline_run``, with a provider of the caller's at ``url``, which speaks no TLS.
+
+    Args:
+        profile: of the CLI.
+        url: of the provider.
+        openai_url: see ``Place``.
+        **options: see ``OfflineOptions``.
+    """
     plan = _Plan(**options)
     with _place(profile, plan) as place:
         yield PlacedRun(
             profile=profile,
-            prepared=_furnished(profile, plan, place, url=url, ca_file=None),
+            prepared=_furnished(profile, plan, place, url=url, openai_url=openai_url, ca_file=None),
             home=place.home,
             cwd=place.cwd,
             folder=place.folder,
@@ -190,13 +197,20 @@ def _place(profile: Profile, plan: _Plan) -> Iterator[RunPlace]:
 
 
 def _furnished(
-    profile: Profile, plan: _Plan, at: RunPlace, *, url: str, ca_file: Path | None
+    profile: Profile,
+    plan: _Plan,
+    at: RunPlace,
+    *,
+    url: str,
+    ca_file: Path | None,
+    openai_url: str = "",
 ) -> PreparedRun:
     """The prepared run, with its files in the home."""
     place = Place(
         home=str(at.home),
         cwd=str(at.cwd),
         url=url,
+        openai_url=openai_url,
         key=fake_key(profile),
         ca="" if ca_file is None else str(ca_file),
         model=plan.model or profile.offline.model,

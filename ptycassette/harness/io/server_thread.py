@@ -9,6 +9,7 @@ import asyncio
 import ssl
 import threading
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from aiohttp import web
 
@@ -27,6 +28,7 @@ class ServerThread:
         make: makes the application, in the thread.
         port: 0 for any free port.
         tls: speak TLS with this.
+        beside: what runs as long as the server, in its loop; it is given what speaks HTTP.
 
     Attributes:
         port: the port that it listens on; 0 before the start.
@@ -40,8 +42,11 @@ class ServerThread:
         *,
         port: int = 0,
         tls: ssl.SSLContext | None = None,
+        beside: Callable[[Callable[[], asyncio.Protocol]], AbstractAsyncContextManager[None]]
+        | None = None,
     ) -> None:
         self._name, self._make, self._wanted_port, self._tls = name, make, port, tls
+        self._beside = beside
         self.port = 0
         self.loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -98,7 +103,9 @@ class ServerThread:
             site = web.TCPSite(runner, HOST, self._wanted_port, ssl_context=self._tls)
             await site.start()
             self.port = runner.addresses[0][1]
-            self._ready.set()
-            await self._stop.wait()
+            assert runner.server is not None  # noqa: S101 - it was set up
+            async with self._beside(runner.server) if self._beside else nullcontext():
+                self._ready.set()
+                await self._stop.wait()
         finally:
             await asyncio.wait_for(runner.cleanup(), _STOP_TIMEOUT_S)

@@ -26,8 +26,6 @@ from ptycassette.errors import CassetteError, RecordError, StorageError
 from ptycassette.model import Limits
 from ptycassette.system.files import private_dir
 
-EVENTS_VARIABLE = "PTYCASSETTE_EVENTS"
-
 MAX_LINE_BYTES = 64 << 10
 MAX_EVENTS = 100_000
 

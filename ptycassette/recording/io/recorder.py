@@ -38,6 +38,7 @@ from ptycassette.errors import (
     SpawnError,
 )
 from ptycassette.model import (
+    EVENTS_VARIABLE,
     ExitStatus,
     Finished,
     Harness,
@@ -52,7 +53,7 @@ from ptycassette.recording.io._payload import checked_payload
 from ptycassette.recording.io._preflight import check_place, check_requirements, find_program
 from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io._saver_messages import Begin, Published
-from ptycassette.recording.io._side_channel import EVENTS_VARIABLE, SideChannel
+from ptycassette.recording.io._side_channel import SideChannel
 from ptycassette.recording.io.binary_probe import late_version, timestamp
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.journal_name import tape_journal_of

@@ -11,6 +11,7 @@ from ptycassette.recording.io._running_tape import RunningTape, TapeStarter
 from ptycassette.system import Closing
 
 if TYPE_CHECKING:
+    from ptycassette.tape import Retries
     from ptycassette.tape.consent import Terms
     from ptycassette.tape.io import RunningProxy
 
@@ -21,6 +22,7 @@ def tape_starter(
     provider: str | None = None,
     proxy_env: bool = False,
     terms: Terms | None = None,
+    retries: Retries | None = None,
 ) -> TapeStarter:
     """What starts the proxy of a recording.
 
@@ -30,6 +32,7 @@ def tape_starter(
         provider: whither: the name of a provider, or a base URL; the profile's when None.
         proxy_env: as an HTTP proxy for all that the program sends.
         terms: what may leave the machine; nothing by default.
+        retries: what to do about errors of providers; None to pass them on as they are.
     """
 
     def start(journal: Path, environment: Mapping[str, str]) -> RunningTape:
@@ -43,6 +46,7 @@ def tape_starter(
             proxy_env=proxy_env,
             environment=environment,
             terms=terms,
+            retries=retries,
         )
         described: dict[str, Any] = {"pointed": {"proxy_env": proxy_env}}
         if profile is not None:

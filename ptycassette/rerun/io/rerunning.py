@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
 from ptycassette.model import visible
 from ptycassette.profiles import Profile
-from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.running import RunOutcome, RunPlan, run_again
 from ptycassette.rerun.io.tape_server import TapeServer
@@ -24,7 +24,8 @@ from ptycassette.rerun.report import RerunReport, ScreenChange
 from ptycassette.rerun.screens import VOLATILE, ScreenJudge
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
-from ptycassette.tape.io import load_matching_rules
+from ptycassette.tape import draw_differences, drawn_in
+from ptycassette.tape.io import load_matching_rules, served_draws
 from ptycassette.tape.matching import Rules
 
 
@@ -79,6 +80,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         raise _untrusted(cassette, argv)
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
+    drawn = drawn_in(event.payload for event in cassette.service_events())
     gates = Gates([step.t_us for step in script.steps])
     judge = ScreenJudge(options.normalise)
     rules = load_matching_rules((profile.name,) if profile else ())
@@ -91,20 +93,28 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
             declared={"home": str(home), "cwd": str(cwd), "tmp": tempfile.gettempdir()},
             secrets=_secret_places,
             fingerprint=_published_fingerprint(cassette, rules),
+            draws=drawn.draws,
         )
 
-    with TapeServer(gates, hold_s=options.patience_s) as server:
+    with (
+        served_draws(drawn.draws) as draws,
+        _server(cassette, gates, options) as (server, ca_file),
+    ):
+        real = asked_providers([one.entry for one in exchanges]) if ca_file else (server.url, "")
         ran = run_again(
             RunPlan(
                 argv=argv,
                 profile=profile,
-                url=server.url,
+                url=real[0],
+                openai_url=real[1],
+                proxy=server.proxy,
+                ca_file=ca_file,
                 isolated=options.guard is not None,
                 mode=options.mode or _usual_mode(profile),
                 model=options.model,
                 cwd=options.cwd,
                 files=options.files,
-                environment=options.environment,
+                environment={**draws, **options.environment},
                 patience_s=options.patience_s,
             ),
             cassette,
@@ -114,7 +124,26 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         )
     if server.desk is None:
         raise RuntimeError("it ran without a desk")
-    return _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+    report = _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+    return msgspec.structs.replace(
+        report, draws=len(drawn.draws), draw_changes=tuple(draw_differences(drawn, ran.drawn))
+    )
+
+
+@contextmanager
+def _server(
+    cassette: Cassette, gates: Gates, options: RerunOptions
+) -> Iterator[tuple[TapeServer, str]]:
+    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {}).get("pointed") or {}
+    if not said.get("proxy_env"):
+        with TapeServer(gates, hold_s=options.patience_s) as server:
+            yield server, ""
+        return
+    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
+        ca_file = Path(folder, "ca.pem")
+        with TapeServer(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
+            yield server, str(ca_file)
 
 
 def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
@@ -195,7 +224,7 @@ def _report(
         expected_text=cassette.final.final_text,
         final_text=ran.final.final_text,
         expected_fingerprint=desk.expected_fingerprint,
-        fingerprint=desk.fingerprint(),
+        fingerprint=desk.fingerprint(ran.drawn.draws),
         notes=tuple(notes),
     )
 

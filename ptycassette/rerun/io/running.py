@@ -26,7 +26,8 @@ from ptycassette.recording.io import record
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
-from ptycassette.tape.io import base_url_variables
+from ptycassette.tape import DrawnValues, drawn_in
+from ptycassette.tape.io import base_url_variables, proxy_variables
 
 _DIRECT = "127.0.0.1,localhost,::1"
 _REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
@@ -40,6 +41,10 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
         profile: of the CLI, if it has one: it says how the CLI is set up offline.
         mode: one of the profile's modes.
         url: of the tape's server.
+        openai_url: the base URL of OpenAI's APIs where it is another one than ``url`` and ``/v1``.
+        proxy: the tape's server as an HTTP proxy, for a program that asks the real providers; then
+            ``url`` is that of the provider.
+        ca_file: the file with the certificate that the proxy's clients must trust.
         isolated: whether this process is off the network.
         cwd: the work folder; an empty one when None.
         files: files of an empty work folder, by name.
@@ -52,6 +57,9 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile | None
     url: str
     isolated: bool
+    openai_url: str = ""
+    proxy: str = ""
+    ca_file: str = ""
     mode: str = "key"
     model: str = ""
     cwd: Path | None = None
@@ -64,6 +72,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come."""
 
     script: RerunScript
+    drawn: DrawnValues
     final: FinalRecord
     typed: int
     late: tuple[int, ...]
@@ -131,6 +140,7 @@ def run_again(
         with open_cassette(target) as now:
             return RunOutcome(
                 script=script_of(now.events()),
+                drawn=drawn_in(event.payload for event in now.service_events()),
                 final=now.final,
                 typed=typist.typed,
                 late=tuple(typist.late),
@@ -142,11 +152,15 @@ def run_again(
 
 @contextmanager
 def _placed(plan: RunPlan) -> Iterator[_Place]:
-    guard = {} if plan.isolated else _refusing_proxies()
+    guard = {} if plan.isolated or plan.proxy else _refusing_proxies()
+    pointed: dict[str, str] = {}
+    if plan.proxy:
+        pointed = proxy_variables(plan.profile, proxy=plan.proxy, ca=plan.ca_file)
     if plan.profile is not None and plan.mode in plan.profile.modes:
         with placed_run(
             plan.profile,
             plan.url,
+            openai_url=plan.openai_url,
             mode=plan.mode,
             model=plan.model,
             binary=plan.argv[0],
@@ -155,14 +169,14 @@ def _placed(plan: RunPlan) -> Iterator[_Place]:
         ) as run:
             yield _Place(
                 argv=run.prepared.instead(plan.argv, plan.profile.binaries),
-                environment={**guard, **run.prepared.environment, **plan.environment},
+                environment={**guard, **run.prepared.environment, **pointed, **plan.environment},
                 home=run.home,
                 cwd=run.cwd,
                 folder=run.folder.path,
             )
         return
     with run_place(None, cwd=plan.cwd, files=plan.files) as run:
-        own = {"HOME": str(run.home), **base_url_variables(plan.url)}
+        own = {"HOME": str(run.home), **(pointed or base_url_variables(plan.url))}
         yield _Place(
             argv=plan.argv,
             environment={**guard, **own, **plan.environment},

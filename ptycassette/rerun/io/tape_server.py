@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -21,7 +22,8 @@ from ptycassette.harness.io import ServerThread
 from ptycassette.model import Chunk, TapeEntry
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
-from ptycassette.tape import unpacked_body
+from ptycassette.tape import kept_target, unpacked_body
+from ptycassette.tape.io import Tunnels
 from ptycassette.tape.matching import Hit, Miss, Question
 
 MISS_STATUS = 404
@@ -42,21 +44,43 @@ class TapeServer:
     Args:
         gates: which inputs a piece has to wait for.
         hold_s: how long a piece waits for an input at most.
+        ca_file: be an HTTP proxy for all hosts, too; where the certificate goes that its clients
+            must trust. A new file.
+
+    Raises:
+        StorageError: the certificate cannot be written.
 
     Attributes:
         desk: answers; set before the first question.
     """
 
-    def __init__(self, gates: Gates, *, hold_s: float = 60.0) -> None:
+    def __init__(self, gates: Gates, *, hold_s: float = 60.0, ca_file: Path | None = None) -> None:
         self._gates, self._hold_s = gates, hold_s
         self.desk: TapeDesk | None = None
         self._opened: asyncio.Condition | None = None
-        self._server = ServerThread("tape server", self._application)
+        self._tunnels = None if ca_file is None else Tunnels(ca_file)
+        self._server = ServerThread("tape server", self._application, beside=self._tunnelled)
 
     @property
     def url(self) -> str:
         """``http://127.0.0.1:PORT``."""
         return self._server.url
+
+    @property
+    def proxy(self) -> str:
+        """The same as an HTTP proxy; empty where it is none."""
+        return "" if self._tunnels is None else f"http://127.0.0.1:{self._tunnels.port}"
+
+    @contextlib.asynccontextmanager
+    async def _tunnelled(self, serve: Callable[[], asyncio.Protocol]) -> AsyncIterator[None]:
+        if self._tunnels is None:
+            yield
+            return
+        await self._tunnels.start(serve)
+        try:
+            yield
+        finally:
+            await self._tunnels.close()
 
     def __enter__(self) -> Self:
         self._server.start()
@@ -102,11 +126,12 @@ class TapeServer:
         """Any request."""
         socket = request.headers.get("upgrade", "").lower() == "websocket"
         body = b"" if socket else await request.read()
+        upstream, target = self._where(request)
         asked = Question(
             kind="websocket" if socket else "http",
             method=request.method,
-            upstream="",
-            target=request.raw_path,
+            upstream=upstream,
+            target=kept_target(target)[0],
             headers=tuple((name.lower(), value) for name, value in request.headers.items()),
             body=unpacked_body(body, request.headers.get("content-encoding", "")),
             within=id(request) if socket else None,
@@ -117,6 +142,17 @@ class TapeServer:
         if socket and answer.status == 101:
             return await self._converse(request, asked, answer)
         return await self._respond(request, answer)
+
+    def _where(self, request: web.Request) -> tuple[str, str]:
+        """The provider that is meant, empty if that is not said, and the target."""
+        own = request.transport.get_extra_info("sockname") if request.transport else None
+        if self._tunnels is None or own is None or own[1] != self._tunnels.port:
+            return "", request.raw_path
+        scheme, mark, rest = request.raw_path.partition("://")
+        if mark and not request.raw_path.startswith("/"):  # without a tunnel
+            authority, _, path = rest.partition("/")
+            return f"{scheme}://{authority}", f"/{path}"
+        return f"{'https' if request.secure else 'http'}://{request.host}", request.raw_path
 
     def _ask(self, question: Question) -> Hit | Miss:
         return self._desk().ask(question)
@@ -184,6 +220,7 @@ class TapeServer:
                         opening,
                         kind="message",
                         method="",
+                        upstream="",
                         target="",
                         headers=(),
                         body=message.data.encode() if text else message.data,

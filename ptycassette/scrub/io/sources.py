@@ -7,9 +7,7 @@ A file that cannot be read is skipped: most of them do not exist.
 
 from __future__ import annotations
 
-import configparser
 import json
-import netrc
 import os
 import re
 import stat
@@ -119,6 +117,8 @@ def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """Names and values in an INI, YAML or ``.env`` file, read line by line."""
+    import configparser  # noqa: PLC0415 - most have no such file
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
@@ -142,6 +142,8 @@ def _unquoted(value: str) -> str:
 
 
 def _netrc(path: Path, _text: str) -> Iterator[str]:
+    import netrc  # noqa: PLC0415 - as above
+
     try:
         hosts = netrc.netrc(str(path)).hosts.values()
     except (OSError, netrc.NetrcParseError):

@@ -126,7 +126,10 @@ def _tokens(file: RuleFile, lines: str, where: str) -> Iterator[tuple[str, str, 
         if count is not None and prefixes:
             alphabet = prefixes.pop()
             if alphabet not in file.alphabets:
-                raise ValueError(f"{where}: {name}: there is no alphabet {alphabet!r}")
+                raise ValueError(
+                    f"{where}: {name}: there is no alphabet {alphabet!r} in {line!r};"
+                    " a line is: name, prefixes, alphabet, length (24+, or 24-40), whole length"
+                )
             most = "," + (count["most"] or "") if count["more"] or count["most"] else ""
             body = f"[{file.alphabets[alphabet]}]{{{count['least']}{most}}}"
         if not prefixes:

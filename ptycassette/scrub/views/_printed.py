@@ -18,11 +18,11 @@ from ptycassette.scrub.views._view import RunsView, View
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
 # of a sequence act at once (what moves counts as its end); U+009B (C2 9B) begins one too.
 # What moves the cursor or paints, but for SGR, erasing, modes and reports, which leave it there.
-_MOVES = r"[\x20-\x3f]*[A-ILMPSTZ`abdefru@]"
+_MOVES = r"[\x20-\x3f]*+[A-ILMPSTZ`abdefru@]"
 _PARAMETERS = r"[\x20-\x3f\x00-\x07\x0e-\x17\x19\x1c-\x1f\x7f]*[\x40-\x7e]?"  # torn ones, too
 _SHORT = r"[\x20-\x2f]+[\x30-\x7e]?|[0-OQ-WYZ\\`-~]"  # charsets, save, keypad modes, ST
 _MOVING = rf"\x1b\[{_MOVES}|\xc2\x9b{_MOVES}|\x1b[DEMc]"
-_COLOUR = r"\x1b\[[0-9;:]*m"
+_COLOUR = r"\x1b\[[0-9;:]*+m"
 _REST = (
     rf"\x1b\[{_PARAMETERS}|\xc2\x9b{_PARAMETERS}|\x1b(?:{_SHORT})"
     r"|[\x00\x07\x0e\x0f\x18\x1a\x7f]"
@@ -37,11 +37,12 @@ _TOKEN = lazy_pattern(rf"{_STEER}|(?P<quiet>{_HEAD}{_BODY}{_END}|{_REST}|\x1b)")
 
 # The same in four steps without a look at each token. The mark, which steers nothing and
 # ends a string, keeps apart what stood before and behind a colour. Each expression begins with
-# a class of single characters, because the engine then skips what lies between at full speed.
+# a character or a class of them, because the engine then skips what lies between at full speed.
 _MARK = "\x18"
-_COLOURS = lazy_pattern(_COLOUR)
+_COLOURS = lazy_pattern(rf"{_COLOUR}(?:{_COLOUR})*")
 _LINE_ENDS = ("\r\n", "\r", "\x08", "\x0b", "\x0c")
-_BREAKING = lazy_pattern(rf"[\x1b\xc2](?:(?<=\x1b)(?:\[{_MOVES}|[DEMc])|(?<=\xc2)\x9b{_MOVES})")
+_BREAKING = lazy_pattern(rf"\x1b(?:\[{_MOVES}|[DEMc])")
+_BREAKING_C1 = lazy_pattern(rf"\xc2\x9b{_MOVES}")
 _SILENT = lazy_pattern(
     r"[\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2]"
     rf"(?:(?<=\x1b)(?:(?:P{_DCS}|[\]X^_]){_BODY}{_END}|\[{_PARAMETERS}|{_SHORT})?"
@@ -53,6 +54,8 @@ _BEGIN_SILENT = "\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2"
 # A character over itself, or over a low line.
 _CHAR = "(?:[!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
 _STRUCK = lazy_pattern(f"(?P<first>{_CHAR})\x08(?P<second>(?P=first)|(?<=_\x08){_CHAR})")
+_MAYBE_STRUCK = lazy_pattern("\x08[!-~\xc2-\xf4]")
+"""What any of these has, and few other uses of BS."""
 _STRINGS = lazy_pattern(rf"{_HEAD}(?P<body>{_BODY})")
 
 
@@ -91,7 +94,10 @@ def _printed(raw: str) -> str:
     while "\n\n" in text:  # several in a row are one
         text = text.replace("\n\n", "\n")
     if any(char in text for char in _BEGIN_SILENT):
-        text = _SILENT.sub("", _BREAKING.sub(f"{_MARK}\n", text))
+        text = _BREAKING.sub(f"{_MARK}\n", text)
+        if "\xc2\x9b" in text:
+            text = _BREAKING_C1.sub(f"{_MARK}\n", text)
+        text = _SILENT.sub("", text)
     return text.replace(_MARK, "")
 
 
@@ -105,7 +111,7 @@ def printed_views(raw: str, base: int) -> tuple[View, ...]:
 
 def _struck(raw: str, base: int) -> Iterator[View]:
     """The print stream twice: without the upper and without the lower overstruck characters."""
-    struck = list(_STRUCK.finditer(raw)) if "\x08" in raw else ()
+    struck = list(_STRUCK.finditer(raw)) if _MAYBE_STRUCK.search(raw) else ()
     if struck:
         seconds = [(match.start(), match.start("second")) for match in struck]
         yield PrintedView(raw, base=base, cuts=seconds)

@@ -225,13 +225,14 @@ def view_of(texts: Iterable[Sequence[_Text]]) -> ScreenView:
 def _reach(rows: Sequence[Row], at: int, cols: int, step: int) -> int:
     """The last row above (``step`` -1) or below (1) that belongs to the same text as row ``at``."""
     for distance in range(_OF_ONE):
-        if not 0 <= at + step < len(rows) or not rows[at + step].text(cols):
+        beyond = at + step
+        if not 0 <= beyond < len(rows) or not rows[beyond].text(cols):
             break
-        upper, lower = sorted((at, at + step))
-        near = distance < _BESIDE or rows[lower].wrapped
-        if not (near or _full(rows[upper].text(cols), cols)):
-            break
-        at += step
+        if distance >= _BESIDE:
+            upper, lower = (beyond, at) if step < 0 else (at, beyond)
+            if not (rows[lower].wrapped or _full(rows[upper].text(cols), cols)):
+                break
+        at = beyond
     return at
 
 

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._proxy_messages import ProxyPlan as ProxyPlan
     from .draw_log import open_draws as open_draws
+    from .draw_log import served_draws as served_draws
     from .journal_file import TapeJournalFile as TapeJournalFile
     from .journal_file import TapeJournalReader as TapeJournalReader
     from .journal_file import TapeSink as TapeSink
@@ -15,16 +16,19 @@ if TYPE_CHECKING:
     from .proxy import Proxy as Proxy
     from .running_proxy import RunningProxy as RunningProxy
     from .running_proxy import base_url_variables as base_url_variables
+    from .running_proxy import proxy_variables as proxy_variables
     from .running_proxy import start_proxy as start_proxy
+    from .tunnels import Tunnels as Tunnels
 else:
     __getattr__, __all__ = face(
         __name__,
         {
             "_proxy_messages": "ProxyPlan",
-            "draw_log": "open_draws",
+            "draw_log": "open_draws served_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
             "matching_rules": "load_matching_rules",
             "proxy": "Proxy",
-            "running_proxy": "RunningProxy base_url_variables start_proxy",
+            "running_proxy": "RunningProxy base_url_variables proxy_variables start_proxy",
+            "tunnels": "Tunnels",
         },
     )

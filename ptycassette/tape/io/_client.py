@@ -16,13 +16,12 @@ from ptycassette.tape._heads import MAX_HEAD_BYTES, end_of_head, own_answer, rea
 from ptycassette.tape.io._exchange import Exchange
 from ptycassette.tape.io._exchange_context import ExchangeContext
 from ptycassette.tape.io._websocket import relay_websocket
-from ptycassette.tape.io._wire import BLOCK, Wire
+from ptycassette.tape.io._wire import BLOCK, Wire, first_byte
 from ptycassette.tape.routing import Destination, NotServedError, Origin, Routes
 
 if TYPE_CHECKING:
     from ptycassette.tape.io._authority import Authority
 
-_PEEKED = 1
 _TLS_HANDSHAKE = 0x16
 _FIRST_HEAD_S = 60.0
 _CHALLENGE = ("proxy-authenticate", 'Basic realm="ptycassette"')
@@ -111,7 +110,7 @@ class Client:
         inner.setblocking(False)
         wire.abort()
         try:
-            secure = await _first_byte(inner) == _TLS_HANDSHAKE
+            secure = await first_byte(inner) == _TLS_HANDSHAKE
             origin = Origin.of("https" if secure else "http", authority)
             context = self._authority.context(origin.host) if secure else None
             through = await _accepted(inner, context)
@@ -169,25 +168,6 @@ async def _head(wire: Wire) -> bytes | None:
 async def _say(wire: Wire, answer: bytes) -> None:
     with suppress(OSError):
         await wire.write(answer)
-
-
-async def _first_byte(connection: socket.socket) -> int:
-    """The first byte that arrives, which stays to be read.
-
-    Raises:
-        OSError: the connection ended.
-    """
-    loop = asyncio.get_running_loop()
-    readable = asyncio.Event()
-    loop.add_reader(connection, readable.set)
-    try:
-        await readable.wait()
-    finally:
-        loop.remove_reader(connection)
-    byte = connection.recv(_PEEKED, socket.MSG_PEEK)
-    if not byte:
-        raise ConnectionResetError("ended")
-    return byte[0]
 
 
 async def _accepted(connection: socket.socket, context: ssl.SSLContext | None) -> Wire:

@@ -16,8 +16,8 @@ import msgspec
 
 from ptycassette.errors import StorageError
 from ptycassette.model import ExchangeOutcome
-from ptycassette.tape._heads import own_answer
-from ptycassette.tape.gate import QuestionRefusedError
+from ptycassette.tape._heads import is_websocket, own_answer
+from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.io._answer_side import AnswerSide
 from ptycassette.tape.io._exchange_context import (
     ClientGoneError,
@@ -25,10 +25,12 @@ from ptycassette.tape.io._exchange_context import (
     ProviderGoneError,
     write_to_client,
 )
+from ptycassette.tape.io._persistence import Persistence
 from ptycassette.tape.io._request_side import HeldRequest, RequestSide
 from ptycassette.tape.io._upstreams import UnreachableError
 from ptycassette.tape.io._wire import Wire
 from ptycassette.tape.items import ExchangeEnded
+from ptycassette.tape.retries import Retries
 from ptycassette.tape.routing import Destination
 
 _REFUSED = 403
@@ -62,8 +64,10 @@ class Exchange:
         self.number = context.number()
         self._request = RequestSide(context, client, request, reader, to=to, number=self.number)
         self._answer = AnswerSide(
-            context, client, request, number=self.number, complete=lambda: self.end("complete")
+            context, client, request, number=self.number, complete=self._complete
         )
+        self._head, self._is_websocket = request, is_websocket(request)
+        self._detail = ""
 
     @property
     def switched(self) -> str | None:
@@ -81,12 +85,17 @@ class Exchange:
         """
         try:
             self._request.note_head(connection=self._connection)
-            held = (
-                await self._request.judged() if self._context.gate.reads(self._to.origin) else None
-            )
+            retries = None if self._is_websocket else self._context.retries
+            judges = retries is not None or self._context.gate.reads(self._to.origin)
+            held = await self._request.judged() if judges else None
+            if retries is not None and held is not None:
+                return await self._ask_often(upstream, held, retries)
             if upstream is None or upstream.ended:
                 upstream = await self._context.upstreams.connect(self._to.origin)
-            return await self._relay(upstream, held)
+            self._sent = True
+            with suppress(OSError):  # it may have answered before that: its answer decides
+                await self._request.send_begin(upstream, held)
+            return await self._relay(upstream)
         except QuestionRefusedError as refused:
             await self._refuse(str(refused))
         except UnreachableError as unreachable:
@@ -130,11 +139,46 @@ class Exchange:
                 )
             )
 
-    async def _relay(self, upstream: Wire, held: HeldRequest | None) -> Wire | None:
-        """Pass both directions on, each as fast as the other side takes it."""
+    def _complete(self) -> None:
+        self.end("complete", self._detail)
+
+    async def _ask_often(
+        self, upstream: Wire | None, held: HeldRequest, retries: Retries
+    ) -> Wire | None:
+        """Ask until there is an answer; else the last error, or the answer of a recording."""
+        asking = Persistence(self._context, self._head, held, held.question, retries)
+        try:
+            upstream = await asking.ask(upstream, self._sending)
+        except (UnreachableError, ProviderGoneError) as failed:
+            if await self._answer_from_recording(held.question, asking.summary):
+                return None
+            self._context.report(f"no answer of {self._to.origin}: {asking.summary}")
+            raise ProviderGoneError(asking.summary) from failed
+        if not asking.answered:
+            if await self._answer_from_recording(held.question, asking.summary):
+                await upstream.close()
+                return None
+            self._context.report(f"no answer of {self._to.origin}: {asking.summary}")
+        self._detail = asking.summary
+        return await self._relay(upstream)
+
+    def _sending(self) -> None:
         self._sent = True
-        with suppress(OSError):  # it may have answered before that: its answer decides
-            await self._request.send_begin(upstream, held)
+
+    async def _answer_from_recording(self, question: OutgoingRequest, summary: str) -> bool:
+        """Give the answer that another recording has; whether it has one."""
+        recorded = self._context.recorded_answer(question)
+        if recorded is None:
+            return False
+        self._context.report(f"answered from a recording, not by {self._to.origin}: {summary}")
+        answer = own_answer(recorded.status, recorded.body, kind=recorded.kind)
+        self._answer.note_own(answer)
+        self.end("complete", f"answered from a recording; {summary}")
+        await write_to_client(self._client, answer)
+        return True
+
+    async def _relay(self, upstream: Wire) -> Wire | None:
+        """Pass both directions on, each as fast as the other side takes it."""
         up = asyncio.create_task(self._request.pass_on(upstream))
         down = asyncio.create_task(self._answer.pass_on(upstream))
         try:

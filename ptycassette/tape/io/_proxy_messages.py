@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ptycassette.tape.consent import Terms
+from ptycassette.tape.retries import Retries
 
 
 class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +20,7 @@ class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
         ca_file: where the certificate goes that clients of an HTTP proxy must trust.
         authorities: files of certificates that the user's CLI trusts besides the system's.
         origin_us: the moment of the monotonic clock from which items count.
+        retries: what to do about errors of providers; None to pass them on as they are.
     """
 
     token: str
@@ -27,6 +29,7 @@ class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
     ca_file: str = ""
     authorities: Sequence[str] = ()
     origin_us: int = 0
+    retries: Retries | None = None
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

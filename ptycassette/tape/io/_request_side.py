@@ -27,6 +27,7 @@ class HeldRequest(msgspec.Struct, frozen=True):
 
     head: bytes
     body: bytes
+    question: OutgoingRequest
 
 
 class RequestSide:
@@ -133,22 +134,22 @@ class RequestSide:
             framed += received
             if len(body) > MAX_HELD_BYTES:
                 raise QuestionRefusedError(f"the request is larger than {MAX_HELD_BYTES} bytes")
-        passed = self._context.gate.judge(
-            OutgoingRequest(
-                exchange=self._number,
-                origin=self._to.origin,
-                method=self._request.method.decode("ascii"),
-                target=self._to.target,
-                body=bytes(body),
-                packing=header(self._request, b"content-encoding"),
-            )
+        question = OutgoingRequest(
+            exchange=self._number,
+            origin=self._to.origin,
+            method=self._request.method.decode("ascii"),
+            target=self._to.target,
+            body=bytes(body),
+            packing=header(self._request, b"content-encoding"),
+            headers=noted_headers(self._request, self._to),
         )
+        passed = self._context.gate.judge(question)
         changed = passed != body
         self._note_pieces([passed] if passed else [])
         head = head_for_provider(
             self._request, self._to, expects=not waits, length=len(passed) if changed else None
         )
-        return HeldRequest(head, passed if changed else bytes(framed))
+        return HeldRequest(head, passed if changed else bytes(framed), question)
 
     async def _body(self) -> AsyncIterator[tuple[list[bytes], bytes]]:
         """The rest of the request: pieces of the body, and the bytes in which they came."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import suppress
 
 BLOCK = 64 << 10
@@ -90,3 +91,22 @@ class Wire:
         self._writer.close()
         with suppress(OSError, asyncio.TimeoutError):
             await asyncio.wait_for(self._writer.wait_closed(), 1)
+
+
+async def first_byte(connection: socket.socket) -> int:
+    """The first byte that arrives, which stays to be read.
+
+    Raises:
+        OSError: the connection ended.
+    """
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    loop.add_reader(connection, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(connection)
+    byte = connection.recv(1, socket.MSG_PEEK)
+    if not byte:
+        raise ConnectionResetError("ended")
+    return byte[0]

@@ -3,20 +3,38 @@
 - not set: from the machine; nothing is logged.
 - ``record:PATH``: from the machine, logged to a new file.
 - ``replay:PATH``: those of the log; what is served is noted in ``PATH.served``.
+
+While the program is recorded (``PTYCASSETTE_EVENTS`` is set), each draw is a service event of the
+recording, too, and so is a divergence.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import tempfile
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from ptycassette.errors import ExistsError, StorageError, UsageError
+from ptycassette.model import EVENTS_VARIABLE
 from ptycassette.system.files import read_plain
-from ptycassette.tape.draws import Draw, Draws, RecordedDraws, ServedDraws, read_draws, write_draw
+from ptycassette.tape.draws import (
+    Draw,
+    Draws,
+    RecordedDraws,
+    ServedDraws,
+    divergence_event,
+    draw_event,
+    read_draws,
+    write_draw,
+)
 
 VARIABLE = "PTYCASSETTE_DRAWS"
 MAX_LOG_BYTES = 64 << 20
@@ -58,17 +76,79 @@ def open_draws(environment: Mapping[str, str] | None = None) -> Draws:
         NotFoundError, UnreadableError, LimitError: the log cannot be read.
         RecordError: it is not a log of draws.
     """
-    asked = (os.environ if environment is None else environment).get(VARIABLE, "")
+    environment = os.environ if environment is None else environment
+    asked, channel = environment.get(VARIABLE, ""), environment.get(EVENTS_VARIABLE, "")
+    events = _Events(Path(channel)) if channel else None
     if not asked:
-        return RecordedDraws(MachineDraws(), lambda draw: None)  # noqa: ARG005 - nothing is kept
+        return RecordedDraws(MachineDraws(), _both(lambda draw: None, events))  # noqa: ARG005
     mode, _, name = asked.partition(":")
     if mode not in {"record", "replay"} or not name:
         raise UsageError(f"{VARIABLE}={asked} means nothing", hint=_HINT)
     path = Path(name)
     if mode == "record":
-        return RecordedDraws(MachineDraws(), _Log(path).add)
+        return RecordedDraws(MachineDraws(), _both(_Log(path).add, events))
     draws = list(read_draws(read_plain(path, max_bytes=MAX_LOG_BYTES), where=name))
-    return ServedDraws(draws, _Log(path.with_name(f"{path.name}.served"), again=True).add)
+    log = _Log(path.with_name(f"{path.name}.served"), again=True)
+    return ServedDraws(draws, _both(log.add, events), events.diverged if events else None)
+
+
+@contextmanager
+def served_draws(draws: Iterable[Draw]) -> Iterator[dict[str, str]]:
+    """The variable by which a program is served these draws and no other.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    with tempfile.TemporaryDirectory(prefix="ptycassette-draws-") as made:
+        log = Path(made) / "draws.jsonl"
+        with _written(log):
+            log.write_bytes(b"".join(map(write_draw, draws)))
+        yield {VARIABLE: f"replay:{log}"}
+
+
+def _both(keep: Callable[[Draw], None], events: _Events | None) -> Callable[[Draw], None]:
+    """Keep a draw, and tell the recorder of it."""
+    if events is None:
+        return keep
+
+    def kept(draw: Draw) -> None:
+        keep(draw)
+        events.add(draw)
+
+    return kept
+
+
+class _Events:
+    """The channel for service events of the recording that this program runs in."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _written(path):
+            # Without O_NONBLOCK it would wait for ever where the recorder is gone.
+            self._fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        os.set_blocking(self._fd, True)
+
+    def add(self, draw: Draw) -> None:
+        """Tell of a draw."""
+        self._write(draw_event(draw))
+
+    def diverged(self, message: str) -> None:
+        """Tell of a divergence."""
+        self._write(divergence_event(message))
+
+    def _write(self, payload: dict[str, Any]) -> None:
+        line = msgspec.json.encode(payload) + b"\n"
+        with _written(self._path):
+            while line:
+                line = line[os.write(self._fd, line) :]
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as failed:
+        raise StorageError(f"cannot be written: {failed.strerror}", where=str(path)) from failed
 
 
 class _Log:
@@ -92,10 +172,7 @@ class _Log:
             StorageError: the disk refuses.
         """
         line = write_draw(draw)
-        try:
-            if os.write(self._fd, line) != len(line):
-                raise StorageError("the disk is full", where=str(self._path))
-        except OSError as failed:
-            raise StorageError(
-                f"cannot be written: {failed.strerror}", where=str(self._path)
-            ) from failed
+        with _written(self._path):
+            written = os.write(self._fd, line)
+        if written != len(line):
+            raise StorageError("the disk is full", where=str(self._path))

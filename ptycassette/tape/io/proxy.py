@@ -10,14 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from ptycassette.tape._heads import own_answer
-from ptycassette.tape.gate import Gate
+from ptycassette.tape.gate import Gate, OutgoingRequest
 from ptycassette.tape.io._client import Client
-from ptycassette.tape.io._exchange_context import ExchangeContext
+from ptycassette.tape.io._exchange_context import ExchangeContext, RecordedAnswer
 from ptycassette.tape.io._peer import belongs_to_another_user
 from ptycassette.tape.io._proxy_messages import ProxyPlan
 from ptycassette.tape.io._upstreams import Upstreams, provider_context
 from ptycassette.tape.io._wire import BLOCK, Wire
 from ptycassette.tape.io.journal_file import TapeSink
+from ptycassette.tape.retries import Retries
 from ptycassette.tape.routing import Routes
 
 HOST = "127.0.0.1"
@@ -25,6 +26,16 @@ MAX_CONNECTIONS = 512
 """At once. A CLI keeps a dozen; what has more is a loop or an attack."""
 _BACKLOG = 256
 _GRACE_S = 0.5
+
+
+def _recorded_answers(
+    retries: Retries | None,
+) -> Callable[[OutgoingRequest], RecordedAnswer | None]:
+    if retries is None or not retries.fallback:
+        return lambda question: None  # noqa: ARG005 - there are none
+    from ptycassette.tape.io.recorded_answers import RecordedAnswers  # noqa: PLC0415 - seldom
+
+    return RecordedAnswers(Path(retries.fallback)).find
 
 
 class Proxy:
@@ -76,6 +87,8 @@ class Proxy:
             now_us=lambda: time.monotonic_ns() // 1000 - plan.origin_us,
             report=self._report,
             number=itertools.count(1).__next__,
+            retries=plan.retries,
+            recorded_answer=_recorded_answers(plan.retries),
         )
 
     async def close(self) -> None:

@@ -31,6 +31,7 @@ from ptycassette.tape.io._proxy_messages import (
     Stopped,
 )
 from ptycassette.tape.pointing import CA_VARIABLES, Pointing, Providers, pointing
+from ptycassette.tape.retries import Retries
 
 _END_S = 5.0
 _NEEDED = ("h11", "trustme", "wsproto")
@@ -47,6 +48,18 @@ def base_url_variables(url: str) -> dict[str, str]:
     return _providers().base_url_variables(url)
 
 
+def proxy_variables(profile: Profile | None, *, proxy: str, ca: str) -> dict[str, str]:
+    """The variables by which a program is told to send everything through an HTTP proxy.
+
+    Args:
+        profile: of the program, if it has one.
+        proxy: the URL of the proxy.
+        ca: the file with the certificate to trust.
+    """
+    where = pointing(_providers(), profile=profile, provider=None, proxy_env=True, environment={})
+    return where.at("", proxy=proxy, ca=ca)[0]
+
+
 def start_proxy(
     *,
     journal: Path,
@@ -55,6 +68,7 @@ def start_proxy(
     proxy_env: bool = False,
     environment: Mapping[str, str],
     terms: Terms | None = None,
+    retries: Retries | None = None,
     origin_us: int = 0,
 ) -> RunningProxy:
     """Start a proxy for one program, which is not started yet.
@@ -67,9 +81,11 @@ def start_proxy(
         proxy_env: be an HTTP proxy for all that the program sends.
         environment: with which the program is to be started.
         terms: what may leave the machine; nothing by default. Providers on it need no approval.
+        retries: what to do about errors of providers; None to pass them on as they are.
         origin_us: the moment of the monotonic clock from which items count.
 
     Raises:
+        CassetteError: the recording whose answers are to be given cannot be read.
         UsageError: it is not known how to point the program at it, or there is no such provider,
             or the extra ``tape`` is not installed.
         ApprovalNeededError: something would leave the machine that nobody has agreed to.
@@ -99,6 +115,7 @@ def start_proxy(
         ca_file=f"{journal}.pem" if proxy_env else "",
         authorities=tuple(dict.fromkeys(authorities)),
         origin_us=origin_us,
+        retries=retries,
     )
     return RunningProxy(plan, where, terms, journal=journal)
 

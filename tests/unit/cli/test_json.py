@@ -19,7 +19,7 @@ from ptycassette.cli.fake_provider import _say_where
 from ptycassette.harness.probe_run import ProbeResult
 from ptycassette.model import Output
 from ptycassette.recording.io.recovery import LeftJournal, Recovered
-from ptycassette.replaying.divergence import Divergence, Nearest, Said
+from ptycassette.replaying.divergence import Divergence, DivergenceSide, Nearest
 from ptycassette.replaying.standin._report import StandinReport, report_object
 from ptycassette.testing import write_cassette
 
@@ -34,9 +34,9 @@ STRUCTS = {
 }
 # Objects that are printed without a struct of their own in ``cli/reports.py``.
 PRINTED = {
-    "RerunReport", "RequestMiss", "ScreenChange",
+    "Imported", "RerunReport", "RequestMiss", "ScreenChange",
     "CheckReport", "ScenarioReport", "CheckLine",
-    "StandinReport", "DriftPicture", "Divergence", "Said", "Nearest", "Unplayed",
+    "StandinReport", "DriftPicture", "Divergence", "DivergenceSide", "Nearest", "Unplayed",
     "ScrubbedReport", "Replacement", "VerifyScrubReport", "ScrubbedCassette",
     "JournalsReport", "Journal", "RecoverReport", "RecoveredJournal", "FailedJournal",
     "ProbeReport", "ProviderAddresses",
@@ -106,7 +106,7 @@ def test_what_check_prints_is_documented(run: Callable[..., Any], tmp_path: Path
 def test_what_a_stand_in_reports_is_documented() -> None:
     """With everything that it can hold."""
     divergence = Divergence(
-        kind="input-changed", message="m", seq=1, t_ms=1, expected=Said("a", b"a"),
+        kind="input-changed", message="m", seq=1, t_ms=1, expected=DivergenceSide("a", b"a"),
         nearest=Nearest(1, 1, 1, "a", 1.0),
     )  # fmt: skip
     report = report_object(
@@ -115,7 +115,8 @@ def test_what_a_stand_in_reports_is_documented() -> None:
     (found,) = report["divergences"]
 
     _as_documented(
-        StandinReport=report, Divergence=found, Said=found["expected"], Nearest=found["nearest"],
+        StandinReport=report, Divergence=found, DivergenceSide=found["expected"],
+        Nearest=found["nearest"],
         Unplayed=report["unplayed"],
     )  # fmt: skip
 

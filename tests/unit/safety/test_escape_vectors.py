@@ -23,8 +23,8 @@ from ptycassette.model import Emulator, Screen, Size
 from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.replaying.divergence import (
     Divergence,
+    DivergenceSide,
     Nearest,
-    Said,
     divergence_error,
     divergence_lines,
 )
@@ -137,7 +137,7 @@ def test_what_is_made_visible_is_printable() -> None:
 def report_of(vector: bytes) -> list[str]:
     """The lines of errors, divergences and reports that hold it wherever they can."""
     text = vector.decode("utf-8", "surrogateescape")
-    said = Said(text, vector)
+    said = DivergenceSide(text, vector)
     divergence = Divergence(
         kind="input-changed",
         message=text,

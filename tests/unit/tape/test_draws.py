@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,9 +14,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.errors import DivergenceError, ExistsError, RecordError, UsageError
-from ptycassette.tape import Draw, Draws, RecordedDraws, ServedDraws, draws_digest, read_draws
-from ptycassette.tape.io import open_draws
+from ptycassette.errors import (
+    DivergenceError,
+    ExistsError,
+    RecordError,
+    StorageError,
+    UsageError,
+)
+from ptycassette.tape import (
+    Draw,
+    DrawnValues,
+    Draws,
+    RecordedDraws,
+    ServedDraws,
+    draw_differences,
+    drawn_in,
+    draws_digest,
+    read_draws,
+)
+from ptycassette.tape.io import open_draws, served_draws
 from ptycassette.tape.io.draw_log import MachineDraws
 
 CALLS: dict[str, Any] = {
@@ -26,8 +43,9 @@ CALLS: dict[str, Any] = {
     "randbytes": lambda draws: draws.randbytes(5),
 }
 PROGRAM = """
+import json
 import os
-from ptycassette.tape.io import open_draws
+from ptycassette.tape.io import open_draws, served_draws
 draws = open_draws()
 print(draws.uuid4(), draws.now().isoformat(), draws.random(), draws.randbytes(4).hex(), flush=True)
 os.kill(os.getpid(), 9)
@@ -148,3 +166,37 @@ def test_without_the_variable_nothing_is_logged(tmp_path: Path, monkeypatch: Any
 
     assert draws.uuid4() != draws.uuid4()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recorder_is_told_of_draws_and_of_the_first_divergence(tmp_path: Path) -> None:
+    """Through the channel for service events, whatever else happens to them."""
+    channel = tmp_path / "events"
+    os.mkfifo(channel)
+    reader = os.open(channel, os.O_RDWR | os.O_NONBLOCK)
+    environment = {"PTYCASSETTE_EVENTS": str(channel)}
+    drawn = [open_draws(environment).uuid4(), open_draws(environment).randbytes(3)]
+    recorded = events_of(reader)
+
+    with served_draws(recorded.draws) as variables:
+        draws = open_draws({**environment, **variables})
+        served = [draws.uuid4(), draws.randbytes(3)]
+        for _ in range(2):
+            with pytest.raises(DivergenceError):
+                draws.random()
+    again = events_of(reader)
+    os.close(reader)
+
+    assert served == drawn
+    assert again.draws == recorded.draws
+    assert draw_differences(recorded, again) == list(again.divergences)
+    assert len(again.divergences) == 1
+    assert draw_differences(recorded, DrawnValues(recorded.draws[:1])) != []
+    with pytest.raises(StorageError):
+        open_draws(environment)  # the recorder is gone
+    with pytest.raises(UsageError):
+        open_draws({}).randbytes(10**6)
+
+
+def events_of(reader: int) -> DrawnValues:
+    """What came through the channel."""
+    return drawn_in(json.loads(line) for line in os.read(reader, 1 << 16).splitlines())

@@ -1,0 +1,114 @@
+"""Tunnels of an HTTP proxy that has no upstream: whoever is asked for, we answer in his name.
+
+A client is believed to trust the throw-away authority, because its variables say so. A connection
+that begins with CONNECT becomes one that speaks TLS as the host that it named, or none if the
+client does not begin a handshake. Any other connection stays as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+import h11
+
+from ptycassette.tape._heads import MAX_HEAD_BYTES, end_of_head, own_answer, read_request
+from ptycassette.tape.io._authority import Authority
+from ptycassette.tape.io._wire import first_byte
+from ptycassette.tape.routing import Origin
+
+HOST = "127.0.0.1"
+_TLS_HANDSHAKE = 0x16
+_CONNECT = ord("C")  # no other method begins with it
+_BACKLOG = 256
+
+Serve = Callable[[], asyncio.Protocol]
+
+
+class Tunnels:
+    """Listens as an HTTP proxy, in the running loop.
+
+    Args:
+        ca_file: where the certificate goes that clients must trust; a new file.
+
+    Attributes:
+        port: that it listens on, once started.
+
+    Raises:
+        StorageError: the certificate cannot be written.
+    """
+
+    def __init__(self, ca_file: Path) -> None:
+        self._authority = Authority()
+        self._authority.write(ca_file, ())
+        self._open: set[asyncio.Task[None]] = set()
+        self.port = 0
+
+    async def start(self, serve: Serve) -> None:
+        """Listen on any free port.
+
+        Args:
+            serve: makes the protocol that speaks HTTP on a connection.
+
+        Raises:
+            OSError: there is none.
+        """
+        self._serve = serve
+        self._socket = socket.create_server((HOST, 0), backlog=_BACKLOG)
+        self._socket.setblocking(False)
+        self.port = self._socket.getsockname()[1]
+        self._listening = asyncio.create_task(self._accept())
+
+    async def close(self) -> None:
+        """Listen no more; what is being opened is broken off."""
+        tasks = [self._listening, *self._open]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._socket.close()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            connection, _ = await loop.sock_accept(self._socket)
+            task = asyncio.create_task(self._begin(connection))
+            self._open.add(task)
+            task.add_done_callback(self._open.discard)
+
+    async def _begin(self, connection: socket.socket) -> None:
+        try:
+            context = await self._context(connection)
+            loop = asyncio.get_running_loop()
+            await loop.connect_accepted_socket(self._serve, connection, ssl=context)
+        except (OSError, ValueError, h11.RemoteProtocolError):
+            connection.close()  # a client that does not trust the certificate says so itself
+        except asyncio.CancelledError:
+            connection.close()
+            raise
+
+    async def _context(self, connection: socket.socket) -> ssl.SSLContext | None:
+        """How to speak with this client; its CONNECT was answered then.
+
+        Raises:
+            OSError, ValueError, h11.RemoteProtocolError: it cannot be served.
+        """
+        if await first_byte(connection) != _CONNECT:
+            return None
+        loop = asyncio.get_running_loop()
+        head = b""
+        while not end_of_head(head):
+            more = await loop.sock_recv(connection, MAX_HEAD_BYTES)
+            if not more or len(head) > MAX_HEAD_BYTES:
+                raise ConnectionResetError("no whole head")
+            head += more
+        request, _ = read_request(head)
+        if request.method != b"CONNECT" or end_of_head(head) != len(head):
+            await loop.sock_sendall(connection, own_answer(400, b"this is a proxy for tunnels"))
+            raise ValueError("no CONNECT")
+        host = Origin.of("https", request.target.decode("ascii")).host
+        await loop.sock_sendall(connection, b"HTTP/1.1 200 Connection established\r\n\r\n")
+        secure = await first_byte(connection) == _TLS_HANDSHAKE
+        return self._authority.context(host) if secure else None

@@ -1,0 +1,93 @@
+"""What a recorded program drew is served when it runs again, and what differs is named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("aiohttp")
+
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake import Script
+from ptycassette.rerun.io.rerunning import RerunOptions, rerun
+from ptycassette.tape import drawn_in
+
+pytestmark = pytest.mark.integration
+
+COMMAND = str(Path(sys.executable).with_name("ptycassette"))
+SCRIPT = """
+version = 1
+[[replies]]
+times = 0
+text = "Hello from the script."
+"""
+ASK = """
+import http.client, json, os
+from urllib.parse import urlsplit
+from ptycassette.tape.io import open_draws
+draws = open_draws()
+lot, moment = draws.random(), draws.now()
+base = urlsplit(os.environ["OPENAI_BASE_URL"])
+link = http.client.HTTPConnection(base.hostname, base.port, timeout=30)
+said = [{"role": "user", "content": f"my lot is {lot}, {moment}, {draws.randbytes(4).hex()}"}]
+link.request("POST", f"{base.path}/chat/completions",
+             json.dumps({"model": "m", "messages": said}), {"content-type": "application/json"})
+link.getresponse().read()
+"""
+SWALLOWED = "try:\n    draws.{}()\nexcept Exception:\n    pass\n"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program with three draws, recorded; none of them is on its screen."""
+    folder = tmp_path_factory.mktemp("drawn")
+    (folder / "ask.py").write_text(ASK)
+    with FakeProviderServer(Script.parse(SCRIPT, where="script", variables={})) as provider:
+        subprocess.run(
+            [
+                *(COMMAND, "rec", "-q", "--headless", "--tape", "--provider", provider.url),
+                *("ask.cassette", "--", sys.executable, "ask.py"),
+            ],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+    return folder / "ask.cassette"
+
+
+@pytest.mark.parametrize(
+    ("program", "changes"),
+    [
+        (ASK, ()),
+        (ASK + SWALLOWED.format("uuid4"), ("draw 4 is a uuid4, and none is left",)),
+        (ASK.replace("draws.now()", "draws.uuid4()"), ("draw 2 was time_ns() in the recording",)),
+        (
+            ASK.replace("draws.now()", "'2026-01-01 00:00:00'").replace(
+                "draws.randbytes(4).hex()", "'00000000'"
+            ),
+            ("2 of 3 recorded draws were not made; the next is a time_ns",),
+        ),
+    ],
+    ids=["the same", "one too many", "another kind", "missing"],
+)
+def test_draws_are_served_and_proved(
+    recorded: Path, tmp_path: Path, program: str, changes: tuple[str, ...]
+) -> None:
+    """Also where the program swallows the error and ends well."""
+    (tmp_path / "ask.py").write_text(program)
+    with open_cassette(recorded) as cassette:
+        drawn = drawn_in(event.payload for event in cassette.service_events())
+        report = rerun(cassette, RerunOptions(trusted=True, cwd=tmp_path, patience_s=15))
+
+    assert [draw.kind for draw in drawn.draws] == ["random", "time_ns", "randbytes"]
+    assert report.draws == 3
+    assert len(report.draw_changes) == len(changes)
+    for found, expected in zip(report.draw_changes, changes, strict=True):
+        assert found.startswith(expected)
+    assert report.passed == (not changes)
+    assert (report.fingerprint == report.expected_fingerprint) == (program.startswith(ASK))
