@@ -25,7 +25,7 @@ from ptycassette.export import (
     export_named,
     export_of_file,
     exports_of,
-    losses,
+    left_out,
 )
 from ptycassette.model import visible
 
@@ -105,7 +105,9 @@ def command(
     _refuse_others(chosen)
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         _write(out, chosen.recording(source, **taken), overwrite=overwrite)
-        _report_losses(out, losses(source, chosen, with_input=bool(taken.get("with_input"))), chosen)
+        _report_losses(
+            out, left_out(source, chosen, with_input=bool(taken.get("with_input"))), chosen
+        )
 
 
 def _format_of(out: str) -> ExportFormat:

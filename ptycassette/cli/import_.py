@@ -42,7 +42,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--partial", is_flag=True, help="Take what stands before a fault in FILE.")
 @click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
 @json_option
-def command(  # noqa: PLR0913 - the options of the command
+def command(
     file: Path,
     output: Path,
     kind: str | None,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .html import screen_css as screen_css
     from .html import screen_fragment as screen_fragment
     from .html import screen_html as screen_html
-    from .losses import losses as losses
+    from .losses import left_out as left_out
     from .registry import EXPORT_OPTIONS as EXPORT_OPTIONS
     from .registry import ExportFormat as ExportFormat
     from .registry import ExportOption as ExportOption
@@ -24,7 +24,7 @@ else:
         __name__,
         {
             "html": "screen_css screen_fragment screen_html",
-            "losses": "losses",
+            "losses": "left_out",
             "registry": (
                 "EXPORT_OPTIONS ExportFormat ExportOption Kind export_named export_of_file "
                 "exports_of"

@@ -2,8 +2,9 @@
 
 Source: the published format descriptions of asciicast. Version 1 is one JSON document of output
 and intervals. Version 2 stamps events with seconds since the start, version 3 with the interval
-since the event before, and it can say how the program ended. All hold text, not bytes: a UTF-8 character that is split over two chunks goes with the second,
-and invalid UTF-8 becomes U+FFFD. (The cassette stays the exact record.)
+since the event before, and it can say how the program ended. All hold text, not bytes: a UTF-8
+character that is split over two chunks goes with the second, and invalid UTF-8 becomes U+FFFD.
+(The cassette stays the exact record.)
 """
 
 from __future__ import annotations
@@ -164,7 +165,9 @@ def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[
                 # Answers of the terminal were not typed.
                 if opts.with_input and source != "terminal":
                     yield from _text(event, "i", decoders)
-            case ServiceEventRecord(payload=payload) if (label := marker_label(payload)) is not None:
+            case ServiceEventRecord(payload=payload) if (
+                label := marker_label(payload)
+            ) is not None:
                 yield event.t_us, "m", label
             case FinalRecord(exit=ended):
                 yield from _tail(event.t_us, decoders)

@@ -9,7 +9,7 @@ from ptycassette.export.registry import ExportFormat, ExportSource, Kind
 from ptycassette.model import Event, FinalRecord, InputRecord, ServiceEventRecord
 
 
-def losses(source: ExportSource, chosen: ExportFormat, *, with_input: bool) -> dict[Kind, int]:
+def left_out(source: ExportSource, chosen: ExportFormat, *, with_input: bool) -> dict[Kind, int]:
     """How many events of each kind are left out; empty for an export that is no recording.
 
     Args:
@@ -23,9 +23,7 @@ def losses(source: ExportSource, chosen: ExportFormat, *, with_input: bool) -> d
     found: Counter[Kind] = Counter()
     for event in source.events():
         kind = _kind(event)
-        if kind is not None and (
-            kind not in chosen.holds or (kind == "input" and not with_input)
-        ):
+        if kind is not None and (kind not in chosen.holds or (kind == "input" and not with_input)):
             found[kind] += 1
     return dict(found)
 

@@ -1,7 +1,7 @@
 """Cassettes as ttyrec, and as a typescript with its timing, as script(1) of util-linux writes them.
 
-Formats: see ``importing/ttyrec.py`` and ``importing/typescript.py``. A typescript with input is what
-``script --log-io`` writes: input stands between the output, and the timing tells them apart.
+Formats: see ``importing/ttyrec.py`` and ``importing/typescript.py``. A typescript with input is
+what ``script --log-io`` writes: input stands between the output, and the timing tells them apart.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from ptycassette.export._imported import command_line, kept_of
+from ptycassette.export._imported import command_line
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import Event, FinalRecord, InputRecord, Manifest, painted_bytes
 
@@ -24,9 +24,6 @@ _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 def recording_ttyrec(source: ExportSource) -> Iterator[bytes]:
     """The output of a recording as ttyrec."""
     began_us = (_began(source.manifest) - _FIRST) // timedelta(microseconds=1)
-    within_us = kept_of(source.manifest).get("began_us")
-    if isinstance(within_us, int) and 0 <= within_us < _SECOND_US:
-        began_us += within_us
     for event in source.events():
         if event.kind == "output" and (data := painted_bytes(event)):
             seconds, micros = divmod(began_us + event.t_us, _SECOND_US)

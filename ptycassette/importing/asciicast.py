@@ -183,7 +183,9 @@ def _events(data: bytes, begin: int, version: int) -> Iterator[JournalEvent | Sk
         now_us = microseconds(stamp, where) + (t_us if version == 3 else 0)
         microseconds(now_us / 1e6, where)
         if now_us < t_us:
-            raise BadImportError(f"{where}: the time goes back, from {t_us / 1e6:g} s to {stamp:g} s")
+            raise BadImportError(
+                f"{where}: the time goes back, from {t_us / 1e6:g} s to {stamp:g} s"
+            )
         t_us = now_us
         one = _event(t_us, code, value, version, where)
         yield one
@@ -193,7 +195,7 @@ def _events(data: bytes, begin: int, version: int) -> Iterator[JournalEvent | Sk
             return
 
 
-def _event(t_us: int, code: str, value: Any, version: int, where: str) -> JournalEvent | Skipped:  # noqa: PLR0911 - one per code
+def _event(t_us: int, code: str, value: Any, version: int, where: str) -> JournalEvent | Skipped:
     if code not in {"o", "i", "r", "m", "x"} or (code == "x" and version == 2):
         return Skipped(f"events of a code that version {version} does not name")
     if not isinstance(value, str):

@@ -50,7 +50,7 @@ def import_of(path: Path) -> ImportFormat:
         return import_of_file(path.name, file.read(_BEGIN_BYTES))
 
 
-def import_file(  # noqa: PLR0913 - the options of the command
+def import_file(
     path: Path,
     target: Path,
     *,
@@ -77,8 +77,7 @@ def import_file(  # noqa: PLR0913 - the options of the command
     """
     data = read_plain(path, max_bytes=MAX_FILE_BYTES)
     others = {
-        name: read_plain(other, max_bytes=MAX_FILE_BYTES)
-        for name, other in (beside or {}).items()
+        name: read_plain(other, max_bytes=MAX_FILE_BYTES) for name, other in (beside or {}).items()
     }
     try:
         session = by.read(data, partial=partial, beside=others)
@@ -128,7 +127,7 @@ def _meta(session: ImportedSession, said: dict[str, object]) -> SessionMeta:
         home=environment.get("HOME", ""),
         recorder_version=f"ptycassette/{__version__}",
         title=session.title,
-        **({} if session.term is None else {"term": session.term}),
+        term=session.term or "xterm-256color",
         options=options,
     )
 

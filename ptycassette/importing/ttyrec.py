@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from ptycassette.importing._checked_events import Skipped, checked_session
 from ptycassette.importing.session import BadImportError, ImportedSession
@@ -33,12 +33,8 @@ def read_ttyrec(data: bytes, *, partial: bool = False) -> ImportedSession:
     if len(data) < _HEAD.size:
         raise BadImportError("byte 0: it ends within the head of a record")
     seconds, micros, _ = _HEAD.unpack_from(data)
-    return checked_session(
-        lambda: _events(data),
-        partial=partial,
-        recorded_at=datetime.fromtimestamp(seconds, UTC),
-        kept={"began_us": micros},  # a cassette knows the second only
-    )
+    began = datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=micros)
+    return checked_session(lambda: _events(data), partial=partial, recorded_at=began)
 
 
 def _events(data: bytes) -> Iterator[JournalEvent | Skipped]:
@@ -56,11 +52,15 @@ def _events(data: bytes) -> Iterator[JournalEvent | Skipped]:
             raise BadImportError(f"{where}: a record of {length} bytes is longer than 16 MB")
         if length > len(data) - begin:
             missing = length - (len(data) - begin)
-            raise BadImportError(f"{where}: {missing} of the {length} bytes of a record are missing")
+            raise BadImportError(
+                f"{where}: {missing} of the {length} bytes of a record are missing"
+            )
         moment_us = seconds * _SECOND_US + micros
         origin_us = moment_us if origin_us is None else origin_us
         if moment_us - origin_us < t_us:
-            raise BadImportError(f"{where}: the time goes back by {origin_us + t_us - moment_us} us")
+            raise BadImportError(
+                f"{where}: the time goes back by {origin_us + t_us - moment_us} us"
+            )
         t_us = moment_us - origin_us
         if length:
             yield Output(t_us, data[begin : begin + length])

@@ -1,8 +1,8 @@
 """What ``script`` of util-linux writes: a typescript, its timing, and a log of the input.
 
 Source: script(1), ``term-utils/script.c`` and ``script-playutils.c``. A line of the classic timing
-is ``INTERVAL BYTES``. A line of the advanced one is ``O INTERVAL BYTES`` for output, ``I`` for input,
-``S INTERVAL SIGWINCH ROWS=.. COLS=..`` for a signal, and ``H INTERVAL NAME VALUE`` for a fact.
+is ``INTERVAL BYTES``. A line of the advanced one is ``O INTERVAL BYTES`` for output, ``I`` for
+input, ``S INTERVAL SIGWINCH ROWS=.. COLS=..`` for a signal, ``H INTERVAL NAME VALUE`` for a fact.
 Intervals count from the entry before. Each log begins with a line "Script started on ..." and ends
 with one, "Script done on ..."; neither was shown.
 """

@@ -10,7 +10,7 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import UnreadableError, UsageError
-from ptycassette.export import export_named, losses
+from ptycassette.export import export_named, left_out
 from ptycassette.importing import import_named, import_of_file
 from ptycassette.importing.io import Imported, import_file, import_of
 
@@ -73,7 +73,7 @@ def test_a_header_comes_back(tmp_path: Path) -> None:
     """What a cassette has no field for is kept for the export."""
     header = (
         b'{"version":3,"term":{"cols":70,"rows":20,"type":"vt100","theme":{"fg":"#fff"}},'
-        b'"idle_time_limit":2.0,"env":{"SHELL":"/bin/zsh"},"tags":["demo"],'
+        b'"env":{"SHELL":"/bin/zsh"},"idle_time_limit":2.0,"tags":["demo"],'
         b'"timestamp":100,"command":"make \\"a b\\"","title":"A title"}\n'
     )
     data = header + b'[0.5,"o","hi"]\n[0.25,"m","here"]\n[0.0,"r","80x24"]\n[0.0,"x","3"]\n'
@@ -96,10 +96,11 @@ def test_script_with_input_and_resizes(tmp_path: Path) -> None:
     """The advanced timing of ``script -m advanced -I in -O out``; CRs stay."""
     made = imported(
         tmp_path,
-        b'Script started on 2026-11-24 15:05:17+00:00 [COMMAND="cat"]\nhi\r\nho\n\nScript done on x\n',
+        b'Script started on 2026-11-24 [COMMAND="cat"]\nhi\r\nho\n\nScript done on x\n',
         "typescript",
         beside={
-            "timing": b"H 0.0 START_TIME 2026-11-24 15:05:17+00:00\nH 0.0 COLUMNS 90\nH 0.0 LINES 30\n"
+            "timing": b"H 0.0 START_TIME 2026-11-24 15:05:17+00:00\n"
+            b"H 0.0 COLUMNS 90\nH 0.0 LINES 30\n"
             b"I 0.5 3\nO 0.25 4\nS 0.0 SIGWINCH ROWS=40 COLS=100\nS 0.0 SIGINT\nO 0.0 3\n"
             b"H 0.0 DURATION 2.0\nH 0.0 EXIT_CODE 3\n",
             "input_log": b"Script started on x\nhi\n",
@@ -110,8 +111,9 @@ def test_script_with_input_and_resizes(tmp_path: Path) -> None:
         assert b"".join(event.data for event in cassette.events() if event.kind == "output") == (
             b"hi\r\nho\n"
         )
-        assert [event.data for event in cassette.events() if event.kind == "input"][0] == b"hi\n"
-        assert cassette.final.exit is not None and cassette.final.exit.code == 3
+        assert next(event.data for event in cassette.events() if event.kind == "input") == b"hi\n"
+        assert cassette.final.exit is not None
+        assert cassette.final.exit.code == 3
         assert (made.duration_ms, made.skipped) == (2000, {})
 
 
@@ -159,7 +161,11 @@ BROKEN = [
     ("asciicast", V2 + HI + b'[1,"o","\xff"]\n', "line 3: it is not UTF-8"),
     ("asciicast", V2 + HI + b'[1,"o","\\ud800"]\n', "line 3"),
     ("asciicast", V2 + HI + b"[" * 100_000 + b"\n", "line 3"),
-    ("asciicast", V2 + HI + b'[1,"z",' + b"[" * 50_000 + b"]" * 50_000 + b"]\n", "line 3: it nests"),
+    (
+        "asciicast",
+        V2 + HI + b'[1,"z",' + b"[" * 50_000 + b"]" * 50_000 + b"]\n",
+        "line 3: it nests",
+    ),
     ("asciicast", V2 + HI + b'[1,"z",[' + b"1," * 600_000 + b"1]]\n", "line 3: about"),
     ("asciicast", V2 + HI + b'[1,"o","' + b"x" * (17 << 20) + b'"]\n', "line 3: it is longer"),
     ("asciicast", V2 + HI + b'[1,"r","0x0"]\n', "line 3: the size 0x0"),
@@ -283,6 +289,6 @@ def test_an_export_says_what_it_leaves_out() -> None:
             ("asciicast-v3", True, {}),
             ("svg", False, {}),
         ):
-            found = losses(source, export_named(name), with_input=with_input)
+            found = left_out(source, export_named(name), with_input=with_input)
             found.pop("service-event", None)
             assert found == lost, name
