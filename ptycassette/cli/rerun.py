@@ -48,6 +48,11 @@ _NAMESPACE = "a network namespace of its own, with loopback alone"
     show_default=True,
     help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
 )
+@click.option(
+    "--faketime",
+    is_flag=True,
+    help="Its clock starts when the recording did (libfaketime; linked dynamically only).",
+)
 @click.option("--shared-network", is_flag=True, help="Do not leave the network (see docs/tape.md).")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
 @json_option
@@ -80,6 +85,7 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
         environment=_pairs(given["env"]),
         normalise=(*VOLATILE, *given["normalise"]),
         patience_s=given["patience"],
+        faketime=given["faketime"],
         guard=guard,
     )
     with opened(cassette) as recording:

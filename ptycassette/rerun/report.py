@@ -47,6 +47,7 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
         misses: questions that the tape does not have.
         unasked: entries of the tape that were never asked for.
         inputs: how many inputs were sent, of how many.
+        clock: how the clock of the program was set; empty if it was not asked for.
         draws: how many draws the recording has.
         draw_changes: what was drawn that was not recorded.
         screens: how many screens were compared.
@@ -66,6 +67,7 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     unasked: tuple[int, ...] = ()
     inputs: int = 0
     recorded_inputs: int = 0
+    clock: str = ""
     draws: int = 0
     draw_changes: tuple[str, ...] = ()
     screens: int = 0
@@ -92,6 +94,8 @@ def report_lines(report: RerunReport) -> Iterator[str]:
         f" inputs: {report.inputs} of {report.recorded_inputs} sent"
     )
     yield f"network: {report.guard}"
+    if report.clock:
+        yield f"clock: {printable(report.clock)}"
     if report.draws:
         yield f"draws: {report.draws} in the recording"
     yield from (f"note: {note}" for note in report.notes)

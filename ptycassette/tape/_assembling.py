@@ -8,16 +8,23 @@ never ended has its end at the end of the recording. The same items give the sam
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from ptycassette.model import ExchangeOutcome, Noted, TapeMoment, Traffic
 from ptycassette.tape._facts import AnswerFacts, decoded
 from ptycassette.tape._kept import kept_headers, kept_target
 from ptycassette.tape._tape_events import (
     TapeTotals,
-    answer_payload,
     end_payload,
     request_payload,
+)
+from ptycassette.tape._tape_moments import (
+    MessageForm,
+    OpenEntry,
+    answer_moment,
+    header_value,
+    packing_of,
+    piece_of,
 )
 from ptycassette.tape._unpacking import PIECE_BYTES, Unpacker, unpacker_for
 from ptycassette.tape.items import (
@@ -37,17 +44,6 @@ _MOST_READ = 8 << 20
 """Of a longer question it is not said what it asks for."""
 
 Made = TapeMoment | Traffic | Noted
-_Form = Literal["", "text", "binary"]
-
-
-class _Entry:
-    """An entry whose end is not there yet."""
-
-    def __init__(self, number: int, *, form: _Form = "") -> None:
-        self.number = number
-        self.form = form
-        self.facts = AnswerFacts()
-        self.answered = False
 
 
 class _Exchange:
@@ -63,8 +59,8 @@ class _Exchange:
         self.unpacker = _unpacker_of(begun.headers)
         self.held = bytearray()
         self.asked = False
-        self.entry: _Entry | None = None
-        self.message: _Entry | None = None
+        self.entry: OpenEntry | None = None
+        self.message: OpenEntry | None = None
         self.answer_unpacker: Unpacker | None = None
 
 
@@ -129,7 +125,7 @@ class Assembler:
             if exchange.entry is None:
                 exchange.held += piece
             else:
-                yield _piece(item.t_us, exchange.entry, "question", piece)
+                yield piece_of(item.t_us, exchange.entry, "question", piece)
         if len(exchange.held) > _MOST_HELD:
             yield from self._number(exchange, item.t_us)
 
@@ -140,7 +136,7 @@ class Assembler:
         exchange.unpacker.end()
         yield from self._number(exchange, t_us)
         assert exchange.entry is not None  # noqa: S101 - it has its number now
-        yield _piece(t_us, exchange.entry, "question", b"", last=True)
+        yield piece_of(t_us, exchange.entry, "question", b"", last=True)
 
     def _number(self, exchange: _Exchange, t_us: int) -> Iterator[Made]:
         """Give the request its number, once; what was held of it comes right behind."""
@@ -160,7 +156,7 @@ class Assembler:
             "upstream": begun.upstream,
             "target": target,
             "headers": headers,
-            "packing": _packing(begun.headers),
+            "packing": packing_of(begun.headers),
         }
         yield TapeMoment(
             t_us,
@@ -174,11 +170,11 @@ class Assembler:
         )
         yield from self.totals.question(entry.number, document, t_us)
         for at in range(0, len(body), PIECE_BYTES):
-            yield _piece(t_us, entry, "question", body[at : at + PIECE_BYTES])
+            yield piece_of(t_us, entry, "question", body[at : at + PIECE_BYTES])
 
-    def _new_entry(self, form: _Form = "") -> _Entry:
+    def _new_entry(self, form: MessageForm = "") -> OpenEntry:
         self.entries += 1
-        return _Entry(self.entries, form=form)
+        return OpenEntry(self.entries, form=form)
 
     # -- answers --------------------------------------------------------------------------
 
@@ -187,9 +183,9 @@ class Assembler:
         entry = exchange.entry
         assert entry is not None  # noqa: S101 - it has its number now
         exchange.answer_unpacker = _unpacker_of(item.headers)
-        entry.facts = AnswerFacts(_header(item.headers, "content-type"))
+        entry.facts = AnswerFacts(header_value(item.headers, "content-type"))
         entry.answered = True
-        yield _answer_moment(entry, item, packing=_packing(item.headers))
+        yield answer_moment(entry, item, packing=packing_of(item.headers))
 
     def _answer_data(self, exchange: _Exchange, item: AnswerData) -> Iterator[Made]:
         entry, unpacker = exchange.entry, exchange.answer_unpacker
@@ -198,10 +194,10 @@ class Assembler:
         continues = False
         for piece in unpacker.feed(item.data):
             entry.facts.feed(piece)
-            yield _piece(item.t_us, entry, "answer", piece, continues=continues)
+            yield piece_of(item.t_us, entry, "answer", piece, continues=continues)
             continues = True
         if not continues:
-            yield _piece(item.t_us, entry, "answer", b"")
+            yield piece_of(item.t_us, entry, "answer", b"")
 
     def _asked_by_message(self, exchange: _Exchange, item: SocketMessage) -> Iterator[Made]:
         yield from self._number(exchange, item.t_us)
@@ -209,7 +205,7 @@ class Assembler:
         assert handshake is not None  # noqa: S101 - it has its number now
         if exchange.message is not None:
             yield from self._end_of(exchange.message, item.t_us, outcome="complete")
-        form: _Form = "binary" if item.binary else "text"
+        form: MessageForm = "binary" if item.binary else "text"
         entry = exchange.message = self._new_entry(form)
         document = _document(item.data)
         yield TapeMoment(
@@ -227,8 +223,8 @@ class Assembler:
         yield from self.totals.question(entry.number, document, item.t_us)
         for at in range(0, len(item.data), PIECE_BYTES):
             part = item.data[at : at + PIECE_BYTES]
-            yield _piece(item.t_us, entry, "question", part)
-        yield _piece(item.t_us, entry, "question", b"", last=True)
+            yield piece_of(item.t_us, entry, "question", part)
+        yield piece_of(item.t_us, entry, "question", b"", last=True)
 
     def _answered_by_message(self, exchange: _Exchange, item: SocketMessage) -> Iterator[Made]:
         entry = exchange.message or exchange.entry
@@ -236,13 +232,13 @@ class Assembler:
             return
         if not entry.answered:
             entry.answered = True
-            yield _answer_moment(entry, item)
+            yield answer_moment(entry, item)
         entry.facts.feed(item.data)
         entry.facts.end()
-        form: _Form = "binary" if item.binary else "text"
+        form: MessageForm = "binary" if item.binary else "text"
         for at in range(0, max(1, len(item.data)), PIECE_BYTES):
             part = item.data[at : at + PIECE_BYTES]
-            yield _piece(item.t_us, entry, "answer", part, form=form, continues=at > 0)
+            yield piece_of(item.t_us, entry, "answer", part, form=form, continues=at > 0)
 
     # -- ends -----------------------------------------------------------------------------
 
@@ -251,7 +247,7 @@ class Assembler:
         entry = exchange.entry
         assert entry is not None  # noqa: S101 - it has its number now
         if not exchange.asked:
-            yield _piece(item.t_us, entry, "question", b"", last=True)
+            yield piece_of(item.t_us, entry, "question", b"", last=True)
         if exchange.message is not None:
             yield from self._end_of(exchange.message, item.t_us, outcome=item.outcome)
         detail = "; ".join(filter(None, (item.detail, *_problems(exchange, item))))
@@ -261,7 +257,7 @@ class Assembler:
 
     def _end_of(
         self,
-        entry: _Entry,
+        entry: OpenEntry,
         t_us: int,
         *,
         outcome: ExchangeOutcome,
@@ -269,7 +265,7 @@ class Assembler:
         close_code: int | None = None,
     ) -> Iterator[Made]:
         if entry.answered:
-            yield _piece(t_us, entry, "answer", b"", last=True, continues=True)
+            yield piece_of(t_us, entry, "answer", b"", last=True, continues=True)
         entry.facts.end()
         head = {"outcome": outcome, "detail": detail, "close_code": close_code}
         yield TapeMoment(
@@ -280,42 +276,6 @@ class Assembler:
             head=head,
         )
         yield from self.totals.end(entry.number, entry.facts, outcome, t_us)
-
-
-def _answer_moment(
-    entry: _Entry, item: AnswerBegun | SocketMessage, *, packing: str = ""
-) -> TapeMoment:
-    status = item.status if isinstance(item, AnswerBegun) else None
-    headers, dropped = kept_headers(item.headers if isinstance(item, AnswerBegun) else ())
-    return TapeMoment(
-        item.t_us,
-        answer_payload(entry.number, status),
-        entry=entry.number,
-        moment="answer",
-        head={"status": status, "headers": headers, "packing": packing},
-        dropped=dropped,
-    )
-
-
-def _piece(
-    t_us: int,
-    entry: _Entry,
-    side: Literal["question", "answer"],
-    data: bytes,
-    *,
-    form: _Form = "",
-    continues: bool = False,
-    last: bool = False,
-) -> Traffic:
-    return Traffic(
-        t_us=t_us,
-        entry=entry.number,
-        side=side,
-        data=data,
-        form=form,
-        continues=continues,
-        last=last,
-    )
 
 
 def _problems(exchange: _Exchange, item: ExchangeEnded) -> Iterator[str]:
@@ -335,14 +295,4 @@ def _document(body: bytes) -> Any:
 
 
 def _unpacker_of(headers: tuple[tuple[str, str], ...]) -> Unpacker:
-    return unpacker_for(_header(headers, "content-encoding"))
-
-
-def _packing(headers: tuple[tuple[str, str], ...]) -> str:
-    """The encoding that was undone."""
-    encoding = _header(headers, "content-encoding")
-    return "" if encoding.strip().lower() == "identity" else encoding
-
-
-def _header(headers: tuple[tuple[str, str], ...], name: str) -> str:
-    return ", ".join(value for one, value in headers if one == name)
+    return unpacker_for(header_value(headers, "content-encoding"))

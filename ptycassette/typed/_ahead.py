@@ -48,7 +48,7 @@ class TypedAhead:
             self._prompts = Counter(_prompts(at))
 
     def forget(self) -> None:
-        """Somebody answers prompts: what was typed before has been read."""
+        """Drop the lines typed so far: prompts are answered now, so they have been read."""
         self._lines.clear()
         self._last = None
 

@@ -112,7 +112,7 @@ class Field:
 
     @property
     def decided(self) -> bool:
-        """Whether looking again cannot tell more."""
+        """Whether looking again would tell nothing new: it is known, or the line is too long."""
         return self.how is not None or self.shown or len(self.keys) >= _MOST_BYTES
 
     def add(self, data: bytes, number: int) -> None:
@@ -143,7 +143,7 @@ class Field:
         return True
 
     def judge(self, at: AtCursor) -> bool:
-        """See whether the keys are shown, or something in their place; whether that decides."""
+        """Look whether the keys, or signs in their place, are shown. Returns whether it decides."""
         first = self._at
         typed = text_of_line(bytes(self.keys), editing=True).strip()
         if not set(typed) - MASKS:
@@ -172,7 +172,7 @@ class Field:
         return question is not None and self.printed.shows_tick(question[1], typed)
 
     def silent(self, t_us: int, at: AtCursor) -> bool:
-        """Whether nothing at all appeared although there was time for it, at a prompt."""
+        """Whether nothing appeared at a prompt, although there was time for it."""
         if self.shown or t_us - self._t_us < _SILENT_US or at != self._at:
             return False
         typed = text_of_line(bytes(self.keys), editing=True)

@@ -175,7 +175,7 @@ class TypedSecrets:
             self._unseen_since = self._number
 
     def _end_unseen(self, event: Typed) -> Iterator[TypedSecret]:
-        """What follows is seen again; an Enter that does belongs to the secret still."""
+        """Note that input is shown again. An Enter that is shown still belongs to the secret."""
         if not self._unseen:
             return
         line, self._unseen = bytes(self._unseen), bytearray()
@@ -244,7 +244,7 @@ class TypedSecrets:
         self._sent_along.clear()
 
     def _judge(self, at: AtCursor) -> Iterator[TypedSecret]:
-        """See what became of the keys of the fields so far."""
+        """Look whether the keys of each field were shown."""
         for field in self._undecided():
             if field.judge(at):
                 self._shows_input = self._shows_input or field.shown

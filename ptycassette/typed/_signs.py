@@ -80,7 +80,7 @@ class Printed:
         return typed in self._text.translate(_AS_ONE)
 
     def shows_tick(self, question: str, typed: str) -> bool:
-        """Whether it has put a tick before a question, with no answer behind it, nor before it."""
+        """Whether it printed a tick before ``question``, and no answer behind it or earlier."""
         row = re.compile(rf"[✔✓√] {re.escape(question)}\s*[^\w\s]?[ \0]*\n")
         found = row.search(self._text)
         return found is not None and typed not in self._text[: found.start()].translate(_AS_ONE)

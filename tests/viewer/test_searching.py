@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from ptycassette import Size, open_cassette
 from ptycassette.model import Noted, Output, Resized, Typed
 from ptycassette_viewer.patterns import Query, TooSlowError, compiled, parsed
 from ptycassette_viewer.search import MAX_HITS, Search, _Output
+from ptycassette_viewer.session import CassetteSource, body_text
 
+TAPE = Path(__file__).parents[2] / "fixtures" / "v1" / "tape"
 CATASTROPHE = "/(a|aa)+$/"
 
 
@@ -42,6 +45,20 @@ def test_output_inputs_and_service_events_are_searched(make: Callable[..., Path]
     assert hits(path, Query("Walnuts", case=True)) == [("service-event", 3)]
     assert hits(path, Query("w.l+n", regex=True)) == hits(path, Query("walnuts"))
     assert hits(path, Query("w.l+n")) == []
+
+
+def test_the_traffic_of_a_tape_is_searched() -> None:
+    """What was asked and what was answered, at the events that stand for them."""
+    source = CassetteSource(open_cassette(TAPE))
+    found = []
+    for query in ('"hi"', "response.created", "nowhere"):
+        search = Search(compiled(Query(query)), source.size, body=partial(body_text, source))
+        found += [(hit.seq, hit.where) for hit in search.hits(source.events())]
+    source.close()
+
+    assert len(found) == 2
+    assert {where for _, where in found} == {"service-event"}
+    assert found[0][0] < found[1][0]
 
 
 def test_hits_read_as_people_saw_them(make: Callable[..., Path]) -> None:

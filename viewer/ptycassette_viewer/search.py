@@ -66,17 +66,23 @@ class Search:
         pattern: what is looked for.
         size: of the terminal at the start.
         stop: called regularly; the search ends when it returns true.
+        body: the text of the tape that belongs to a service event; empty where there is none.
 
     Attributes:
         t_us: how far it is.
     """
 
     def __init__(
-        self, pattern: Pattern, size: Size, stop: Callable[[], bool] = lambda: False
+        self,
+        pattern: Pattern,
+        size: Size,
+        stop: Callable[[], bool] = lambda: False,
+        body: Callable[[int], str] = lambda _seq: "",
     ) -> None:
         self.t_us = 0
         self._slow = 0
         self._stop = stop
+        self._body = body
         self._pattern = pattern
         self._screens = _Screens(pattern, size)
         self._output = _Output(pattern)
@@ -145,12 +151,13 @@ class Search:
             if self._pattern.found(text):
                 yield "input", " ".join(_CONTROL.sub(" ", text).split()) or text
         elif isinstance(record, ServiceEventRecord):
-            text = json.dumps(record.payload, ensure_ascii=False)
-            for start, end in islice(self._pattern.spans(text), 1):
-                shown = _ESCAPED.sub(
-                    lambda found: _READ_AS[found.group()], _around(text, start, end)
-                )
-                yield "service-event", shown
+            for text in (json.dumps(record.payload, ensure_ascii=False), self._body(record.seq)):
+                for start, end in islice(self._pattern.spans(text), 1):
+                    shown = _ESCAPED.sub(
+                        lambda found: _READ_AS[found.group()], _around(text, start, end)
+                    )
+                    yield "service-event", shown
+                    return
 
 
 class _Screens:

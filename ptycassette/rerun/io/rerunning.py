@@ -6,6 +6,7 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,7 @@ from ptycassette.model import visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
 from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
 from ptycassette.rerun.io.running import RunOutcome, RunPlan, run_again
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.report import RerunReport, ScreenChange
@@ -45,6 +47,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         normalise: names of the normalisers that screens are compared with.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
             the time that it took in the recording.
+        faketime: give the program a clock that starts when the recording did, by libfaketime.
         guard: what keeps the program off the network; None for proxies that refuse.
     """
 
@@ -58,6 +61,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     normalise: tuple[str, ...] = VOLATILE
     patience_s: float = 20.0
+    faketime: bool = False
     guard: str | None = None
 
 
@@ -73,13 +77,12 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     """
     tape = cassette.tape()
     exchanges = list(tape)
-    argv = options.argv or tuple(cassette.manifest.command.argv or ())
-    if not argv:
-        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    argv = options.argv or _recorded_argv(cassette)
     if not options.trusted:
         raise _untrusted(cassette, argv)
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
+    clock = _clock(cassette, argv, options)
     drawn = drawn_in(event.payload for event in cassette.service_events())
     gates = Gates([step.t_us for step in script.steps])
     judge = ScreenJudge(options.normalise)
@@ -114,7 +117,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
                 model=options.model,
                 cwd=options.cwd,
                 files=options.files,
-                environment={**draws, **options.environment},
+                environment={**draws, **clock.environment, **options.environment},
                 patience_s=options.patience_s,
             ),
             cassette,
@@ -126,8 +129,30 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         raise RuntimeError("it ran without a desk")
     report = _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
     return msgspec.structs.replace(
-        report, draws=len(drawn.draws), draw_changes=tuple(draw_differences(drawn, ran.drawn))
+        report,
+        clock=clock.said,
+        draws=len(drawn.draws),
+        draw_changes=tuple(draw_differences(drawn, ran.drawn)),
     )
+
+
+def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
+    """What was run, with the program where it is on this machine."""
+    program, *rest = cassette.manifest.command.argv or ("",)
+    if not program:
+        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    for name, place in (("$PWD", Path.cwd()), ("$HOME", Path.home())):  # as the scrubber names them
+        if program.startswith(f"{name}/"):
+            program = str(place) + program.removeprefix(name)
+    return program, *rest
+
+
+def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:
+    """How the program's clock is set."""
+    if not options.faketime:
+        return ClockPin({}, "")
+    moment = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)
+    return clock_pin(argv[0], moment, path=options.environment.get("PATH"))
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from ptycassette.tape.io._proxy_messages import (
     Reported,
     Stopped,
 )
+from ptycassette.tape.io._scheduling import ask_for_short_slices
 from ptycassette.tape.io.journal_file import TapeJournalFile
 from ptycassette.tape.io.proxy import Proxy
 from ptycassette.tape.items import TapeItem
@@ -114,6 +115,7 @@ def _order() -> Order | None:
 def main() -> int:
     """Serve until standard input ends."""
     parent = os.getppid()
+    ask_for_short_slices()
     order = _order()
     if order is None:
         return 0

@@ -17,6 +17,7 @@ from textual.widgets import ContentSwitcher, Static, Tree
 from ptycassette import Size
 from ptycassette.model import Noted, Output, Resized, Signalled, Typed
 from ptycassette_viewer.panels import EventsPanel, document_lines
+from ptycassette_viewer.session.summaries import service_line
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -247,6 +248,63 @@ def test_service_events_open_as_a_tree(path: Path) -> None:
         "list: 2 entries",
         "1: 1 entries",
         'x: "evil\\u001b]0;t\\u0007"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("payload", "line"),
+    [
+        (
+            {
+                "type": "model-request",
+                "entry": 1,
+                "method": "POST",
+                "target": "/v1/m",
+                "model": "m",
+            },
+            "→ [1] POST /v1/m m",
+        ),
+        ({"type": "model-answer", "entry": 1, "status": 529}, "← [1] 529"),
+        ({"type": "model-end", "entry": 1, "outcome": "provider-gone"}, "· [1] provider-gone"),
+        ({"type": "tool-call", "entry": 1, "call_id": "c", "name": "run"}, "← [1] calls run (c)"),
+        ({"type": "tool-result", "entry": 2, "call_id": "c\x1b"}, "→ [2] result of c\\e"),
+        ({"type": "turn", "deep": 1}, 'turn {"deep":1}'),
+    ],
+)
+def test_the_traffic_of_a_tape_is_listed_in_words(payload: dict[str, Any], line: str) -> None:
+    """All else by its type; nothing raw."""
+    assert service_line(payload) == line
+
+
+def test_the_traffic_of_a_tape_is_shown() -> None:
+    """Questions and answers in the list, and the body of one that is opened."""
+    tape = Path(__file__).parents[3] / "fixtures" / "v1" / "tape"
+    labels: list[str] = []
+    bodies: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "p", "tab", "tab", "tab", "tab")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        for node in recording(pilot).query_one(Tree).root.children:
+            labels.append(str(node.label).split(maxsplit=1)[1])
+            node.expand()
+            await pilot.pause()
+            for child in node.children:
+                if str(child.label).startswith("body: "):
+                    child.expand()
+                    await pilot.pause()
+                    bodies.extend(str(one.label) for one in child.children)
+
+    drive(tape, scenario, size=(140, 40))
+
+    assert labels[:3] == ["→ [1] message", "← [1] message", "· [1]"]
+    assert bodies == [
+        'model: "m"',
+        'input: "hi"',
+        'data: {"type":"response.created"}',
+        'data: {"type":"response.completed"}',
+        'type: "response.create"',
     ]
 
 

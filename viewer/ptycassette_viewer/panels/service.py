@@ -18,9 +18,11 @@ from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.session.summaries import service_line
+from ptycassette_viewer.session.traffic import Body
 
 _MAX_SERVICE_EVENTS = 5_000
 _MAX_CHILDREN = 5_000
+_MAX_LINES = 500
 
 
 class _Events(Tree[Any], inherit_bindings=False):
@@ -98,12 +100,31 @@ class ServicePanel(Panel):
         if node.data is None or node.children:
             return
         _grow(node, node.data[-1])
+        if node.data[0] == "event":
+            body = self._session.source.body(node.data[1])
+            if body is not None:
+                _add_body(node, body)
 
     def on_tree_node_selected(self, message: Tree.NodeSelected[Any]) -> None:
         """Go to the service event."""
         data = message.node.data
         if isinstance(data, tuple) and data[0] == "event":
             self.post_message(self.Go(data[1]))
+
+
+def _add_body(node: TreeNode[Any], body: Body) -> None:
+    """A body of the tape below its event: JSON as a tree, all else line by line."""
+    document = body.document
+    name = f"body: {body.length} bytes"
+    if isinstance(document, dict | list) and document:
+        node.add(Text(name), data=("part", document))
+        return
+    lines = [line for line in body.text.splitlines() if line]
+    parts = node.add(Text(name), expand=True)
+    for line in lines[:_MAX_LINES]:
+        parts.add_leaf(Text(printable(line, limit=2_000)))
+    if len(lines) > _MAX_LINES or len(body.data) < body.length:
+        parts.add_leaf(Text("... (ptycassette tape CASSETTE --entry N shows the rest)"))
 
 
 def _grow(node: TreeNode[Any], value: object) -> None:

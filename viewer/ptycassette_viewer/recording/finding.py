@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -15,7 +16,7 @@ from ptycassette_viewer.patterns import Pattern, compiled, parsed
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 from ptycassette_viewer.search import Hit, Search
 from ptycassette_viewer.seeker import Shown
-from ptycassette_viewer.session import ViewerSession
+from ptycassette_viewer.session import ViewerSession, body_text
 from ptycassette_viewer.widgets.screen_view import ScreenView
 
 _REPORT_S = 0.2
@@ -115,7 +116,7 @@ class Finding(PlayheadScreen):
             return self._search_number != number
 
         source = session.source
-        search = Search(pattern, source.size, stop)
+        search = Search(pattern, source.size, stop, partial(body_text, source))
         portion: list[Hit] = []
         reported_s = time.monotonic()
         try:

@@ -6,7 +6,7 @@ from ptycassette_viewer.session.head import Head
 from ptycassette_viewer.session.index import KINDS, EventIndex, Kind
 from ptycassette_viewer.session.session import Progress, ViewerSession
 from ptycassette_viewer.session.signals import ROUTINE, SignalLines, Signals, signal_text
-from ptycassette_viewer.session.source import CassetteSource, Source
+from ptycassette_viewer.session.source import CassetteSource, Source, body_text
 
 __all__ = [
     "KINDS",
@@ -22,5 +22,6 @@ __all__ = [
     "Signals",
     "Source",
     "ViewerSession",
+    "body_text",
     "signal_text",
 ]

@@ -23,6 +23,7 @@ from ptycassette import (
     SessionMeta,
     Size,
 )
+from ptycassette_viewer.session.traffic import Body
 
 _BLOCK = 1 << 20
 _POLL_S = 0.03
@@ -105,6 +106,10 @@ class LiveSource:
     def service_events(self) -> Iterator[ServiceEventRecord]:
         """The service events so far, up to some megabytes."""
         return iter(tuple(self._service))
+
+    def body(self, seq: int) -> Body | None:  # noqa: ARG002 - the protocol
+        """The tape of a recording in progress is not read."""
+        return None
 
     def frame_at(self, t_us: int) -> FrameRecord | None:  # noqa: ARG002 - the protocol
         """A journal has no frames."""

@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from ptycassette import Cassette, Event, FrameRecord, ServiceEventRecord, Size, streams_of
+from ptycassette_viewer.session.traffic import Body, Traffic
 
 
 class Source(Protocol):
@@ -43,6 +44,10 @@ class Source(Protocol):
 
     def service_events(self) -> Iterator[ServiceEventRecord]:
         """The service events that are known."""
+        ...
+
+    def body(self, seq: int) -> Body | None:
+        """The body of a question or an answer that a service event stands for."""
         ...
 
     def frame_at(self, t_us: int) -> FrameRecord | None:
@@ -86,6 +91,7 @@ class CassetteSource:
         self.cassette = cassette
         self.name = cassette.path.name or str(cassette.path)
         self._stopped = False
+        self._traffic = Traffic(cassette)
         self.piped = not streams_of(cassette.manifest).all_painted
         terminal = cassette.manifest.terminal
         self.size = Size(max(1, terminal.initial_rows), max(1, terminal.initial_cols))
@@ -116,6 +122,10 @@ class CassetteSource:
         """All of them."""
         return self.cassette.service_events()
 
+    def body(self, seq: int) -> Body | None:
+        """From the tape, if there is one."""
+        return self._traffic.body(seq)
+
     def frame_at(self, t_us: int) -> FrameRecord | None:
         """From ``frames.jsonl``."""
         return self.cassette.frame_at(t_us)
@@ -145,3 +155,9 @@ class CassetteSource:
     def close(self) -> None:
         """Close the cassette."""
         self.cassette.close()
+
+
+def body_text(source: Source, seq: int) -> str:
+    """The text of the tape that belongs to a service event; empty where there is none."""
+    body = source.body(seq)
+    return "" if body is None else body.text

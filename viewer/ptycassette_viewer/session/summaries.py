@@ -91,11 +91,35 @@ def _input_line(record: InputRecord) -> str:
 def service_line(payload: object) -> str:
     """The payload of a service event: its type and as much as fits."""
     if isinstance(payload, dict):
+        said = _tape_line(payload)
+        if said:
+            return printable(said, limit=_WIDTH)
         kind = payload.get("type") or payload.get("kind") or payload.get("event")
         if isinstance(kind, str):
             rest = {key: value for key, value in payload.items() if value is not kind}
             return printable(f"{kind} {_json(rest)}", limit=_WIDTH)
     return printable(_json(payload), limit=_WIDTH)
+
+
+def _tape_line(payload: dict[str, object]) -> str:
+    """An event of the tape in words; empty for any other."""
+    entry = f"[{payload.get('entry')}]"
+    match payload.get("type"):
+        case "model-request":
+            asked = payload.get("method"), payload.get("target"), payload.get("model")
+            said = [str(word) for word in asked if word]
+            return " ".join(("→", entry, *(said or ["message"])))
+        case "model-answer":
+            return f"← {entry} {payload.get('status', 'message')}"
+        case "model-end":
+            why = (payload.get("outcome"), payload.get("detail"), payload.get("close_code"))
+            return " ".join(("·", entry, *(str(word) for word in why if word)))
+        case "tool-call":
+            return f"← {entry} calls {payload.get('name')} ({payload.get('call_id')})"
+        case "tool-result":
+            return f"→ {entry} result of {payload.get('call_id')}"
+        case _:
+            return ""
 
 
 def _json(value: object) -> str:
