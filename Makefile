@@ -64,6 +64,7 @@ fuzz: setup
 
 fixtures: setup
 	$(BIN)/python fixtures/make_agents.py $(AGENTS)
+	$(BIN)/python fixtures/make_tape_client.py
 
 # Its tools are no part of the set-up, which tests need. What they say of each other's future is left out.
 docs: export NO_MKDOCS_2_WARNING = 1

@@ -23,6 +23,7 @@ NAMES = {
     "conformance": "in which cases emulators agree with xterm.js, and in which not",
     "saving": "from a program's end to its cassette, as a user waits for it",
     "tape": "what the tape's proxy costs a CLI, and that it changes and loses nothing",
+    "reruns": "real agent CLIs again from their tapes: equal, and what is changed is named",
     "house": "modules, lines and public names of each package, and who imports it",
 }
 

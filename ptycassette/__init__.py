@@ -56,6 +56,8 @@ if TYPE_CHECKING:
         use,
     )
     from ptycassette.replaying.standin.io import read_reports
+    from ptycassette.rerun import RerunReport
+    from ptycassette.rerun.io import rerun_cassette
     from ptycassette.session import AsyncSession, Session
     from ptycassette.system.pty import spawn
     from ptycassette.terminal import (
@@ -124,6 +126,8 @@ else:
                 "use",
             ),
             "replaying.standin.io": ("read_reports",),
+            "rerun": ("RerunReport",),
+            "rerun.io": ("rerun_cassette",),
             "session": ("AsyncSession", "Session"),
             "system.pty": ("spawn",),
             "terminal": (
@@ -166,6 +170,7 @@ __all__ = [
     "OutputRecord",
     "PyteEmulator",
     "Recording",
+    "RerunReport",
     "Screen",
     "ServiceEventRecord",
     "Session",
@@ -198,6 +203,7 @@ __all__ = [
     "render_ansi",
     "render_text",
     "replay",
+    "rerun_cassette",
     "save_emulator",
     "scenario_environment",
     "screen_html",

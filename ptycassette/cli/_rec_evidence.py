@@ -8,6 +8,7 @@ of it is made of the scrubbed cassette. Where the guard says FAIL, no cassette w
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _REFUSED_STATUS = 6
 _FINDINGS_SHOWN = 3
 _ERRORS = 400
+_MOST_MANIFEST = 64 << 20
 
 
 @contextmanager
@@ -85,6 +87,7 @@ def _session(cassette: Cassette) -> dict[str, Any]:
         "cassette": cassette.path.name,
         "id": manifest.id,
         "sha256": manifest.content_digest.sha256,
+        "manifest_sha256": manifest_sha256(cassette.path),
         "harness": said["harness"],
         "command": said["command"],
         "provenance": said["provenance"],
@@ -94,6 +97,14 @@ def _session(cassette: Cassette) -> dict[str, Any]:
         "cost_usd": final.cost_usd,
         "tape": (final.metadata or {}).get("tape"),
     }
+
+
+def manifest_sha256(cassette: Path) -> str:
+    """The digest of the manifest of a cassette, which pins all that is in it."""
+    from ptycassette.cassette import MANIFEST
+    from ptycassette.system.files import read_plain
+
+    return hashlib.sha256(read_plain(cassette / MANIFEST, max_bytes=_MOST_MANIFEST)).hexdigest()
 
 
 def unanswered(lines: Iterable[TapeLine]) -> list[TapeLine]:

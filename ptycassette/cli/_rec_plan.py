@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._rec_emulator import chosen_emulator
-from ptycassette.cli._rec_tape import PROVIDER_VARIABLE, refuse_without_tape, retries_of, terms_of
+from ptycassette.cli._rec_tape import refuse_without_tape, retries_of, terms_of
 from ptycassette.cli._saving_line import SavingLine
 
 if TYPE_CHECKING:
@@ -229,6 +229,7 @@ def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
         refuse_without_tape(given)
         return None
     from ptycassette.recording.io import tape_starter
+    from ptycassette.tape.io import PROVIDER_VARIABLE
 
     return tape_starter(
         profile=profile,

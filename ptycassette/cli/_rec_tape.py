@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from ptycassette.tape import Retries
     from ptycassette.tape.consent import Terms
 
-PROVIDER_VARIABLE = "PTYCASSETTE_PROVIDER"
-"""Environment variable: the default of ``--provider``. ``ptycassette offline`` sets it."""
-
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 _OPTIONS = (

@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "offline": ("ptycassette.cli.offline", "Run an agent CLI against a scripted provider."),
     "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
     "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),
+    "promote": ("ptycassette.cli.promote", "Make a fixture of a reviewed run."),
     "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),
     "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
     "rerun": ("ptycassette.cli.rerun", "Run the real program again, offline, from its tape."),

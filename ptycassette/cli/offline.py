@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._options import needing_provider, pairs_of, path_option, script_options
-from ptycassette.cli._rec_tape import PROVIDER_VARIABLE
 from ptycassette.model import printable
 
 if TYPE_CHECKING:
@@ -91,6 +90,7 @@ def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, An
         from ptycassette.harness.io import offline_run, run_in_foreground
     from ptycassette.session import child_environment
     from ptycassette.system.files import state_dir
+    from ptycassette.tape.io import PROVIDER_VARIABLE
 
     added = pairs_of(given["env"], option="--env", own=os.environ)
     with offline_run(

@@ -113,6 +113,24 @@ IMPORTS = (
         partial=True,
         beside=("timing", "input_log"),
     ),
+    ImportFormat(
+        name="otel",
+        endings=(".otlp.json", ".otlp.jsonl"),
+        reads="calls of models in OpenTelemetry's GenAI conventions, in OTLP JSON",
+        reader="otel:read_otel",
+    ),
+    ImportFormat(
+        name="trace",
+        endings=(".jsonl",),
+        reads="a trace of calls, one in JSON on each line",
+        reader="trace:read_trace",
+    ),
+    ImportFormat(
+        name="mitmproxy",
+        endings=(".flow", ".flows", ".mitm"),
+        reads="flows that mitmproxy has saved; it must be installed",
+        reader="io.mitmproxy_flows:read_flows",
+    ),
 )
 
 

@@ -173,11 +173,19 @@ class Install(StrictTable, frozen=True, kw_only=True):
 
 
 class Screens(StrictTable, frozen=True, kw_only=True):
-    """How to recognise its states: ready for a prompt, busy, done with a turn."""
+    """How to recognise its states: ready for a prompt, busy, done with a turn.
+
+    ``volatile`` are patterns of rows that are another in each run; a rerun does not compare them.
+    """
 
     ready: ScreenPredicate
     busy: ScreenPredicate | None = None
     done: ScreenPredicate | None = None
+    volatile: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for regex in self.volatile:
+            check_regex(regex)
 
 
 class Stroke(StrictTable, frozen=True, kw_only=True):

@@ -98,8 +98,9 @@ def ptycassette_use(
             "allow_unplayed": settings.allow_unplayed,
             **options,
         }
-        if settings.before_record is not None:
-            given.setdefault("before_record", settings.before_record)
+        for name in ("before_record", "tape"):
+            if (value := getattr(settings, name)) is not None:
+                given.setdefault(name, value)
         if isinstance(given["match"], Matching) and "order" not in options:
             given["order"] = None  # a Matching has its own
         return use(chosen, argv or settings.argv, **given)

@@ -29,6 +29,7 @@ from ptycassette.replaying import (
 )
 from ptycassette.replaying.io import Use, UseResult
 from ptycassette.replaying.standin.io import read_reports
+from ptycassette.rerun import finding_lines
 from ptycassette.session import Session, StepLog
 
 
@@ -130,7 +131,7 @@ class UseRun:
                 "divergences": [divergence_object(found) for found in result.divergences],
                 "unplayed": msgspec.to_builtins(result.unplayed),
                 "notes": [*result.notes, *_ends_that_drifted(result.drift)],
-                "errors": [],
+                "errors": [*finding_lines(result.rerun)] if result.rerun else [],
                 "steps": steps,
                 "screens": screens,
                 "drift": drift_object(result.drift, result.sides),

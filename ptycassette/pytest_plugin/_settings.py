@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 MARKER = (
     "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
-    "streams=None, lenient=None, allow_unplayed=None, before_record=None, hooks=None): which "
-    "cassette a test uses, and how. A path is relative to the directory of cassettes."
+    "streams=None, tape=None, lenient=None, allow_unplayed=None, before_record=None, "
+    "hooks=None): which cassette a test uses, and how. A path is relative to the directory of "
+    "cassettes."
 )
 _CHOICES = {
     "order": ("strict", "loose"),
@@ -49,10 +50,10 @@ _FLAGS = {
     "lenient": "go on after a divergence; the test fails all the same at its end",
 }
 _MARKER_KEYS = {
-    "argv", "mode", "match", "order", "size", "streams", "lenient", "allow_unplayed",
+    "argv", "mode", "match", "order", "size", "streams", "tape", "lenient", "allow_unplayed",
     "before_record", "hooks",
 }  # fmt: skip
-_CODE_KEYS = {"argv", "size", "streams", "before_record", "hooks"}
+_CODE_KEYS = {"argv", "size", "streams", "tape", "before_record", "hooks"}
 """What only a test can say: there is no option and no ini key for it."""
 
 
@@ -66,6 +67,7 @@ class Settings(NamedTuple):
     argv: tuple[str, ...] | None = None
     size: Any = None
     streams: Any = None
+    tape: bool | str | None = None
     lenient: bool = False
     allow_unplayed: bool = False
     before_record: Callable[[Any], Any] | None = None
@@ -190,6 +192,7 @@ def settings_of(
         argv=None if argv is None else tuple(argv),
         size=pick("size"),
         streams=pick("streams"),
+        tape=pick("tape"),
         lenient=bool(pick("lenient")),
         allow_unplayed=bool(pick("allow_unplayed")),
         before_record=pick("before_record"),

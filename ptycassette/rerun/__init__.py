@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from .report import RequestMiss as RequestMiss
     from .report import RerunReport as RerunReport
     from .report import ScreenChange as ScreenChange
+    from .report import VersionChange as VersionChange
+    from .report import finding_lines as finding_lines
     from .report import report_json as report_json
     from .report import report_lines as report_lines
     from .screens import VOLATILE as VOLATILE
@@ -22,7 +24,10 @@ else:
         __name__,
         {
             "gates": "Gates",
-            "report": "RequestMiss RerunReport ScreenChange report_json report_lines",
+            "report": (
+                "RequestMiss RerunReport ScreenChange VersionChange finding_lines report_json "
+                "report_lines"
+            ),
             "screens": "VOLATILE ScreenJudge",
             "script": "RerunScript RerunStep script_of",
         },

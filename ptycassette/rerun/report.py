@@ -35,6 +35,13 @@ class ScreenChange(msgspec.Struct, frozen=True, kw_only=True):
     got: tuple[str, ...]
 
 
+class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The program is another version than the recorded one: what each says that it is."""
+
+    recorded: str
+    now: str
+
+
 class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a rerun.
 
@@ -55,6 +62,7 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
         expected_exit, exit: how the program ended, recorded and now; None when it did not.
         expected_text, final_text: its last answer, where its profile knows it.
         expected_fingerprint, fingerprint: of what was received and served, in its order.
+        version: set if the program is another version; no difference in itself.
         notes: what else a reader should know.
     """
 
@@ -78,12 +86,13 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     final_text: str | None = None
     expected_fingerprint: str = ""
     fingerprint: str = ""
+    version: VersionChange | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether nothing differs."""
-        return not any(True for _ in _findings(self))
+        return not any(True for _ in finding_lines(self))
 
 
 def report_lines(report: RerunReport) -> Iterator[str]:
@@ -94,12 +103,17 @@ def report_lines(report: RerunReport) -> Iterator[str]:
         f" inputs: {report.inputs} of {report.recorded_inputs} sent"
     )
     yield f"network: {report.guard}"
+    if report.version is not None:
+        yield printable(
+            f"version: the program is another one: recorded {report.version.recorded},"
+            f" now {report.version.now}"
+        )
     if report.clock:
         yield f"clock: {printable(report.clock)}"
     if report.draws:
         yield f"draws: {report.draws} in the recording"
     yield from (f"note: {note}" for note in report.notes)
-    yield from _findings(report)
+    yield from finding_lines(report)
     yield "passed" if report.passed else "FAILED"
 
 
@@ -108,7 +122,7 @@ def report_json(report: RerunReport) -> dict[str, Any]:
     return {**msgspec.to_builtins(report), "passed": report.passed}
 
 
-def _findings(report: RerunReport) -> Iterator[str]:
+def finding_lines(report: RerunReport) -> Iterator[str]:
     """Every difference, in lines."""
     yield from (printable(f"tape: {line}") for line in report.damage)
     for miss in report.misses:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from ptycassette.model import file_pattern
 from ptycassette.scenario import normaliser_of
 
 VOLATILE = ("spinner", "clock", "date", "duration", "pid", "uuid")
@@ -22,17 +23,24 @@ class ScreenJudge:
 
     Args:
         normalisers: names of normalisers, applied in order.
+        volatile: patterns of rows that are another each time; a row that one of them matches is
+            left out.
 
     Raises:
         KeyError: an unknown normaliser.
     """
 
-    def __init__(self, normalisers: Sequence[str] = VOLATILE) -> None:
+    def __init__(self, normalisers: Sequence[str] = VOLATILE, volatile: Sequence[str] = ()) -> None:
         self._normalise: Callable[[str], str] = normaliser_of(normalisers)
+        self._volatile = [file_pattern(regex) for regex in volatile]
 
     def normal(self, rows: Sequence[str]) -> list[str]:
         """The rows as they are compared: without blank rows at the end."""
-        made = [self._normalise(row).rstrip() for row in rows]
+        made = [
+            self._normalise(row).rstrip()
+            for row in rows
+            if not any(pattern.found(row) for pattern in self._volatile)
+        ]
         while made and not made[-1]:
             made.pop()
         return made

@@ -6,6 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .drafting import draft_expectations as draft_expectations
     from .drafting import draft_scenario as draft_scenario
     from .drafting import repin_scenario as repin_scenario
     from .evaluation import CheckOutcome as CheckOutcome
@@ -25,7 +26,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "drafting": "draft_scenario repin_scenario",
+            "drafting": "draft_expectations draft_scenario repin_scenario",
             "evaluation": "CheckOutcome ScenarioOutcome check_scenario outcome_lines",
             "evidence": "Evidence",
             "model": "TEMPORARY EnvironmentPolicy Scenario",

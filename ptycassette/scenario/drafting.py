@@ -53,6 +53,42 @@ def draft_scenario(evidence: Evidence, *, name: str, cassette_path: str) -> str:
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
 
 
+def draft_expectations(evidence: Evidence, *, name: str, cassette_path: str) -> str:
+    """A scenario of what a reviewed run showed: as ``draft_scenario``, and its whole end.
+
+    That is the last screen row by row, the final text, what the tape counts (requests, models,
+    outcomes), and the tools that were called.
+    """
+    document = yaml.safe_load(draft_scenario(evidence, name=name, cassette_path=cassette_path))
+    groups = document["groups"]
+    if evidence.frames:
+        last = evidence.frames[-1]
+        groups["last-screen"] = [
+            {"type": "frame_contains", "at_ms": evidence.end_ms, "row": number, "text": row}
+            for number, row in enumerate(last.text)
+            if row.strip()
+        ]
+    final = evidence.final
+    metadata = (final.metadata if final else None) or {}
+    if "tape" in metadata:
+        check = {"type": "final_metadata", "metadata_key": "tape", "equals": metadata["tape"]}
+        groups["requests"] = [check]
+    if final is not None and final.final_text:
+        groups["final-text"] = [{"type": "final_metadata", "text": final.final_text}]
+    groups["tools"] = [
+        {"type": "service_json", "json_path": "$.name", "equals": tool} for tool in _tools(evidence)
+    ]
+    document["groups"] = {group: checks for group, checks in groups.items() if checks}
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _tools(evidence: Evidence) -> list[str]:
+    """The names of the tools that were called, each once, in order."""
+    payloads = [record.payload for record in evidence.services if isinstance(record.payload, dict)]
+    names = [one.get("name") for one in payloads if one.get("type") == "tool-call"]
+    return list(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+
+
 def _screen(evidence: Evidence) -> list[dict[str, Any]]:
     """The longest lines of the first screen with text, and of the last."""
     checks: list[dict[str, Any]] = []

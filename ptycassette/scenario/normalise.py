@@ -33,7 +33,7 @@ _SPINNER = (
 BUILT_IN: dict[str, tuple[str, str]] = {
     "clock": (r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:\s?[AaPp][Mm])?\b", "<clock>"),
     "date": (r"\b\d{4}-\d{2}-\d{2}\b", "<date>"),
-    "duration": (r"\b\d+(?:\.\d+)?\s?(?:ms|s|m|h|d)\b(?:\s\d+(?:\.\d+)?\s?(?:ms|s|m)\b)*",
+    "duration": (r"<?\b\d+(?:\.\d+)?\s?(?:ms|s|m|h|d)\b(?:\s\d+(?:\.\d+)?\s?(?:ms|s|m)\b)*",
                  "<duration>"),
     "pid": (r"(?i)\b(pid[ :=#]*)\d+\b", r"\1<pid>"),
     "uuid": (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),

@@ -1,6 +1,6 @@
 """What we render of real agent CLIs is what xterm.js shows, at every frame, resizes and all.
 
-Opt-in: ``PTYCASSETTE_XTERM`` names a folder whose ``node_modules`` have xterm.js:
+``PTYCASSETTE_XTERM`` names a folder whose ``node_modules`` have xterm.js (`.ci/run` makes one):
 
     npm install --prefix FOLDER @xterm/headless@6.0.0 @xterm/addon-unicode-graphemes@0.4.0
 """

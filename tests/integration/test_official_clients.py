@@ -1,6 +1,7 @@
 """The fake provider, and the tape's proxy before it, judged by the providers' own Python clients.
 
-The clients are no dependencies; where one is not installed its tests are skipped:
+The clients are no dependencies; where one is not installed its tests are skipped.
+`.ci/run` installs them:
 
     pip install anthropic openai google-genai websockets
 
@@ -23,7 +24,11 @@ from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.tape.io import start_proxy
 
-pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+]
 
 SCRIPT = """
 version = 1

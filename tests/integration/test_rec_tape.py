@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ptycassette import open_cassette, record
+from ptycassette.cli import main
 from ptycassette.harness.provider.fake import Script
 from ptycassette.recording.io import recover
 from ptycassette.system.files import journal_dir
@@ -177,3 +178,7 @@ def test_evidence_is_written_beside_a_recording(
     assert b'"verdict": "PASS"' in (folder / "guard.json").read_bytes()
     assert (folder / "calls.jsonl").read_bytes().count(b"\n") == 1
     assert KEY.encode() not in b"".join(path.read_bytes() for path in folder.iterdir())
+
+    promote = ["promote", str(tmp_path / "c"), "-o", str(tmp_path / "fixtures")]
+    assert main([*promote, "--evidence", str(folder), "--reviewed-by", "A. Reader"]) == 0
+    assert main(["check", str(tmp_path / "fixtures")]) == 0

@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import MissingFileError, RefusedError
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
-from ptycassette.rerun.io.rerunning import RerunOptions, rerun
+from ptycassette.rerun.io import RerunOptions, rerun
+from ptycassette.rerun.io import guard as guards
+from ptycassette.rerun.io.guard import may_isolate
 
 pytestmark = pytest.mark.integration
 
@@ -173,15 +176,36 @@ def test_the_program_has_no_network(recorded: Path, elsewhere: Path) -> None:
     assert "CONNECTED" not in shown
 
 
-def test_within_a_process_of_ones_own_it_says_what_kept_it_offline(
-    recorded: Path, elsewhere: Path
+@pytest.mark.parametrize(("namespaces", "guard"), [(True, "namespace"), (False, "proxy")])
+def test_a_process_with_threads_says_what_kept_the_program_offline(
+    recorded: Path,
+    elsewhere: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    namespaces: bool,
+    guard: str,
 ) -> None:
-    """Proxy variables, because a process with threads cannot leave the network."""
+    """A launcher enters the namespace for it; proxy variables where the kernel has none."""
+    if namespaces and not may_isolate():
+        pytest.skip("the kernel does not let this user make network namespaces")
+    monkeypatch.setattr(guards, "may_isolate", lambda: namespaces)
+    beside = threading.Thread(target=threading.Event().wait, daemon=True)
+    beside.start()
     with open_cassette(recorded) as cassette:
         report = rerun(cassette, RerunOptions(trusted=True, cwd=elsewhere))
 
     assert report.passed
-    assert "proxy" in report.guard
+    assert guard in report.guard
+
+
+def test_a_disabled_network_wants_a_namespace(
+    recorded: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Proxy variables are a request, and the variable wins over the option."""
+    monkeypatch.setenv("PTYCASSETTE_DISABLE_NETWORK", "1")
+    options = RerunOptions(trusted=True, cwd=elsewhere, shared_network=True)
+    with open_cassette(recorded) as cassette, pytest.raises(RefusedError, match="off the network"):
+        rerun(cassette, options)
 
 
 def test_nothing_of_a_cassette_is_run_without_trust(recorded: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ pytest.importorskip("aiohttp")
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
-from ptycassette.rerun.io.rerunning import RerunOptions, rerun
+from ptycassette.rerun.io import RerunOptions, rerun
 from ptycassette.tape import drawn_in
 
 pytestmark = pytest.mark.integration

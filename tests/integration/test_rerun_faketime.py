@@ -15,8 +15,8 @@ pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.recording.io import record
+from ptycassette.rerun.io import RerunOptions, rerun
 from ptycassette.rerun.io.clock_pin import clock_pin
-from ptycassette.rerun.io.rerunning import RerunOptions, rerun
 
 pytestmark = pytest.mark.integration
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .reader import Cassette as Cassette
     from .reader import open_cassette as open_cassette
     from .replacing import reason_to_keep as reason_to_keep
+    from .staging import Staging as Staging
     from .staging import disk_errors as disk_errors
     from .staging import fsync_directory as fsync_directory
     from .tape import RecordedExchange as RecordedExchange
@@ -39,7 +40,7 @@ else:
             "raw_output": "write_all write_raw",
             "reader": "Cassette open_cassette",
             "replacing": "reason_to_keep",
-            "staging": "disk_errors fsync_directory",
+            "staging": "Staging disk_errors fsync_directory",
             "tape": "RecordedExchange Tape",
             "target": "check_target",
             "verdict": "Verdict verify_cassette",

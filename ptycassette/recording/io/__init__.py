@@ -6,12 +6,14 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._preflight import check_network as check_network
     from ._running_tape import RunningTape as RunningTape
     from ._running_tape import TapeStarter as TapeStarter
     from .async_record import AsyncRecording as AsyncRecording
     from .async_record import arecord as arecord
     from .binary_probe import ask_version as ask_version
     from .binary_probe import timestamp as timestamp
+    from .binary_probe import version_arguments as version_arguments
     from .compiled_relay import CompiledRelay as CompiledRelay
     from .diagnostic_writer import diagnostic_path as diagnostic_path
     from .finalising import Finaliser as Finaliser
@@ -51,9 +53,10 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_preflight": "check_network",
             "_running_tape": "RunningTape TapeStarter",
             "async_record": "AsyncRecording arecord",
-            "binary_probe": "ask_version timestamp",
+            "binary_probe": "ask_version timestamp version_arguments",
             "compiled_relay": "CompiledRelay",
             "diagnostic_writer": "diagnostic_path",
             "finalising": "Finaliser",

@@ -49,6 +49,25 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
     raise SpawnError("no such program", exit_status=127, where=name, hint=hint)
 
 
+def check_network(program: str, env: Mapping[str, str]) -> None:
+    """Refuse an agent CLI that asks a provider elsewhere, if PTYCASSETTE_DISABLE_NETWORK is set.
+
+    Of other programs it is not known whether they use the network.
+
+    Raises:
+        PreflightError: it would.
+    """
+    if not os.environ.get("PTYCASSETTE_DISABLE_NETWORK"):
+        return
+    # Few have it set.
+    from ptycassette.profiles.io import known_profile
+    from ptycassette.tape.io import network_disabled, refuse_network
+
+    profile = known_profile(Path(program).name)
+    if profile is not None and network_disabled(os.environ):
+        refuse_network(profile, env)
+
+
 def _is_there(path: Path) -> bool:
     """Whether the file exists. Unreadable directories on the PATH are skipped, as shells do."""
     return os.path.exists(path)  # noqa: PTH110 - Path.exists raises PermissionError

@@ -50,7 +50,12 @@ from ptycassette.model import (
 )
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._payload import checked_payload
-from ptycassette.recording.io._preflight import check_place, check_requirements, find_program
+from ptycassette.recording.io._preflight import (
+    check_network,
+    check_place,
+    check_requirements,
+    find_program,
+)
 from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io._saver_messages import Begin, Published
 from ptycassette.recording.io._side_channel import SideChannel
@@ -159,6 +164,8 @@ class Recorder:
         check_place(self.target, overwrite=plan.overwrite)
         binary = find_program(self.argv, env=env, cwd=cwd) if plan.pty is None else None
         self._binary = binary
+        if binary is not None and plan.tape is None:  # the proxy of a tape checks where it leads
+            check_network(self.argv[0], env)
         where = dict(os.environ)
         if plan.state_dir is not None:
             where["PTYCASSETTE_STATE_DIR"] = str(plan.state_dir)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,7 +21,6 @@ from ptycassette.errors import (
     CassetteError,
     DivergenceError,
     NotFoundError,
-    RefusedError,
     SessionError,
     UsageError,
 )
@@ -29,31 +29,36 @@ from ptycassette.recording.io import arecord, record
 from ptycassette.replaying.divergence import Divergence, divergence_error
 from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
 from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, ReplayPty
+from ptycassette.replaying.io._use_program import (
+    Plan,
+    ShownOutput,
+    live_options,
+    program_of,
+    recording_options,
+    rerun_options,
+)
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.standin import StandinOptions, Unplayed
+from ptycassette.rerun import RerunReport
 from ptycassette.session import (
-    DEFAULT_SIZE,
     AsyncSession,
     Session,
-    StreamChoice,
     kinds_named,
 )
-from ptycassette.system.files import find_project
-from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Scorer, read_entries
+from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries
+
+if TYPE_CHECKING:
+    from ptycassette.rerun.io import DrivenRerun
 
 _AWAITED = 500
-_OF_THE_START = (
-    "cwd", "env", "base_env", "clean_env", "term", "timeout_s", "clock", "sleeper", "emulator",
-)  # fmt: skip
-"""The record options that say how the program is started and driven, not what is kept of it."""
 
 
 class UseResult(msgspec.Struct, kw_only=True):
     """The result of a use. It is filled during the block, and complete when the block is left.
 
     ``action`` is what was done in this mode. ``rerecord``, and ``rewrite`` where it replaced a
-    cassette, set ``drift`` and the two recordings in ``sides``.
+    cassette, set ``drift`` and the two recordings in ``sides``; ``rerun`` sets ``rerun``.
     """
 
     action: Action
@@ -63,6 +68,7 @@ class UseResult(msgspec.Struct, kw_only=True):
     notes: tuple[str, ...] = ()
     drift: Drift | None = None
     sides: tuple[Side, Side] | None = None
+    rerun: RerunReport | None = None
 
     def semantic_drift(
         self, threshold: float = DEFAULT_THRESHOLD, scorer: Scorer | None = None
@@ -84,20 +90,6 @@ class UseResult(msgspec.Struct, kw_only=True):
             CassetteError: it cannot be opened.
         """
         return self.sides[1] if self.sides is not None else side_of(self.cassette)
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of ``use``; see there."""
-
-    path: Path
-    argv: Sequence[str] | None
-    mode: str | None
-    matching: Matching
-    size: Size | None
-    streams: StreamChoice | None
-    lenient: bool
-    allow_unplayed: bool
-    options: Mapping[str, Any]
 
 
 def begin(plan: Plan) -> UseResult:
@@ -123,13 +115,13 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                     yield session
                 session.close()
         case "live":
-            with Session(_program(plan), **_live(plan)) as session:
+            with Session(program_of(plan), **live_options(plan)) as session:
                 yield session
         case "record" | "rewrite":
-            shown = _Shown()
-            options = _recording(plan, overwrite=True, show=shown)
+            shown = ShownOutput()
+            options = recording_options(plan, overwrite=True, show=shown)
             old = _old_side(plan, result)
-            with record(_program(plan), plan.path, **options) as recording:
+            with record(program_of(plan), plan.path, **options) as recording:
                 yield recording
                 recording.close()
                 shown.refuse_nothing(plan.path)
@@ -137,9 +129,14 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
         case "rerecord":
             with _place_aside() as place:
                 new = place / "new.cassette"
-                with record(_program(plan), new, **_recording(plan)) as recording:
+                with record(program_of(plan), new, **recording_options(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
+        case "rerun":
+            with _rerun(plan, result) as run:
+                with Session(run.argv, **run.options) as session:
+                    yield session
+                result.rerun = run.proof(session.exit_status)
 
 
 @asynccontextmanager
@@ -157,13 +154,13 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                     yield session
                 await session.close()
         case "live":
-            async with AsyncSession(_program(plan), **_live(plan)) as session:
+            async with AsyncSession(program_of(plan), **live_options(plan)) as session:
                 yield session
         case "record" | "rewrite":
-            shown = _Shown()
-            options = _recording(plan, overwrite=True, show=shown)
+            shown = ShownOutput()
+            options = recording_options(plan, overwrite=True, show=shown)
             old = _old_side(plan, result)
-            async with arecord(_program(plan), plan.path, **options) as recording:
+            async with arecord(program_of(plan), plan.path, **options) as recording:
                 yield recording
                 await recording.close()
                 shown.refuse_nothing(plan.path)
@@ -171,9 +168,14 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
         case "rerecord":
             with _place_aside() as place:
                 new = place / "new.cassette"
-                async with arecord(_program(plan), new, **_recording(plan)) as recording:
+                async with arecord(program_of(plan), new, **recording_options(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
+        case "rerun":
+            with _rerun(plan, result) as run:
+                async with AsyncSession(run.argv, **run.options) as asession:
+                    yield asession
+                result.rerun = run.proof(asession.exit_status)
 
 
 @contextmanager
@@ -299,72 +301,37 @@ def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) 
             exc.add_note(f"the recording continues when input {entry.number} comes: {shown}")
 
 
-# -- recording -----------------------------------------------------------------------
+# -- rerun ---------------------------------------------------------------------------
 
 
-def _program(plan: Plan) -> Sequence[str]:
-    if plan.argv:
-        return plan.argv
-    if plan.path.exists():
-        with open_cassette(plan.path, check="manifest") as cassette:
-            recorded = cassette.manifest.command.argv
-        if recorded:
-            return recorded
-    raise UsageError(
-        "which program? This mode runs it for real", where=str(plan.path),
-        hint="give argv: use(path, ['claude'])",
-    )  # fmt: skip
+@contextmanager
+def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
+    """The real program, answered from the tape; raises what the tape proves at the end."""
+    if find_spec("aiohttp") is None:
+        raise UsageError(
+            "mode rerun needs more than is installed", hint="pip install 'ptycassette[tape]'"
+        )
+    # It loads an HTTP server, which the other modes do not need.
+    from ptycassette.rerun.io import driven_rerun, rerun_error  # noqa: PLC0415
 
-
-def _live(plan: Plan) -> Any:
-    """How a program is run that is not recorded: the options of its start, as in ``record``."""
-    size = plan.size or find_project().size or DEFAULT_SIZE
-    started = {name: plan.options[name] for name in _OF_THE_START if name in plan.options}
-    return {"size": size, "streams": _live_streams(plan), **started}
-
-
-def _live_streams(plan: Plan) -> StreamChoice:
-    """The streams for a program that is run.
-
-    Raises:
-        UsageError: they were recorded as kinds that only a caller can give.
-    """
-    if plan.streams is not None or not plan.path.exists():
-        return plan.streams or "terminal"
-    try:
-        with open_cassette(plan.path, check="manifest", allow_unscrubbed=True) as cassette:
-            kinds = streams_of(cassette.manifest)
-    except CassetteError:  # what is broken is recorded again, too
-        return "terminal"
-    try:
-        return kinds_named(kinds)
-    except ValueError as exc:
-        raise UsageError(str(exc), where=str(plan.path), hint="or say streams='pipes'") from exc
-
-
-def _recording(plan: Plan, **more: Any) -> Any:
-    if "show" in more:
-        plan.path.parent.mkdir(parents=True, exist_ok=True)
-    own: dict[str, Any] = {"streams": _live_streams(plan)}
-    if plan.size is not None:
-        own["size"] = plan.size
-    return {**own, **plan.options, **more}
-
-
-class _Shown:
-    """Counts the output of a recording."""
-
-    def __init__(self) -> None:
-        self._bytes = 0
-
-    def __call__(self, data: bytes) -> None:
-        self._bytes += len(data)
-
-    def refuse_nothing(self, path: Path) -> None:
-        """Raise if there was no output: such a recording is a mistake."""
-        if not self._bytes:
-            raise RefusedError(
-                "nothing was shown: an empty recording is not kept",
-                where=str(path),
-                hint="wait for the screen in the block (session.wait_for_text)",
-            )
+    harness = plan.options.get("harness")
+    with (
+        _opened(plan) as cassette,
+        driven_rerun(
+            cassette,
+            plan.argv or (),
+            cwd=plan.options.get("cwd"),
+            env=plan.options.get("env"),
+            harness=getattr(harness, "name", harness),
+        ) as run,
+    ):
+        run.options.update(rerun_options(plan))
+        try:
+            yield run
+        except SessionError as exc:  # perhaps it waits for what the tape did not answer
+            result.rerun = run.proof(None)
+            if result.rerun.misses or result.rerun.damage:
+                raise rerun_error(result.rerun, where=str(plan.path)) from exc
+            raise
+        if result.rerun is not None and not result.rerun.passed and not plan.lenient:
+            raise rerun_error(result.rerun, where=str(plan.path))

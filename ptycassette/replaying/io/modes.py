@@ -1,4 +1,4 @@
-"""Resolves the mode of a run (one of six), and what to do in it.
+"""Resolves the mode of a run (one of seven), and what to do in it.
 
 Also resolves how secrets are compared, which the environment may set as well.
 """
@@ -13,16 +13,16 @@ from ptycassette.errors import UsageError
 from ptycassette.system.files import find_project
 from ptycassette.timeline import SecretsPolicy, secrets_named
 
-RunMode = Literal["replay", "auto", "record", "rerecord", "rewrite", "live"]
+RunMode = Literal["replay", "auto", "record", "rerecord", "rewrite", "live", "rerun"]
 RUN_MODES: tuple[RunMode, ...] = get_args(RunMode)
 MODE_VARIABLE = "PTYCASSETTE_MODE"
 SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
 
-Action = Literal["replay", "record", "rerecord", "rewrite", "live"]
+Action = Literal["replay", "record", "rerecord", "rewrite", "live", "rerun"]
 MODE_HELP = (
     "replay (default): play the recording; auto: record what is missing; record: run and record; "
     "rewrite: record again, replace, report the drift; rerecord: run live, report the drift, "
-    "overwrite nothing; live: run, write nothing"
+    "overwrite nothing; live: run, write nothing; rerun: run offline, answered from the tape"
 )
 _FALSE = {"", "0", "false", "no", "off"}
 

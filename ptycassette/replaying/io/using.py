@@ -26,8 +26,8 @@ from typing import Any
 from ptycassette.model import Size
 from ptycassette.recording.io import RecordOptions
 from ptycassette.replaying.drifts import Side
+from ptycassette.replaying.io._use_program import Plan
 from ptycassette.replaying.io._use_session import (
-    Plan,
     UseResult,
     async_session_of,
     begin,
@@ -201,9 +201,9 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     Args:
         path: the cassette.
         argv: the program, for the modes that run it; the recorded one when None.
-        mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord`` or
-            ``live``; the environment's PTYCASSETTE_MODE when None. In a test run the option
-            ``--ptycassette-mode`` is stronger than both.
+        mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord``,
+            ``live`` or ``rerun``; the environment's PTYCASSETTE_MODE when None. In a test run
+            the option ``--ptycassette-mode`` is stronger than both.
         match: how input is compared in replay: a strategy's name, a ``Matching``, or a function
             that decides whether a text matches a recorded one. When None, from the project file
             (``compare``), else ``prompt``.
@@ -219,7 +219,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
         allow_unplayed: allow the block to end before the recording does.
         **record_options: for the modes that run the program; see ``record``. Mode ``live`` needs
             those alone that say how it is started: ``cwd``, ``env``, ``base_env``, ``clean_env``,
-            ``term``, ``timeout_s``.
+            ``term``, ``timeout_s``; mode ``rerun`` of those ``cwd``, ``env``, ``term`` and
+            ``timeout_s``.
 
     Raises:
         TypeError: there is no such option of ``record``.

@@ -6,16 +6,25 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .isolation import isolate_network as isolate_network
-    from .rerunning import RerunOptions as RerunOptions
+    from .driving import DrivenRerun as DrivenRerun
+    from .driving import TapeOnlyRun as TapeOnlyRun
+    from .driving import driven_rerun as driven_rerun
+    from .driving import rerun_error as rerun_error
+    from .driving import run_tape_only as run_tape_only
+    from .preparing import PreparedRerun as PreparedRerun
+    from .preparing import RerunOptions as RerunOptions
+    from .preparing import prepared_rerun as prepared_rerun
+    from .rerunning import proof as proof
     from .rerunning import rerun as rerun
+    from .rerunning import rerun_cassette as rerun_cassette
     from .tape_server import TapeServer as TapeServer
 else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "isolation": "isolate_network",
-            "rerunning": "RerunOptions rerun",
+            "driving": "DrivenRerun TapeOnlyRun driven_rerun rerun_error run_tape_only",
+            "preparing": "PreparedRerun RerunOptions prepared_rerun",
+            "rerunning": "proof rerun rerun_cassette",
             "tape_server": "TapeServer",
         },
     )

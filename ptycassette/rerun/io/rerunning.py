@@ -2,242 +2,121 @@
 
 from __future__ import annotations
 
-import shlex
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from datetime import datetime
-from pathlib import Path
+import os
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY
-from ptycassette.cassette.io import Cassette
-from ptycassette.errors import NotFoundError, RefusedError, UsageError
-from ptycassette.harness.io import load_profile
-from ptycassette.model import visible
-from ptycassette.profiles import Profile
-from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
-from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
-from ptycassette.rerun.io.running import RunOutcome, RunPlan, run_again
-from ptycassette.rerun.io.tape_server import TapeServer
-from ptycassette.rerun.report import RerunReport, ScreenChange
-from ptycassette.rerun.screens import VOLATILE, ScreenJudge
-from ptycassette.rerun.script import RerunScript, script_of
-from ptycassette.scrub import default_scrubber, masked_places
-from ptycassette.tape import draw_differences, drawn_in
-from ptycassette.tape.io import load_matching_rules, served_draws
-from ptycassette.tape.matching import Rules
-
-
-class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run the program again.
-
-    Attributes:
-        trusted: whether whoever made the cassette may say what this machine does: its command
-            line is run, and the answers of its tape make an agent call tools.
-        argv: what to run; as recorded when empty.
-        harness: the profile's name or path; that of the recording when None.
-        mode: one of the profile's modes; its usual one when None.
-        model: the model to ask for; the one of the profile when empty.
-        cwd: the work folder; an empty one in the temporary home when None.
-        files: files of an empty work folder, by name.
-        environment: variables to add to the program's environment.
-        normalise: names of the normalisers that screens are compared with.
-        patience_s: how long to wait for the screen of an input, and for the end, beyond twice
-            the time that it took in the recording.
-        faketime: give the program a clock that starts when the recording did, by libfaketime.
-        guard: what keeps the program off the network; None for proxies that refuse.
-    """
-
-    trusted: bool = False
-    argv: tuple[str, ...] = ()
-    harness: str | None = None
-    mode: str | None = None
-    model: str = ""
-    cwd: Path | None = None
-    files: Mapping[str, str] = msgspec.field(default_factory=dict)
-    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
-    normalise: tuple[str, ...] = VOLATILE
-    patience_s: float = 20.0
-    faketime: bool = False
-    guard: str | None = None
+from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.model import ExitStatus
+from ptycassette.rerun.io.preparing import PreparedRerun, RerunOptions, prepared_rerun
+from ptycassette.rerun.io.running import RunOutcome, run_again
+from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange
+from ptycassette.rerun.screens import ScreenJudge
+from ptycassette.rerun.script import RerunScript
+from ptycassette.tape import draw_differences
 
 
 def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
-    """Run the recorded program again with the tape as its only provider.
+    """Run the recorded program again, typed at by the recorded keys, and compare.
 
     Raises:
         RefusedError: nobody said that the cassette is trusted. Nothing was started.
         MissingFileError: there is no tape in the cassette.
         UsageError: the recording says no command line.
-        NotFoundError: the program, its profile or the mode is not there.
+        NotFoundError: the profile or its mode is not there.
         SpawnError: the program cannot be started.
     """
-    tape = cassette.tape()
-    exchanges = list(tape)
-    argv = options.argv or _recorded_argv(cassette)
-    if not options.trusted:
-        raise _untrusted(cassette, argv)
-    profile = _profile(cassette, options.harness)
-    script = script_of(cassette.events())
-    clock = _clock(cassette, argv, options)
-    drawn = drawn_in(event.payload for event in cassette.service_events())
-    gates = Gates([step.t_us for step in script.steps])
-    judge = ScreenJudge(options.normalise)
-    rules = load_matching_rules((profile.name,) if profile else ())
-
-    def begin(home: Path, cwd: Path) -> None:
-        server.desk = TapeDesk(
-            exchanges,
-            rules,
-            key=bytes.fromhex(tape.key),
-            declared={"home": str(home), "cwd": str(cwd), "tmp": tempfile.gettempdir()},
-            secrets=_secret_places,
-            fingerprint=_published_fingerprint(cassette, rules),
-            draws=drawn.draws,
+    with prepared_rerun(cassette, options) as prepared:
+        profile = prepared.profile
+        judge = ScreenJudge(options.normalise, profile.screens.volatile if profile else ())
+        ran = run_again(prepared, cassette, judge, options.patience_s)
+        report = _report(prepared, cassette, ran, judge)
+        return msgspec.structs.replace(
+            report,
+            clock=prepared.clock,
+            draws=len(prepared.drawn.draws),
+            draw_changes=tuple(draw_differences(prepared.drawn, ran.drawn)),
         )
 
-    with (
-        served_draws(drawn.draws) as draws,
-        _server(cassette, gates, options) as (server, ca_file),
-    ):
-        real = asked_providers([one.entry for one in exchanges]) if ca_file else (server.url, "")
-        ran = run_again(
-            RunPlan(
-                argv=argv,
-                profile=profile,
-                url=real[0],
-                openai_url=real[1],
-                proxy=server.proxy,
-                ca_file=ca_file,
-                isolated=options.guard is not None,
-                mode=options.mode or _usual_mode(profile),
-                model=options.model,
-                cwd=options.cwd,
-                files=options.files,
-                environment={**draws, **clock.environment, **options.environment},
-                patience_s=options.patience_s,
-            ),
-            cassette,
-            judge,
-            begin,
-            server.sent,
-        )
-    if server.desk is None:
-        raise RuntimeError("it ran without a desk")
-    report = _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
-    return msgspec.structs.replace(
-        report,
-        clock=clock.said,
-        draws=len(drawn.draws),
-        draw_changes=tuple(draw_differences(drawn, ran.drawn)),
-    )
 
-
-def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
-    """What was run, with the program where it is on this machine."""
-    program, *rest = cassette.manifest.command.argv or ("",)
-    if not program:
-        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
-    for name, place in (("$PWD", Path.cwd()), ("$HOME", Path.home())):  # as the scrubber names them
-        if program.startswith(f"{name}/"):
-            program = str(place) + program.removeprefix(name)
-    return program, *rest
-
-
-def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:
-    """How the program's clock is set."""
-    if not options.faketime:
-        return ClockPin({}, "")
-    moment = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)
-    return clock_pin(argv[0], moment, path=options.environment.get("PATH"))
-
-
-@contextmanager
-def _server(
-    cassette: Cassette, gates: Gates, options: RerunOptions
-) -> Iterator[tuple[TapeServer, str]]:
-    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
-    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {}).get("pointed") or {}
-    if not said.get("proxy_env"):
-        with TapeServer(gates, hold_s=options.patience_s) as server:
-            yield server, ""
-        return
-    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
-        ca_file = Path(folder, "ca.pem")
-        with TapeServer(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
-            yield server, str(ca_file)
-
-
-def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
-    """The refusal, which says what would be done."""
-    tools: dict[str, int] = {}
-    for event in cassette.service_events():
-        if isinstance(event.payload, dict) and event.payload.get("type") == "tool-call":
-            name = str(event.payload.get("name", ""))
-            tools[name] = tools.get(name, 0) + 1
-    calls = ", ".join(f"{visible(name, limit=40)} ({count})" for name, count in tools.items())
-    return RefusedError(
-        f"would run: {visible(shlex.join(argv), limit=500)}; its tape makes it call tools:"
-        f" {visible(calls, limit=500) or 'none'}",
-        where=visible(str(cassette.path)),
-        hint="if you trust whoever made it: --trust (trusted=True in Python)",
-    )
-
-
-def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
-    """Where the scrubber masks a body, as it did when the tape was saved."""
-    [masked] = default_scrubber().traffic([body])
-    return masked_places(body, masked)
-
-
-def _published_fingerprint(cassette: Cassette, rules: Rules) -> str:
-    """The tape's fingerprint by these rules; empty where it is not known."""
-    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
-    return str(said.get("fingerprint", "")) if said.get("rules_digest") == rules.digest else ""
-
-
-def _profile(cassette: Cassette, name: str | None) -> Profile | None:
-    if name is not None:
-        return load_profile(name)
-    with suppress(NotFoundError):
-        return load_profile(cassette.manifest.harness.name)
-    return None
-
-
-def _usual_mode(profile: Profile | None) -> str:
-    if profile is None or "key" in profile.modes or not profile.modes:
-        return "key"
-    return next(iter(profile.modes))
-
-
-def _report(
-    cassette: Cassette,
-    script: RerunScript,
-    ran: RunOutcome,
-    desk: TapeDesk,
-    judge: ScreenJudge,
-    *,
-    argv: tuple[str, ...],
-    guard: str | None,
+def rerun_cassette(
+    path: str | os.PathLike[str], argv: Sequence[str] = (), *, trusted: bool, **options: Any
 ) -> RerunReport:
-    pairs = _screens(script, ran.script)
-    names = desk.names()
-    notes = [f"the screen before input {number} did not come in time" for number in ran.late]
-    if ran.problem:
-        notes.append(ran.problem)
+    """Run a recorded program again, offline, with its tape as its only provider.
+
+    Args:
+        path: a cassette with a tape.
+        argv: another version or configuration of the program; as recorded when empty.
+        trusted: that whoever made the cassette may say what this machine does: its command line
+            is run, and the answers of its tape make an agent call tools.
+        **options: the other fields of ``RerunOptions``.
+
+    Returns:
+        The report: ``passed``, and everything that differs.
+
+    Raises:
+        TypeError: there is no such option.
+        RefusedError: it is not trusted. Nothing was started.
+        CassetteError: the cassette cannot be opened or has no tape, or the program is not there.
+    """
+    chosen = RerunOptions(argv=tuple(argv), trusted=trusted, **options)
+    with open_cassette(path) as cassette:
+        return rerun(cassette, chosen)
+
+
+def proof(
+    prepared: PreparedRerun,
+    cassette: Cassette,
+    exit_status: ExitStatus | None,
+    *,
+    note: str = "",
+) -> RerunReport:
+    """What the tape proves of a run that somebody else drove: its requests, and its end.
+
+    Args:
+        prepared: the run, which is over.
+        cassette: the recording.
+        exit_status: how the program ended.
+        note: for the report.
+    """
+    return _requests(
+        prepared,
+        expected_exit=cassette.final.exit,
+        exit=exit_status,
+        notes=(note,) if note else (),
+        fingerprint=prepared.desk.fingerprint(),
+    )
+
+
+def _requests(prepared: PreparedRerun, **more: Any) -> RerunReport:
+    desk = prepared.desk
     return RerunReport(
-        argv=argv,
-        guard=guard or "proxy variables that point at a port where nobody listens",
+        argv=prepared.argv,
+        guard=prepared.place.guard,
         entries=desk.entries,
         matched=desk.asked - len(desk.misses),
         damage=tuple(desk.damage),
         misses=tuple(desk.misses),
         unasked=tuple(desk.unasked()),
+        expected_fingerprint=desk.expected_fingerprint,
+        **more,
+    )
+
+
+def _report(
+    prepared: PreparedRerun, cassette: Cassette, ran: RunOutcome, judge: ScreenJudge
+) -> RerunReport:
+    pairs = _screens(prepared.script, ran.script)
+    names = prepared.desk.names()
+    notes = [f"the screen before input {number} did not come in time" for number in ran.late]
+    if ran.problem:
+        notes.append(ran.problem)
+    return _requests(
+        prepared,
         inputs=ran.typed,
-        recorded_inputs=len(script.steps),
+        recorded_inputs=len(prepared.script.steps),
         screens=len(pairs),
         changes=tuple(
             ScreenChange(number=number, expected=tuple(old), got=tuple(new))
@@ -248,10 +127,16 @@ def _report(
         exit=ran.final.exit,
         expected_text=cassette.final.final_text,
         final_text=ran.final.final_text,
-        expected_fingerprint=desk.expected_fingerprint,
-        fingerprint=desk.fingerprint(ran.drawn.draws),
+        fingerprint=prepared.desk.fingerprint(ran.drawn.draws),
+        version=_version_change(cassette.manifest.harness.binary_version, ran.version),
         notes=tuple(notes),
     )
+
+
+def _version_change(recorded: str | None, now: str | None) -> VersionChange | None:
+    if recorded is None or now is None or recorded == now:
+        return None
+    return VersionChange(recorded=recorded, now=now)
 
 
 def _screens(

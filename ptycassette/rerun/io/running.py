@@ -6,10 +6,10 @@ cassette were, and the two can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -19,177 +19,87 @@ from ptycassette.errors import (
     SessionClosedError,
     WaitTimeoutError,
 )
-from ptycassette.harness.io import log_reader, placed_run, run_place
-from ptycassette.model import FinalRecord, InputRecord, Size
-from ptycassette.profiles import Profile
-from ptycassette.recording.io import record
+from ptycassette.harness.io import log_reader
+from ptycassette.model import FinalRecord, InputRecord
+from ptycassette.recording.io import ask_version, record, version_arguments
+from ptycassette.rerun.io.preparing import PreparedRerun, RerunPlace
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
 from ptycassette.tape import DrawnValues, drawn_in
-from ptycassette.tape.io import base_url_variables, proxy_variables
+from ptycassette.tape.io import network_disabled
 
-_DIRECT = "127.0.0.1,localhost,::1"
-_REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
-
-
-class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run the program again.
-
-    Attributes:
-        argv: what to run.
-        profile: of the CLI, if it has one: it says how the CLI is set up offline.
-        mode: one of the profile's modes.
-        url: of the tape's server.
-        openai_url: the base URL of OpenAI's APIs where it is another one than ``url`` and ``/v1``.
-        proxy: the tape's server as an HTTP proxy, for a program that asks the real providers; then
-            ``url`` is that of the provider.
-        ca_file: the file with the certificate that the proxy's clients must trust.
-        isolated: whether this process is off the network.
-        cwd: the work folder; an empty one when None.
-        files: files of an empty work folder, by name.
-        environment: variables to add.
-        patience_s: how long to wait for the screen of an input, and for the end, beyond twice
-            the time that it took in the recording.
-    """
-
-    argv: tuple[str, ...]
-    profile: Profile | None
-    url: str
-    isolated: bool
-    openai_url: str = ""
-    proxy: str = ""
-    ca_file: str = ""
-    mode: str = "key"
-    model: str = ""
-    cwd: Path | None = None
-    files: Mapping[str, str] = msgspec.field(default_factory=dict)
-    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
-    patience_s: float = 20.0
+_VERSION_TIMEOUT_S = 15.0  # CLIs on Node take over 5 s on a busy machine
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come."""
+    """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come.
+
+    ``version`` is what the program says that it is, if the recorded one was asked, too.
+    """
 
     script: RerunScript
     drawn: DrawnValues
     final: FinalRecord
     typed: int
     late: tuple[int, ...]
-    cwd: str
-    home: str
+    version: str | None = None
     problem: str = ""
 
 
-class _Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program runs, and with what."""
-
-    argv: tuple[str, ...]
-    environment: Mapping[str, str]
-    home: Path
-    cwd: Path
-    folder: Path
-
-
 def run_again(
-    plan: RunPlan,
-    cassette: Cassette,
-    judge: ScreenJudge,
-    placed: Callable[[Path, Path], None],
-    sent: Callable[[int], None],
+    prepared: PreparedRerun, cassette: Cassette, judge: ScreenJudge, patience_s: float
 ) -> RunOutcome:
     """Run the program, type what was typed, and read what it showed.
 
     Args:
-        plan: the run.
+        prepared: the run.
         cassette: the recording.
         judge: compares screens.
-        placed: called with home and work folder before the program starts.
-        sent: called with the number of inputs that were sent, after each.
+        patience_s: how long to wait for the screen of an input, and for the end, beyond twice
+            the time that it took in the recording.
 
     Raises:
-        NotFoundError: the program is not installed.
-        SpawnError: it cannot be started.
+        SpawnError: the program cannot be started.
         StorageError: the disk refuses.
     """
-    script = script_of(cassette.events())
-    terminal = cassette.manifest.terminal
-    with _placed(plan) as place:
-        placed(place.home, place.cwd)
-        typist = _Typist(judge, sent, plan.patience_s)
-        target = place.folder / "now.cassette"
-        options: dict[str, Any] = {
-            "size": Size(terminal.initial_rows, terminal.initial_cols),
-            "cwd": place.cwd,
-            "env": place.environment,
-            "clean_env": True,
-            "harness": plan.profile.name if plan.profile else None,
-            "probe_version": False,
-            "state_dir": place.folder / "state",
-        }
-        if terminal.term:
-            options["term"] = terminal.term
-        if plan.profile is not None:
-            options["at_end"] = log_reader(
-                plan.profile, home=place.home, cwd=place.cwd, since_s=0.0
-            )
-        with record(place.argv, target, **options) as session:
-            typist.type(session, script)
-            left_us = cassette.final.duration_ms * 1000 - typist.last_us
-            problem = _end(session, plan.patience_s + 2 * max(0, left_us) / 1e6)
-        with open_cassette(target) as now:
-            return RunOutcome(
-                script=script_of(now.events()),
-                drawn=drawn_in(event.payload for event in now.service_events()),
-                final=now.final,
-                typed=typist.typed,
-                late=tuple(typist.late),
-                cwd=str(place.cwd),
-                home=str(place.home),
-                problem=problem,
-            )
-
-
-@contextmanager
-def _placed(plan: RunPlan) -> Iterator[_Place]:
-    guard = {} if plan.isolated or plan.proxy else _refusing_proxies()
-    pointed: dict[str, str] = {}
-    if plan.proxy:
-        pointed = proxy_variables(plan.profile, proxy=plan.proxy, ca=plan.ca_file)
-    if plan.profile is not None and plan.mode in plan.profile.modes:
-        with placed_run(
-            plan.profile,
-            plan.url,
-            openai_url=plan.openai_url,
-            mode=plan.mode,
-            model=plan.model,
-            binary=plan.argv[0],
-            cwd=plan.cwd,
-            files=plan.files,
-        ) as run:
-            yield _Place(
-                argv=run.prepared.instead(plan.argv, plan.profile.binaries),
-                environment={**guard, **run.prepared.environment, **pointed, **plan.environment},
-                home=run.home,
-                cwd=run.cwd,
-                folder=run.folder.path,
-            )
-        return
-    with run_place(None, cwd=plan.cwd, files=plan.files) as run:
-        own = {"HOME": str(run.home), **(pointed or base_url_variables(plan.url))}
-        yield _Place(
-            argv=plan.argv,
-            environment={**guard, **own, **plan.environment},
-            home=run.home,
-            cwd=run.cwd,
-            folder=run.folder.path,
+    place, profile = prepared.place, prepared.profile
+    typist = _Typist(judge, prepared.server.sent, patience_s)
+    target = place.folder / "now.cassette"
+    options = {
+        **prepared.session_options(),
+        "harness": profile.name if profile else None,
+        "probe_version": False,
+        "state_dir": place.folder / "state",
+    }
+    if profile is not None:
+        options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)
+    known = cassette.manifest.harness.binary_version
+    version = None if known is None else _version(place)
+    with record(place.argv, target, **options) as session:
+        typist.type(session, prepared.script)
+        left_us = cassette.final.duration_ms * 1000 - typist.last_us
+        problem = _end(session, patience_s + 2 * max(0, left_us) / 1e6)
+    with open_cassette(target) as now:
+        return RunOutcome(
+            script=script_of(now.events()),
+            drawn=drawn_in(event.payload for event in now.service_events()),
+            final=now.final,
+            typed=typist.typed,
+            late=tuple(typist.late),
+            version=version,
+            problem=problem,
         )
 
 
-def _refusing_proxies() -> dict[str, str]:
-    names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-    direct = dict.fromkeys(("NO_PROXY", "no_proxy"), _DIRECT)
-    return {**{name: _REFUSING for pair in names for name in (pair, pair.lower())}, **direct}
+def _version(place: RerunPlace) -> str | None:
+    """What the program says that it is; None if it does not, or must not be asked."""
+    path = place.environment.get("PATH") or os.environ.get("PATH")
+    found = shutil.which(place.program, path=path)
+    asking = None if found is None else version_arguments(Path(found), version=None)
+    if found is None or asking is None or network_disabled(os.environ):  # asked without a guard
+        return None
+    return ask_version(Path(found), asking, timeout_s=_VERSION_TIMEOUT_S)
 
 
 class _Typist:

@@ -38,7 +38,7 @@ OWN_NAME, SHARED_NAME = "ptycassette.toml", "pyproject.toml"
 _MARK = re.compile(rb"tool\s*\.\s*[\"']?ptycassette|ptycassette\s*=|\[\s*tool\s*\]")
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _TIME = re.compile(r"(\d+(?:\.\d*)?)(ms|s)?")
-MODES = ("replay", "auto", "record", "rerecord", "rewrite", "live")
+MODES = ("replay", "auto", "record", "rerecord", "rewrite", "live", "rerun")
 STRATEGIES = ("exact", "prompt", "normalised", "semantic", "any")
 
 

@@ -7,6 +7,8 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .core_dumps import NoCoreDumps as NoCoreDumps
+    from .driver_signals import DriverSignals as DriverSignals
+    from .driver_signals import hand_over_terminal as hand_over_terminal
     from .modes import modes_of_line as modes_of_line
     from .modes import new_terminal_modes as new_terminal_modes
     from .piped import PipedChild as PipedChild
@@ -34,6 +36,7 @@ else:
         __name__,
         {
             "core_dumps": "NoCoreDumps",
+            "driver_signals": "DriverSignals hand_over_terminal",
             "modes": "modes_of_line new_terminal_modes",
             "piped": "PipedChild spawn_piped",
             "polling": "Poll new_poll",

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from .terms import Limit as Limit
     from .terms import Terms as Terms
     from .terms import approved as approved
+    from .terms import is_local as is_local
 else:
     __getattr__, __all__ = face(
         __name__,
         {
             "_prices": "Prices",
             "judging": "TermsGate",
-            "terms": "ANYWHERE FORBIDDEN Approval ApprovalNeededError Limit Terms approved",
+            "terms": "ANYWHERE FORBIDDEN Approval ApprovalNeededError Limit Terms approved "
+            "is_local",
         },
     )

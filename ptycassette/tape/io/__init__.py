@@ -7,6 +7,8 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._proxy_messages import ProxyPlan as ProxyPlan
+    from .disabled_network import NETWORK_VARIABLE as NETWORK_VARIABLE
+    from .disabled_network import network_disabled as network_disabled
     from .draw_log import open_draws as open_draws
     from .draw_log import served_draws as served_draws
     from .journal_file import TapeJournalFile as TapeJournalFile
@@ -14,9 +16,11 @@ if TYPE_CHECKING:
     from .journal_file import TapeSink as TapeSink
     from .matching_rules import load_matching_rules as load_matching_rules
     from .proxy import Proxy as Proxy
+    from .running_proxy import PROVIDER_VARIABLE as PROVIDER_VARIABLE
     from .running_proxy import RunningProxy as RunningProxy
     from .running_proxy import base_url_variables as base_url_variables
     from .running_proxy import proxy_variables as proxy_variables
+    from .running_proxy import refuse_network as refuse_network
     from .running_proxy import start_proxy as start_proxy
     from .tunnels import Tunnels as Tunnels
 else:
@@ -24,11 +28,15 @@ else:
         __name__,
         {
             "_proxy_messages": "ProxyPlan",
+            "disabled_network": "NETWORK_VARIABLE network_disabled",
             "draw_log": "open_draws served_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
             "matching_rules": "load_matching_rules",
             "proxy": "Proxy",
-            "running_proxy": "RunningProxy base_url_variables proxy_variables start_proxy",
+            "running_proxy": (
+                "PROVIDER_VARIABLE RunningProxy base_url_variables proxy_variables refuse_network "
+                "start_proxy"
+            ),
             "tunnels": "Tunnels",
         },
     )

@@ -30,9 +30,12 @@ from ptycassette.tape.io._proxy_messages import (
     Reported,
     Stopped,
 )
+from ptycassette.tape.io.disabled_network import network_disabled, refuse_provider
 from ptycassette.tape.pointing import CA_VARIABLES, Pointing, Providers, pointing
 from ptycassette.tape.retries import Retries
 
+PROVIDER_VARIABLE = "PTYCASSETTE_PROVIDER"
+"""Environment variable: the provider of what is recorded. ``ptycassette offline`` sets it."""
 _END_S = 5.0
 _NEEDED = ("h11", "trustme", "wsproto")
 _TOKEN_BYTES = 24
@@ -88,6 +91,7 @@ def start_proxy(
         CassetteError: the recording whose answers are to be given cannot be read.
         UsageError: it is not known how to point the program at it, or there is no such provider,
             or the extra ``tape`` is not installed.
+        PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and something would leave the machine.
         ApprovalNeededError: something would leave the machine that nobody has agreed to.
         StorageError: the journal cannot be made, or the process not be started.
     """
@@ -104,6 +108,9 @@ def start_proxy(
         environment=environment,
     )
     terms = terms or Terms()
+    if network_disabled(os.environ):
+        refuse_provider(where.upstreams.get(where.main, ""))
+        terms = msgspec.structs.replace(terms, upstreams=())  # no other provider either
     approved(terms, where.upstreams, where.main)
     authorities = [environment[name] for name in CA_VARIABLES if environment.get(name)]
     if system := ssl.get_default_verify_paths().cafile:
@@ -118,6 +125,29 @@ def start_proxy(
         retries=retries,
     )
     return RunningProxy(plan, where, terms, journal=journal)
+
+
+def refuse_network(profile: Profile, environment: Mapping[str, str]) -> None:
+    """Refuse a CLI that would ask a provider beyond this machine.
+
+    Args:
+        profile: of the CLI.
+        environment: with which it is to be started; it may name another provider.
+
+    Raises:
+        PreflightError: it would, or it is not known whom it asks.
+    """
+    if url := environment.get(PROVIDER_VARIABLE):
+        refuse_provider(url)
+        return
+    try:
+        where = pointing(
+            _providers(), profile=profile, provider=None, proxy_env=False, environment=environment
+        )
+    except UsageError:  # only its own files say
+        refuse_provider("")
+    else:
+        refuse_provider(where.upstreams.get(where.main, ""))
 
 
 def _providers() -> Providers:

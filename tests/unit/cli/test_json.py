@@ -34,7 +34,7 @@ STRUCTS = {
 }
 # Objects that are printed without a struct of their own in ``cli/reports.py``.
 PRINTED = {
-    "Imported", "RerunReport", "RequestMiss", "ScreenChange",
+    "Imported", "Review", "RerunReport", "RequestMiss", "ScreenChange", "VersionChange",
     "CheckReport", "ScenarioReport", "CheckLine",
     "StandinReport", "DriftPicture", "Divergence", "DivergenceSide", "Nearest", "Unplayed",
     "ScrubbedReport", "Replacement", "VerifyScrubReport", "ScrubbedCassette",

@@ -128,6 +128,17 @@ def test_chromes_archive_is_read(imported: Import, tmp_path: Path) -> None:
 
 
 BROKEN = {
+    "trace": {
+        '{"messages": []}\n{"a"': "line 2",
+        "[1]": "line 1 is not an object",
+        '{"request": 1}': "no call .*1 times: no request",
+    },
+    "otel": {
+        '{"a": 1}': "line 1 has neither",
+        '{"resourceSpans": [{"scopeSpans": [{"spans": [{}]}]}]}': "line 1 is not OTLP",
+        '{"resourceSpans": 1}': "line 1 is not OTLP",
+        '{"resourceSpans": []}': "no call",
+    },
     "har": {
         "{": "not JSON",
         "[]": "log.entries",

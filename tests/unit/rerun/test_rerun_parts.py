@@ -15,6 +15,7 @@ from ptycassette.rerun import (
     RerunReport,
     ScreenChange,
     ScreenJudge,
+    VersionChange,
     report_json,
     report_lines,
     script_of,
@@ -105,6 +106,37 @@ def test_screens_are_the_same_but_for_what_is_volatile(
 
     assert judge.same(recorded, now) is same
     assert judge.awaited(recorded)(now) is same
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "same"),
+    [
+        (["[STARTUP] a: 3ms", "ready>"], ["[STARTUP] b", "[STARTUP] c", "ready>"], True),
+        (["[STARTUP] a", "ready>"], ["ready>"], True),
+        (["say [STARTUP] a"], ["say [STARTUP] b"], False),
+        (["[STARTUP] a", "ready>"], ["[STARTUP] a", "Ready>"], False),
+        (["Worked for <1s"], ["Worked for 2s"], True),
+    ],
+)
+def test_declared_rows_are_left_out_and_nothing_else(
+    recorded: Sequence[str], now: Sequence[str], same: bool
+) -> None:
+    """In the report and while a screen is awaited."""
+    judge = ScreenJudge(volatile=(r"^\[STARTUP\]",))
+
+    assert judge.same(recorded, now) is same
+    assert judge.awaited(recorded)(now) is same
+
+
+def test_another_version_is_named_and_is_no_difference() -> None:
+    """As a line, and as a field."""
+    other = report(version=VersionChange(recorded="cli 1.0", now="cli 1.1"))
+
+    assert "version: the program is another one: recorded cli 1.0, now cli 1.1" in list(
+        report_lines(other)
+    )
+    assert report_json(other)["version"] == {"recorded": "cli 1.0", "now": "cli 1.1"}
+    assert other.passed
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
-from typing import Any, Self
 
 from ptycassette.recording.io import (
     JOURNAL_SUFFIX,
@@ -24,55 +22,9 @@ from ptycassette.recording.io import (
 )
 from ptycassette.replaying.io import find_real
 from ptycassette.system.files import journal_dir
-from ptycassette.system.pty import NoCoreDumps
+from ptycassette.system.pty import DriverSignals, NoCoreDumps, hand_over_terminal
 
 _LOOK_S = 0.5
-
-_FORWARDED = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "CONT")
-
-
-class DriverSignals:
-    """While entered, signals of the driver are passed to the recorder, and do not end the shim.
-
-    Signals that arrive before the recorder is started wait for it. The SIGHUP of a closed
-    terminal may reach the recorder twice, which is harmless.
-    """
-
-    def __init__(self) -> None:
-        self._pid: int | None = None
-        self._early: list[int] = []
-        self._before: dict[int, Any] = {}
-        self._mask: set[Any] = set()
-
-    def __enter__(self) -> Self:
-        for name in _FORWARDED:
-            number = signal.Signals[f"SIG{name}"]
-            self._before[number] = signal.signal(number, self._came)
-        # The driver may have had them blocked when it started us.
-        self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, self._before)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def pass_to(self, pid: int) -> None:
-        """Pass all signals to ``pid`` from now on, including those that waited."""
-        self._pid = pid
-        for number in self._early:
-            self._send(number)
-
-    def _came(self, number: int, frame: FrameType | None) -> None:
-        del frame
-        if self._pid is None:
-            self._early.append(number)
-        else:
-            self._send(number)
-
-    def _send(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid or 0, number)
 
 
 def run_recorder(
@@ -122,7 +74,7 @@ def run_recorder(
         with recording as recorder:
             threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
             if kinds.only_terminal:
-                _hand_over_terminal(recorder.pid)
+                hand_over_terminal(recorder.pid)
             if not kinds.only_terminal:
                 release_streams()
             signals.pass_to(recorder.pid)
@@ -169,12 +121,3 @@ def _words(
         sys.executable, "-c", main, "rec", "--quiet", "--as-given", "--pass-signals", "--overwrite",
         "--lifeline", str(lifeline), *more, "--harness", program, str(target), "--", real, *args,
     ]  # fmt: skip
-
-
-def _hand_over_terminal(pid: int) -> None:
-    """Make the recorder the foreground of the terminal, so that it gets the signals of keys."""
-    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    with contextlib.suppress(OSError):  # there is no terminal, or it is not ours to give
-        os.tcsetpgrp(0, pid)
-        os.kill(pid, signal.SIGCONT)  # it may have touched the terminal too early, and stands
-    signal.signal(signal.SIGTTOU, before)

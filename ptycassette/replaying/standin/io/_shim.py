@@ -16,7 +16,7 @@ import msgspec
 from ptycassette.cassette.io import PendingRecordings, open_cassette, refuse_unwanted
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model import ExitStatus, visible
-from ptycassette.recording.io import diagnostic_path
+from ptycassette.recording.io import check_network, diagnostic_path
 from ptycassette.replaying.drifts import NO_DRIFT, Side, drift_lines
 from ptycassette.replaying.io import (
     MODE_VARIABLE,
@@ -33,12 +33,13 @@ from ptycassette.replaying.io import (
 )
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io._process_end import end_process
-from ptycassette.replaying.standin.io._recorded_run import DriverSignals, drop_journal, run_recorder
+from ptycassette.replaying.standin.io._recorded_run import drop_journal, run_recorder
 from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scrub.io import concealed_words
 from ptycassette.system.files import PROJECT_VARIABLE
+from ptycassette.system.pty import DriverSignals
 
 
 def run_shim(directory: str, program: str, args: Sequence[str]) -> int:
@@ -86,6 +87,8 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
                     chosen.path, report, (program, *args), signals, hooks=config.hooks
                 )
             return _end(ended)
+        case "rerun":
+            return _rerun(chosen.path, report, (program, *args))
         case _:
             return _stand_in(chosen, config, report, (program, *args))
 
@@ -102,6 +105,7 @@ def _stand_in(
 
 def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
     real = find_real(program, os.environ.get("PATH", ""))
+    check_network(program, os.environ)
     os.execv(real, [program, *args])  # noqa: S606 - no shell is meant
 
 
@@ -201,6 +205,28 @@ def _rerecord(
         ),
     )  # fmt: skip
     return status if exit_status is None else exit_status
+
+
+def _rerun(path: Path, report: str, argv: tuple[str, ...]) -> int:
+    """Run the real program, answered from the tape; what the tape proves is reported."""
+    # Imported here, because it loads an HTTP server, which replay does not need.
+    from ptycassette.rerun.io import RerunOptions, run_tape_only  # noqa: PLC0415
+
+    program, *args = argv
+    real = find_real(program, os.environ.get("PATH", ""))
+    with open_cassette(path) as cassette:
+        options = RerunOptions(trusted=True, argv=(real, *args))
+        ran = run_tape_only(cassette, options)
+    found = "\n".join(ran.findings)
+    write_report(
+        report,
+        StandinReport(
+            result="diverged" if found else "passed", cassette=str(path),
+            argv=concealed_words(argv), pid=os.getpid(), exit=ran.exit, error=found,
+            notes=(f"network: {ran.report.guard}",),
+        ),
+    )  # fmt: skip
+    return FAILED if found else end_process(ran.exit)
 
 
 def _end(ended: int | ExitStatus) -> int:

@@ -1,0 +1,145 @@
+"""Makes a fixture of a reviewed run: everything is checked before anything is written.
+
+The evidence belongs to the run if it names its id and the digest of its manifest, which pins every
+file, and lists the same calls. What was copied is verified once more, and must pass the scenario
+that was made of it; then one rename publishes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette.io import Staging, disk_errors, open_cassette
+from ptycassette.cli._rec_evidence import manifest_sha256
+from ptycassette.cli.tape import lines_of
+from ptycassette.errors import ExistsError, NotFoundError, RefusedError, UnreadableError
+from ptycassette.scenario import draft_expectations, parse_scenario
+from ptycassette.scenario.io import evidence_of, run_scenario
+from ptycassette.system.files import read_plain
+
+REVIEW = "review.json"
+_MOST_BYTES = 64 << 20
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """``review.json``: who reviewed what, and when."""
+
+    fixture: str
+    id: str
+    sha256: str
+    manifest_sha256: str
+    reviewed_by: str
+    reviewed_at: str
+    guard: dict[str, Any]
+    redaction: dict[str, Any]
+
+
+class Fixture(msgspec.Struct, frozen=True, kw_only=True):
+    """A fixture to be published at ``target``."""
+
+    run: Path
+    target: Path
+    review: Review
+    scenario: str
+    checks: int
+
+
+def fixture_of(run: Path, evidence: Path | None, output: Path, *, reviewed_by: str) -> Fixture:
+    """The fixture of a run.
+
+    Raises:
+        RefusedError: its guard does not say PASS, or the evidence is that of another run.
+        CassetteError: the run or its evidence cannot be read.
+    """
+    run = run.resolve() if run.name in {"", "..", "."} else run
+    name = run.name.removesuffix(".cassette")
+    place = evidence or run.with_name(f"{name}.evidence")
+    if not place.is_dir():
+        raise NotFoundError(
+            "there is no evidence of the run",
+            where=str(place),
+            hint="record with --evidence DIR, and say where it is with --evidence",
+        )
+    guard = _object(place / "guard.json")
+    if guard.get("verdict") != "PASS" or guard.get("published") is not True:
+        raise RefusedError(
+            "the guard does not say PASS", where=str(place / "guard.json"), hint="record it again"
+        )
+    session = _object(place / "session.json")
+    with open_cassette(run) as cassette:
+        manifest = cassette.manifest
+        calls = b"".join(msgspec.json.encode(line) + b"\n" for line in lines_of(cassette))
+    digest = manifest_sha256(run)
+    same = session.get("id") == manifest.id and session.get("manifest_sha256") == digest
+    if not same or _read(place / "calls.jsonl") != calls:
+        raise RefusedError(
+            "the evidence is not that of this run, or one of them was changed since",
+            where=str(place),
+            hint="promote the run together with what rec --evidence wrote for it",
+        )
+    text = draft_expectations(evidence_of(run), name=name, cassette_path=f"{name}.cassette")
+    return Fixture(
+        run=run,
+        target=output / name,
+        review=Review(
+            fixture=str(output / name),
+            id=manifest.id,
+            sha256=manifest.content_digest.sha256,
+            manifest_sha256=digest,
+            reviewed_by=reviewed_by,
+            reviewed_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            guard=guard,
+            redaction=_object(place / "redaction.json"),
+        ),
+        scenario=text,
+        checks=sum(map(len, parse_scenario(text.encode(), where=name).groups.values())),
+    )
+
+
+def publish(fixture: Fixture, *, overwrite: bool) -> None:
+    """Write a fixture, all of it or nothing.
+
+    Raises:
+        ExistsError: something is there that may not be replaced.
+        RefusedError: the run was changed meanwhile.
+        StorageError: the disk refuses.
+    """
+    target, name = fixture.target, fixture.target.name
+    replaces = None
+    if target.exists() or target.is_symlink():
+        if not overwrite:
+            raise ExistsError("there is something already", where=str(target), hint="--overwrite")
+        if target.is_symlink() or not (target / REVIEW).is_file():
+            raise ExistsError("what is there is not a fixture of promote", where=str(target))
+        replaces = target.stat(follow_symlinks=False)
+    staging = Staging(target)
+    try:
+        cassette, scenario = f"{name}.cassette", staging.content / f"{name}.scenario.yaml"
+        with disk_errors("writing the fixture", target):
+            shutil.copytree(fixture.run, staging.content / cassette, symlinks=True)
+            scenario.write_text(fixture.scenario, encoding="utf-8")
+            review = msgspec.json.format(msgspec.json.encode(fixture.review), indent=2)
+            (staging.content / REVIEW).write_bytes(review + b"\n")
+        copied = manifest_sha256(staging.content / cassette)
+        outcome = run_scenario(scenario)
+        if copied != fixture.review.manifest_sha256 or not outcome.passed:
+            raise RefusedError("it is not what was reviewed any more", where=str(fixture.run))
+        staging.publish(replaces)
+    finally:
+        staging.remove()
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(_read(path), type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as exc:
+        raise UnreadableError(f"it is not an object in JSON: {exc}", where=str(path)) from exc
+
+
+def _read(path: Path) -> bytes:
+    return read_plain(path, max_bytes=_MOST_BYTES, follow_links=False)

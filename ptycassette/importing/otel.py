@@ -1,0 +1,211 @@
+"""Calls of models in OpenTelemetry's GenAI conventions, from OTLP in JSON.
+
+https://opentelemetry.io/docs/specs/semconv/gen-ai/: what is read is the span of an inference, and
+the event ``gen_ai.client.inference.operation.details`` where there is no such span with messages.
+Since 1.37 the messages are in ``gen_ai.input.messages`` and ``gen_ai.output.messages``; before,
+each was an event (``gen_ai.user.message``, ``gen_ai.choice``), which are read, too. Neither
+holds what was sent: the calls are rebuilt (``rebuilt.py``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ptycassette.importing.calls import Call, SkippedError, checked_url, session_of_calls
+from ptycassette.importing.otlp import TelemetryRecord, records_in
+from ptycassette.importing.rebuilt import (
+    CHAT,
+    JSON,
+    base_of,
+    chat_answer,
+    chat_question,
+    tool_call,
+)
+from ptycassette.importing.session import ImportedSession
+
+_DETAILS = "gen_ai.client.inference.operation.details"
+_OPERATIONS = frozenset({"chat", "generate_content", "text_completion"})
+_MESSAGE_EVENTS = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+_CHOICE = "gen_ai.choice"
+_PARAMETERS = (
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "frequency_penalty",
+    "presence_penalty",
+    "seed",
+)
+_STATUSES = range(400, 600)
+Messages = list[dict[str, Any]]
+Choices = list[tuple[dict[str, Any], object]]
+
+
+def read_otel(data: bytes) -> ImportedSession:
+    """The calls of models that spans and events tell of.
+
+    Raises:
+        BadImportError: it is not OTLP, or tells of no call.
+    """
+    records = list(records_in(data))
+    events: defaultdict[tuple[str, str], list[TelemetryRecord]] = defaultdict(list)
+    for one in records:
+        if one.name in _MESSAGE_EVENTS or one.name in {_CHOICE, _DETAILS}:
+            events[one.trace, one.span].append(one)
+    calls: list[Call] = []
+    skipped: Counter[str] = Counter()
+    taken: set[tuple[str, str]] = set()
+    for one in sorted(
+        records, key=lambda one: not one.is_span
+    ):  # spans say when it began and ended
+        place = one.trace, one.span
+        if not one.is_span and (one.name != _DETAILS or (place in taken and any(place))):
+            continue
+        try:
+            calls.append(_call(one, events[place] if any(place) else [one]))
+            taken.add(place)
+        except SkippedError as reason:
+            skipped[str(reason)] += 1
+    return session_of_calls(calls, skipped, dated=True, rebuilt=True)
+
+
+def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
+    said = _said(one, events)
+    operation = said.get("gen_ai.operation.name")
+    if operation is None and not any(name.startswith("gen_ai.") for name in said):
+        raise SkippedError("a span that is not about a model")
+    if operation is not None and operation not in _OPERATIONS:
+        raise SkippedError("an operation that asks no model for text")
+    messages, choices = _messages(said, events)
+    if not messages:
+        raise SkippedError("no messages in it (instrumentations leave them out by default)")
+    model = said.get("gen_ai.request.model")
+    more = {name: said.get(f"gen_ai.request.{name}") for name in _PARAMETERS}
+    tools = _structured(said.get("gen_ai.tool.definitions"))
+    failed = str(said.get("error.type") or one.failed)
+    status, answer = _answer(said, choices, failed)
+    return Call(
+        begun_us=one.begun_us,
+        answered_us=one.ended_us,
+        ended_us=one.ended_us,
+        method="POST",
+        url=checked_url(_base(said) + CHAT),
+        headers=JSON,
+        body=chat_question(model, messages, {**more, "tools": tools}),
+        status=status,
+        answer_headers=JSON if status is not None else (),
+        answer=answer,
+        outcome="complete" if status is not None else "provider-gone",
+        detail=failed if status is None else "",
+    )
+
+
+def _said(one: TelemetryRecord, events: list[TelemetryRecord]) -> dict[str, Any]:
+    """The attributes of a span with those of the event that has its details."""
+    said = dict(one.attributes)
+    for event in events:
+        if event.name == _DETAILS:
+            body = event.body if isinstance(event.body, dict) else {}
+            said |= {**body, **event.attributes}
+    return said
+
+
+def _base(said: Mapping[str, Any]) -> str:
+    address, port = said.get("server.address"), said.get("server.port")
+    if isinstance(address, str) and address:
+        host = f"[{address}]" if ":" in address else address
+        plain = f"http://{host}:{port}"
+        return f"https://{host}" if port in {None, 443} else plain
+    return base_of(said.get("gen_ai.provider.name") or said.get("gen_ai.system"))
+
+
+def _answer(said: Mapping[str, Any], choices: Choices, failed: str) -> tuple[int | None, bytes]:
+    """Status and body; no status where no answer came."""
+    if choices:
+        usage = (
+            said.get("gen_ai.usage.input_tokens", said.get("gen_ai.usage.prompt_tokens")),
+            said.get("gen_ai.usage.output_tokens", said.get("gen_ai.usage.completion_tokens")),
+        )
+        model = said.get("gen_ai.response.model") or said.get("gen_ai.request.model")
+        return 200, chat_answer(
+            model, choices, usage=usage, answer_id=said.get("gen_ai.response.id")
+        )
+    if failed.isdecimal() and len(failed) == 3 and int(failed) in _STATUSES:
+        return int(failed), msgspec.json.encode({"error": {"message": failed}})
+    if failed:
+        return None, b""
+    raise SkippedError("no answer in it")
+
+
+def _messages(said: Mapping[str, Any], events: list[TelemetryRecord]) -> tuple[Messages, Choices]:
+    asked: Messages = []
+    system = _structured(said.get("gen_ai.system_instructions"))
+    if system:
+        asked += _of_parts("system", system)
+    for one in _dicts(_structured(said.get("gen_ai.input.messages"))):
+        asked += _of_parts(str(one.get("role", "user")), one.get("parts"))
+    choices: Choices = [
+        (next(iter(_of_parts("assistant", one.get("parts"))), {}), one.get("finish_reason"))
+        for one in _dicts(_structured(said.get("gen_ai.output.messages")))
+    ]
+    for event in sorted(events, key=lambda event: event.begun_us):
+        body = event.body if isinstance(event.body, dict) else event.attributes
+        if event.name == _CHOICE:
+            inner = body.get("message")
+            message: Mapping[str, Any] = inner if isinstance(inner, dict) else body
+            choices.append((_old("assistant", message), body.get("finish_reason")))
+        elif event.name in _MESSAGE_EVENTS:
+            asked.append(_old(_MESSAGE_EVENTS[event.name], body))
+    return asked, choices
+
+
+def _old(role: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """A message of the conventions before 1.37, which were those of chat completions."""
+    made = {"role": body.get("role") or role, "content": body.get("content")}
+    if role == "tool":
+        made["tool_call_id"] = body.get("id")
+    if body.get("tool_calls"):
+        made["tool_calls"] = _structured(body["tool_calls"])
+    return made
+
+
+def _of_parts(role: str, parts: Any) -> Iterator[dict[str, Any]]:
+    """The messages that a message in parts is: the results of tools are messages of their own."""
+    texts, calls, results = [], [], []
+    for part in _dicts(parts):
+        match part.get("type"):
+            case "tool_call":
+                calls.append(tool_call(part.get("id"), part.get("name"), part.get("arguments")))
+            case "tool_call_response":
+                said = part.get("response", part.get("result"))
+                text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
+                result = {"role": "tool", "tool_call_id": part.get("id"), "content": text}
+                results.append(result)
+            case _:
+                texts.append(str(part.get("content", "")))
+    if texts or calls:
+        made: dict[str, Any] = {"role": role, "content": "".join(texts) if texts else None}
+        yield {**made, "tool_calls": calls} if calls else made
+    yield from results
+
+
+def _structured(value: Any) -> Any:
+    """A value that instrumentations write as it is, or as JSON in a text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

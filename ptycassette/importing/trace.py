@@ -1,0 +1,174 @@
+"""Traces of calls: JSON lines, one call each. docs/imports.md lists the members that are read.
+
+A line holds what was sent and what came back, or only says what it was about; then it is rebuilt
+as a chat completion (``rebuilt.py``), and the cassette says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from ptycassette.importing.calls import (
+    Call,
+    Headers,
+    SkippedError,
+    checked_status,
+    checked_url,
+    header_pairs,
+    moment_us,
+    session_of_calls,
+    without_packing,
+)
+from ptycassette.importing.json_lines import objects_of
+from ptycassette.importing.rebuilt import (
+    CHAT,
+    JSON,
+    NOWHERE,
+    base_of,
+    chat_answer,
+    chat_question,
+)
+from ptycassette.importing.session import ImportedSession
+
+_BEGUN = ("timestamp", "started_at", "start_time", "time", "ts")
+_ENDED = ("ended_at", "end_time")
+_LASTED_MS = ("duration_ms", "latency_ms")
+_ANSWERS = ("response", "completion", "output")
+_OK, _BROKEN = 200, 500
+_APART_US = 1000
+_EVENTS = (("content-type", "text/event-stream"),)
+
+
+def read_trace(data: bytes) -> ImportedSession:
+    """The calls of a trace.
+
+    Raises:
+        BadImportError: a line is no object, or none is a call.
+    """
+    calls: dict[bool, list[Call]] = {True: [], False: []}
+    skipped: Counter[str] = Counter()
+    rebuilt = False
+    for number, line in objects_of(data):
+        try:
+            call, made, timed = _call(number, line)
+        except SkippedError as reason:
+            skipped[str(reason)] += 1
+            continue
+        calls[timed].append(call)
+        rebuilt = rebuilt or made
+    dated = bool(calls[True])
+    if dated and calls[False]:  # they have no place among the others
+        skipped["no time, where other lines have one"] += len(calls[False])
+    return session_of_calls(calls[dated], skipped, dated=dated, rebuilt=rebuilt)
+
+
+def _call(number: int, line: dict[str, Any]) -> tuple[Call, bool, bool]:
+    """The call of a line, whether it was rebuilt, and whether it says when it was."""
+    url, method, headers, body, made = _question(line)
+    status, answer_headers, answer, made_answer = _answer(line)
+    begun = next((line[name] for name in _BEGUN if line.get(name) is not None), None)
+    begun_us = number * _APART_US if begun is None else moment_us(begun)
+    call = Call(
+        begun_us=begun_us,
+        answered_us=begun_us,
+        ended_us=_ended_us(line, begun_us),
+        method=method,
+        url=checked_url(url),
+        headers=headers,
+        body=body,
+        status=status,
+        answer_headers=answer_headers,
+        answer=answer,
+        outcome="complete" if status is not None else "provider-gone",
+        detail="" if status is not None else str(line.get("error") or "no answer"),
+    )
+    return call, made or made_answer, begun is not None
+
+
+def _ended_us(line: dict[str, Any], begun_us: int) -> int:
+    for name in _ENDED:
+        if line.get(name) is not None:
+            return max(begun_us, moment_us(line[name]))
+    for name in _LASTED_MS:
+        lasted = line.get(name)
+        if isinstance(lasted, int | float) and 0 <= lasted < 1e12:
+            return begun_us + round(lasted * 1000)
+    return begun_us
+
+
+def _question(line: dict[str, Any]) -> tuple[str, str, Headers, bytes, bool]:
+    """URL, method, headers and body, and whether the body was rebuilt."""
+    request = line.get("request")
+    url = line.get("url") or line.get("endpoint")
+    method = str(line.get("method") or "POST")
+    if isinstance(request, dict) and ("url" in request or "body" in request):
+        url = request.get("url") or url
+        headers = _headers(request.get("headers"))
+        body = _bytes(request.get("body"))
+        method = str(request.get("method") or method)
+        return _url(url, line, request.get("body")), method, headers, body, False
+    if isinstance(request, dict):
+        return _url(url, line, request), method, JSON, msgspec.json.encode(request), False
+    messages = line.get("messages")
+    if isinstance(messages, list):
+        body = chat_question(line.get("model"), messages, {"tools": line.get("tools")})
+        return url or base_of(line.get("provider")) + CHAT, method, JSON, body, True
+    raise SkippedError("no request in it")
+
+
+def _url(url: object, line: dict[str, Any], body: object) -> str:
+    """Where it was sent; by the form of the body where the line does not say it."""
+    if isinstance(url, str) and url:
+        return url
+    body = body if isinstance(body, dict) else {}
+    model = str(body.get("model") or line.get("model") or "")
+    provider = line.get("provider") or ("anthropic" if model.startswith("claude") else "openai")
+    base = base_of(provider)
+    if "contents" in body:
+        base = base_of("gemini") if base == NOWHERE or not line.get("provider") else base
+        return f"{base}/v1beta/models/{model or 'unknown'}:generateContent"
+    if "messages" in body:
+        return base + ("/v1/messages" if provider == "anthropic" else CHAT)
+    if "input" in body:
+        return f"{base}/v1/responses"
+    raise SkippedError("it does not say where it was sent")
+
+
+def _answer(line: dict[str, Any]) -> tuple[int | None, Headers, bytes, bool]:
+    """Status, headers and body, and whether the body was rebuilt."""
+    answer = next((line[name] for name in _ANSWERS if line.get(name) is not None), None)
+    status = checked_status(line.get("status") or line.get("status_code"))
+    if isinstance(answer, dict) and ("body" in answer or "status" in answer):
+        status = checked_status(answer.get("status") or status or _OK)
+        return status, _headers(answer.get("headers")), _bytes(answer.get("body")), False
+    if isinstance(answer, dict | list):
+        return status or _OK, JSON, msgspec.json.encode(answer), False
+    if isinstance(answer, str):
+        if answer.startswith(("data:", "event:")):
+            return status or _OK, _EVENTS, answer.encode(), False
+        said = line.get("usage")
+        usage = said if isinstance(said, dict) else {}
+        tokens = (
+            usage.get("input_tokens", usage.get("prompt_tokens")),
+            usage.get("output_tokens", usage.get("completion_tokens")),
+        )
+        message = {"role": "assistant", "content": answer}
+        body = chat_answer(line.get("model"), [(message, "stop")], usage=tokens)
+        return status or _OK, JSON, body, True
+    if status is None or status < _BROKEN - 100:
+        return None, (), b"", False
+    return status, JSON, msgspec.json.encode({"error": line.get("error")}), True
+
+
+def _headers(said: object) -> Headers:
+    pairs = said.items() if isinstance(said, dict) else ()
+    return without_packing(header_pairs(pairs))
+
+
+def _bytes(said: object) -> bytes:
+    if said is None:
+        return b""
+    return said.encode() if isinstance(said, str) else msgspec.json.encode(said)

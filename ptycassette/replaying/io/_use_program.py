@@ -1,0 +1,132 @@
+"""How the program of a use is started, in the modes that run it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette import TAPE_KEY
+from ptycassette.cassette.io import open_cassette
+from ptycassette.errors import CassetteError, RefusedError, UsageError
+from ptycassette.model import Size, streams_of
+from ptycassette.recording.io import check_network
+from ptycassette.session import DEFAULT_SIZE, StreamChoice, kinds_named
+from ptycassette.system.files import find_project
+from ptycassette.timeline import Matching
+
+_OF_THE_START = (
+    "cwd", "env", "base_env", "clean_env", "term", "timeout_s", "clock", "sleeper", "emulator",
+)  # fmt: skip
+"""The record options that say how the program is started and driven, not what is kept of it."""
+_OF_THE_DRIVE = ("term", "timeout_s", "clock", "sleeper", "emulator")
+"""Those of them that a rerun leaves to the caller: place and environment are its own."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of ``use``; see there."""
+
+    path: Path
+    argv: Sequence[str] | None
+    mode: str | None
+    matching: Matching
+    size: Size | None
+    streams: StreamChoice | None
+    lenient: bool
+    allow_unplayed: bool
+    options: Mapping[str, Any]
+
+
+def program_of(plan: Plan) -> Sequence[str]:
+    if plan.argv:
+        return plan.argv
+    if plan.path.exists():
+        with open_cassette(plan.path, check="manifest") as cassette:
+            recorded = cassette.manifest.command.argv
+        if recorded:
+            return recorded
+    raise UsageError(
+        "which program? This mode runs it for real", where=str(plan.path),
+        hint="give argv: use(path, ['claude'])",
+    )  # fmt: skip
+
+
+def live_options(plan: Plan) -> Any:
+    """How a program is run that is not recorded: the options of its start, as in ``record``."""
+    size = plan.size or find_project().size or DEFAULT_SIZE
+    started = {name: plan.options[name] for name in _OF_THE_START if name in plan.options}
+    check_network(program_of(plan)[0], {**os.environ, **(started.get("env") or {})})
+    return {"size": size, "streams": live_streams(plan), **started}
+
+
+def live_streams(plan: Plan) -> StreamChoice:
+    """The streams for a program that is run.
+
+    Raises:
+        UsageError: they were recorded as kinds that only a caller can give.
+    """
+    if plan.streams is not None or not plan.path.exists():
+        return plan.streams or "terminal"
+    try:
+        with open_cassette(plan.path, check="manifest", allow_unscrubbed=True) as cassette:
+            kinds = streams_of(cassette.manifest)
+    except CassetteError:  # what is broken is recorded again, too
+        return "terminal"
+    try:
+        return kinds_named(kinds)
+    except ValueError as exc:
+        raise UsageError(str(exc), where=str(plan.path), hint="or say streams='pipes'") from exc
+
+
+def recording_options(plan: Plan, **more: Any) -> Any:
+    if "show" in more:
+        plan.path.parent.mkdir(parents=True, exist_ok=True)
+    own: dict[str, Any] = {"streams": live_streams(plan), **_tape_again(plan)}
+    if plan.size is not None:
+        own["size"] = plan.size
+    return {**own, **plan.options, **more}
+
+
+def _tape_again(plan: Plan) -> dict[str, bool | str]:
+    """What was recorded with its tape is recorded with a tape again, from the same provider."""
+    if "tape" in plan.options or not plan.path.exists():
+        return {}
+    try:
+        with open_cassette(plan.path, check="manifest", allow_unscrubbed=True) as cassette:
+            if not cassette.has_tape:
+                return {}
+            said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+            upstreams = (said.get("pointed") or {}).get("upstreams") or {}
+            return {"tape": True if said.get("harness") else next(iter(upstreams.values()), True)}
+    except CassetteError:  # what is broken is recorded again, too
+        return {}
+
+
+class ShownOutput:
+    """Counts the output of a recording."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def __call__(self, data: bytes) -> None:
+        self._bytes += len(data)
+
+    def refuse_nothing(self, path: Path) -> None:
+        """Raise if there was no output: such a recording is a mistake."""
+        if not self._bytes:
+            raise RefusedError(
+                "nothing was shown: an empty recording is not kept",
+                where=str(path),
+                hint="wait for the screen in the block (session.wait_for_text)",
+            )
+
+
+def rerun_options(plan: Plan) -> dict[str, Any]:
+    """What the caller says of the session."""
+    said = {name: plan.options[name] for name in _OF_THE_DRIVE if name in plan.options}
+    if plan.size is not None:
+        said["size"] = plan.size
+    return {**said, "streams": live_streams(plan)}

@@ -1,0 +1,147 @@
+"""A rerun that somebody else drives: a test through a session, or a driver at the terminal.
+
+What is typed is theirs. What the tape proves at the end is ours: see ``proof``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette.io import Cassette
+from ptycassette.errors import DivergenceError
+from ptycassette.model import ExitStatus, JournalEvent, Resized, Signalled, Typed
+from ptycassette.rerun.io.preparing import RerunOptions, prepared_rerun
+from ptycassette.rerun.io.rerunning import proof
+from ptycassette.rerun.report import RerunReport, finding_lines
+from ptycassette.session import child_environment
+from ptycassette.system.pty import DriverSignals, exit_status, hand_over_terminal
+
+
+class DrivenRerun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is ready to be driven. ``argv`` and ``options`` are for a session.
+
+    ``proof`` is what the tape proves, to be asked for with the end of the program.
+    """
+
+    argv: tuple[str, ...]
+    options: dict[str, Any]
+    proof: Callable[[ExitStatus | None], RerunReport]
+
+
+@contextmanager
+def driven_rerun(
+    cassette: Cassette,
+    argv: Sequence[str] = (),
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    harness: str | None = None,
+) -> Iterator[DrivenRerun]:
+    """Run the recorded program in a session of the caller's, who trusts the cassette.
+
+    Args:
+        cassette: with a tape.
+        argv: what to run; as recorded when empty.
+        cwd: the work folder; the current one when None.
+        env: to add to its environment.
+        harness: the profile's name; that of the recording when None.
+
+    Raises:
+        CassetteError: what ``prepared_rerun`` raises.
+    """
+    options = RerunOptions(
+        trusted=True,
+        argv=tuple(argv),
+        harness=harness,
+        cwd=Path.cwd() / (cwd or ""),
+        environment=env or {},
+    )
+    with prepared_rerun(cassette, options, recorded=False) as prepared:
+        yield DrivenRerun(
+            argv=prepared.place.argv,
+            options={**prepared.session_options(), "tap": _InputCount(prepared.server.sent)},
+            proof=lambda status: proof(prepared, cassette, status),
+        )
+
+
+class TapeOnlyRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program did that its driver typed at; ``findings`` are lines, none when it passed."""
+
+    report: RerunReport
+    exit: ExitStatus
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Everything that differs."""
+        return tuple(finding_lines(self.report))
+
+
+def run_tape_only(cassette: Cassette, options: RerunOptions) -> TapeOnlyRun:
+    """Run the program in the terminal and with the signals of this process.
+
+    Args:
+        cassette: with a tape.
+        options: how; the work folder is the current one when None.
+
+    Raises:
+        CassetteError: what ``prepared_rerun`` raises.
+    """
+    chosen = msgspec.structs.replace(options, cwd=options.cwd or Path.cwd())
+    with (
+        prepared_rerun(cassette, chosen, typed=False, recorded=False) as prepared,
+        DriverSignals() as signals,
+    ):
+        place = prepared.place
+        term = os.environ.get("TERM") or prepared.term or "xterm-256color"
+        started = subprocess.Popen(
+            place.argv,
+            cwd=place.cwd,
+            env=child_environment(clean=True, extra=place.environment, term=term),
+            process_group=0,
+        )
+        with started as process:
+            if os.isatty(0):
+                hand_over_terminal(process.pid)
+            signals.pass_to(process.pid)
+            code = process.wait()
+        status = exit_status(-code if code < 0 else code << 8)
+        return TapeOnlyRun(report=proof(prepared, cassette, status), exit=status)
+
+
+def rerun_error(report: RerunReport, *, where: str) -> DivergenceError:
+    """What differs, as an exception."""
+    first = f"the program did not do what its tape says (network: {report.guard})"
+    return DivergenceError(
+        "\n".join([first, *(f"  {line}" for line in finding_lines(report))]),
+        where=where,
+        hint="if the change is meant, record again; rules say what may vary (docs/tape.md)",
+    )
+
+
+class _InputCount:
+    """A tap that counts inputs, for the pieces of answers that came after one."""
+
+    def __init__(self, sent: Callable[[int], None]) -> None:
+        self._sent, self._count = sent, 0
+
+    def on_output(self, t_us: int, data: bytes) -> None:
+        """Output is not counted."""
+
+    def on_event(self, event: JournalEvent) -> None:
+        """Count what is a step of a recording: see ``script_of``."""
+        if not isinstance(event, Typed | Resized | Signalled):
+            return
+        if isinstance(event, Typed) and event.source == "terminal":
+            return
+        self._count += 1
+        self._sent(self._count)
+
+    def on_idle(self) -> None:
+        """Nothing is buffered."""

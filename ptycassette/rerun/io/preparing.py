@@ -1,0 +1,337 @@
+"""Makes ready to run a recorded program again: a place, the tape's server, the guard.
+
+Who drives it is left to the caller: the recorded keys, a test, or another program.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette import TAPE_KEY
+from ptycassette.cassette.io import Cassette
+from ptycassette.errors import NotFoundError, RefusedError, UsageError
+from ptycassette.harness.io import load_profile, placed_run, run_place
+from ptycassette.model import Size, TapeEntry, visible
+from ptycassette.profiles import Profile
+from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
+from ptycassette.rerun.io.guard import Guard
+from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.rerun.screens import VOLATILE
+from ptycassette.rerun.script import RerunScript, script_of
+from ptycassette.scrub import default_scrubber, masked_places
+from ptycassette.tape import DrawnValues, drawn_in
+from ptycassette.tape.io import (
+    base_url_variables,
+    load_matching_rules,
+    proxy_variables,
+    served_draws,
+)
+from ptycassette.tape.matching import Rules
+
+
+class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run the program again.
+
+    Attributes:
+        trusted: whether whoever made the cassette may say what this machine does: its command
+            line is run, and the answers of its tape make an agent call tools.
+        argv: what to run; as recorded when empty.
+        harness: the profile's name or path; that of the recording when None.
+        mode: one of the profile's modes; its usual one when None.
+        model: the model to ask for; the one of the profile when empty.
+        cwd: the work folder; an empty one in the temporary home when None.
+        files: files of an empty work folder, by name.
+        copied: a folder whose content is copied into an empty work folder.
+        root: where the temporary home is made; in the user's cache folder when None.
+        environment: variables to add to the program's environment.
+        normalise: names of the normalisers that screens are compared with.
+        patience_s: how long to wait for the screen of an input, and for the end, beyond twice
+            the time that it took in the recording.
+        faketime: give the program a clock that starts when the recording did, by libfaketime.
+        shared_network: leave the program on the network, with proxy variables alone.
+    """
+
+    trusted: bool = False
+    argv: tuple[str, ...] = ()
+    harness: str | None = None
+    mode: str | None = None
+    model: str = ""
+    cwd: Path | None = None
+    files: Mapping[str, str] = msgspec.field(default_factory=dict)
+    copied: Path | None = None
+    root: Path | None = None
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
+    normalise: tuple[str, ...] = VOLATILE
+    patience_s: float = 20.0
+    faketime: bool = False
+    shared_network: bool = False
+
+
+class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program runs, and with what. ``argv`` is started in its place, and becomes it."""
+
+    argv: tuple[str, ...]
+    program: str
+    environment: Mapping[str, str]
+    home: Path
+    cwd: Path
+    folder: Path
+    guard: str
+
+
+class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is ready to be started; over when its block is left.
+
+    ``argv`` is the program's own command line, ``place.argv`` the one to start.
+    """
+
+    argv: tuple[str, ...]
+    profile: Profile | None
+    script: RerunScript
+    clock: str
+    drawn: DrawnValues
+    size: Size
+    term: str | None
+    place: RerunPlace
+    server: TapeServer
+    desk: TapeDesk
+
+    def session_options(self) -> dict[str, Any]:
+        """Options of a session, or a recording, of ``place.argv``."""
+        return {
+            "size": self.size,
+            "cwd": self.place.cwd,
+            "env": self.place.environment,
+            "clean_env": True,
+            **({"term": self.term} if self.term else {}),
+        }
+
+
+@contextmanager
+def prepared_rerun(
+    cassette: Cassette, options: RerunOptions, *, typed: bool = True, recorded: bool = True
+) -> Iterator[PreparedRerun]:
+    """Make ready to run the recorded program with the tape as its only provider.
+
+    Args:
+        cassette: with a tape.
+        options: how.
+        typed: the server learns when inputs are sent. If not, no piece of an answer waits for
+            one.
+        recorded: the new run is recorded, too: so its draws are known, and part of the proof.
+
+    Raises:
+        RefusedError: nobody said that the cassette is trusted. Nothing was started.
+        MissingFileError: there is no tape in the cassette.
+        UsageError: the recording says no command line.
+        NotFoundError: the profile or its mode is not there.
+        SpawnError: the program is not there.
+    """
+    tape = cassette.tape()
+    exchanges = list(tape)
+    argv = options.argv or _recorded_argv(cassette)
+    if not options.trusted:
+        raise _untrusted(cassette, argv)
+    profile = _profile(cassette, options.harness)
+    script = script_of(cassette.events())
+    gates = Gates([step.t_us for step in script.steps] if typed else [])
+    rules = load_matching_rules((profile.name,) if profile else ())
+    clock = _clock(cassette, argv, options)
+    drawn = drawn_in(event.payload for event in cassette.service_events())
+    terminal = cassette.manifest.terminal
+    with (
+        served_draws(drawn.draws) as draws,
+        _server(cassette, gates, options) as (server, ca_file),
+        _placed(
+            argv,
+            profile,
+            options,
+            _pointed(server, ca_file, [one.entry for one in exchanges]),
+            {**draws, **clock.environment},
+        ) as place,
+    ):
+        server.desk = TapeDesk(
+            exchanges,
+            rules,
+            key=bytes.fromhex(tape.key),
+            declared={
+                "home": str(place.home), "cwd": str(place.cwd), "tmp": tempfile.gettempdir()
+            },
+            secrets=_secret_places,
+            fingerprint=_published_fingerprint(cassette, rules),
+            draws=drawn.draws if recorded else (),
+        )  # fmt: skip
+        yield PreparedRerun(
+            argv=argv,
+            profile=profile,
+            script=script,
+            clock=clock.said,
+            drawn=drawn,
+            size=Size(terminal.initial_rows, terminal.initial_cols),
+            term=terminal.term,
+            place=place,
+            server=server,
+            desk=server.desk,
+        )
+
+
+class _Pointed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program's provider is.
+
+    ``url`` is the tape's server, or the real provider where the server is an HTTP proxy, whose
+    certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs where it is
+    another one than ``url`` and ``/v1``.
+    """
+
+    server: TapeServer
+    url: str
+    openai_url: str
+    ca_file: str
+
+
+def _pointed(server: TapeServer, ca_file: str, entries: Sequence[TapeEntry]) -> _Pointed:
+    url, openai_url = asked_providers(entries) if ca_file else (server.url, "")
+    return _Pointed(server=server, url=url, openai_url=openai_url, ca_file=ca_file)
+
+
+@contextmanager
+def _server(
+    cassette: Cassette, gates: Gates, options: RerunOptions
+) -> Iterator[tuple[TapeServer, str]]:
+    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {}).get("pointed") or {}
+    if not said.get("proxy_env"):
+        with TapeServer(gates, hold_s=options.patience_s) as server:
+            yield server, ""
+        return
+    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
+        ca_file = Path(folder, "ca.pem")
+        with TapeServer(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
+            yield server, str(ca_file)
+
+
+@contextmanager
+def _placed(
+    argv: tuple[str, ...],
+    profile: Profile | None,
+    options: RerunOptions,
+    pointed: _Pointed,
+    more: Mapping[str, str],
+) -> Iterator[RerunPlace]:
+    """A temporary home, set up as the profile says, and the guard."""
+    mode, server = options.mode or _usual_mode(profile), pointed.server
+    proxy: dict[str, str] = {}
+    if server.proxy:
+        proxy = proxy_variables(profile, proxy=server.proxy, ca=pointed.ca_file)
+    with ExitStack() as stack:
+        if profile is not None and mode in profile.modes:
+            run = stack.enter_context(
+                placed_run(
+                    profile,
+                    pointed.url,
+                    openai_url=pointed.openai_url,
+                    mode=mode,
+                    model=options.model,
+                    binary=argv[0],
+                    cwd=options.cwd,
+                    files=options.files,
+                    root=options.root,
+                )
+            )
+            argv = run.prepared.instead(argv, profile.binaries)
+            own = {**run.prepared.environment, **proxy}
+            home, cwd, folder = run.home, run.cwd, run.folder
+        else:
+            made = stack.enter_context(
+                run_place(options.root, cwd=options.cwd, files=options.files)
+            )
+            home, cwd, folder = made.home, made.cwd, made.folder
+            own = {"HOME": str(home), **(proxy or base_url_variables(pointed.url))}
+        if options.copied is not None and options.cwd is None:
+            shutil.copytree(options.copied, cwd, symlinks=True, dirs_exist_ok=True)
+        guard = stack.enter_context(
+            Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
+        )
+        kept_off = {} if proxy else guard.environment
+        environment = {**kept_off, **own, **more, **options.environment}
+        yield RerunPlace(
+            argv=guard.argv(argv, environment),
+            program=argv[0],
+            environment=environment,
+            home=home,
+            cwd=cwd,
+            folder=folder.path,
+            guard=guard.text,
+        )
+
+
+def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
+    """What was run, with the program where it is on this machine."""
+    program, *rest = cassette.manifest.command.argv or ("",)
+    if not program:
+        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+    for name, place in (("$PWD", Path.cwd()), ("$HOME", Path.home())):  # as the scrubber names them
+        if program.startswith(f"{name}/"):
+            program = str(place) + program.removeprefix(name)
+    return program, *rest
+
+
+def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:
+    """How the program's clock is set."""
+    if not options.faketime:
+        return ClockPin({}, "")
+    moment = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)
+    return clock_pin(argv[0], moment, path=options.environment.get("PATH"))
+
+
+def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
+    """The refusal, which says what would be done."""
+    tools: dict[str, int] = {}
+    for event in cassette.service_events():
+        if isinstance(event.payload, dict) and event.payload.get("type") == "tool-call":
+            name = str(event.payload.get("name", ""))
+            tools[name] = tools.get(name, 0) + 1
+    calls = ", ".join(f"{visible(name, limit=40)} ({count})" for name, count in tools.items())
+    return RefusedError(
+        f"would run: {visible(shlex.join(argv), limit=500)}; its tape makes it call tools:"
+        f" {visible(calls, limit=500) or 'none'}",
+        where=visible(str(cassette.path)),
+        hint="if you trust whoever made it: --trust (trusted=True in Python)",
+    )
+
+
+def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
+    """Where the scrubber masks a body, as it did when the tape was saved."""
+    [masked] = default_scrubber().traffic([body])
+    return masked_places(body, masked)
+
+
+def _published_fingerprint(cassette: Cassette, rules: Rules) -> str:
+    """The tape's fingerprint by these rules; empty where it is not known."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    return str(said.get("fingerprint", "")) if said.get("rules_digest") == rules.digest else ""
+
+
+def _profile(cassette: Cassette, name: str | None) -> Profile | None:
+    if name is not None:
+        return load_profile(name)
+    with suppress(NotFoundError):
+        return load_profile(cassette.manifest.harness.name)
+    return None
+
+
+def _usual_mode(profile: Profile | None) -> str:
+    if profile is None or "key" in profile.modes or not profile.modes:
+        return "key"
+    return next(iter(profile.modes))

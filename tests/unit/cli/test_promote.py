@@ -1,0 +1,153 @@
+"""Reviewed runs become fixtures: whole, with expectations, and only with their own evidence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ptycassette.cli import _rec_evidence
+from ptycassette.model import ExitStatus, Finished, Noted, Output
+from ptycassette.scenario import draft_expectations
+from ptycassette.scenario.io import evidence_of
+from ptycassette.testing import write_cassette
+
+TAPE = Path(__file__).resolve().parents[3] / "fixtures" / "v1" / "tape"
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path) -> Path:
+    """A run with its evidence beside it."""
+    run = tmp_path / "run.cassette"
+    shutil.copytree(TAPE, run)
+    with _rec_evidence.evidence(str(tmp_path / "run.evidence"), run):
+        pass
+    return run
+
+
+def promote(run: Callable[..., Any], *words: object) -> Any:
+    """The command, with a reviewer."""
+    return run("promote", *map(str, words), "--reviewed-by", "A. Reader")
+
+
+def test_a_fixture_has_what_was_reviewed(
+    run: Callable[..., Any], reviewed: Path, tmp_path: Path
+) -> None:
+    """Cassette, scenario and review; the scenario holds."""
+    made = promote(run, reviewed, "-o", tmp_path / "fixtures")
+    place = tmp_path / "fixtures" / "run"
+    review = json.loads((place / "review.json").read_bytes())
+
+    assert (made.status, "reviewed by A. Reader" in made.text) == (0, True)
+    assert sorted(one.name for one in place.iterdir()) == [
+        "review.json", "run.cassette", "run.scenario.yaml",
+    ]  # fmt: skip
+    assert (review["reviewed_by"], review["guard"]["verdict"]) == ("A. Reader", "PASS")
+    assert run("check", str(place)).status == 0
+    assert [one.name for one in (tmp_path / "fixtures").iterdir()] == ["run"]
+
+
+def test_expectations_are_of_the_end(run: Callable[..., Any], tmp_path: Path) -> None:
+    """Last screen, exit, final text, requests and tools; a changed recording fails them."""
+    tape = {"requests": 2, "models": ["m"]}
+    events = [
+        Output(0, b"hello\r\n"),
+        Noted(1, {"type": "tool-call", "entry": 1, "call_id": "c", "name": "shell"}),
+        Output(2, b"bye\r\n"),
+    ]
+
+    def recorded(name: str, text: str, requests: int) -> Path:
+        end = Finished(
+            t_us=3,
+            exit=ExitStatus(code=0, exited=True, signaled=False),
+            metadata={"tape": {**tape, "requests": requests}},
+            final_text=text,
+        )
+        write_cassette(tmp_path / name, *events, end)
+        return tmp_path / name
+
+    first = recorded("first", "done: 2 files", 2)
+    text = draft_expectations(evidence_of(first), name="first", cassette_path="first")
+    scenario = tmp_path / "first.scenario.yaml"
+    scenario.write_text(text)
+    holds = run("check", str(scenario))
+    other = run("check", str(scenario), "--cassette", str(recorded("other", "done: 3 files", 3)))
+
+    assert "equals: shell" in text
+    assert "text: 'done: 2 files'" in text
+    assert (holds.status, other.status) == (0, 1)
+    assert ("final-text" in other.text, "requests" in other.text) == (True, True)
+
+
+def test_the_last_screen_is_expected_row_by_row() -> None:
+    """Each row that is not blank, at its place."""
+    evidence = evidence_of(TAPE.parent / "minimal")
+    text = draft_expectations(evidence, name="minimal", cassette_path="minimal")
+    checks = yaml.safe_load(text)["groups"]["last-screen"]
+    shown = [row for row in evidence.frames[-1].text if row.strip()]
+
+    assert shown
+    assert [check["text"] for check in checks] == shown
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("guard.json", {"verdict": "FAIL"}),
+        ("session.json", {"manifest_sha256": "0" * 64}),
+        ("session.json", {"id": "another"}),
+        ("calls.jsonl", {"entry": 9}),
+    ],
+)
+def test_other_evidence_is_refused(
+    file: str,
+    changed: dict[str, Any],
+    run: Callable[..., Any],
+    reviewed: Path,
+    tmp_path: Path,
+) -> None:
+    """With status 6, and nothing is written."""
+    path = tmp_path / "run.evidence" / file
+    before = {} if file.endswith("l") else json.loads(path.read_bytes())
+    path.write_text(json.dumps({**before, **changed}))
+    made = promote(run, reviewed, "-o", tmp_path / "fixtures")
+
+    said = "does not say PASS" if file == "guard.json" else "not that of this run"
+    assert (made.status, said in made.err) == (6, True)
+    assert not (tmp_path / "fixtures").exists()
+
+
+def test_a_changed_run_is_refused(run: Callable[..., Any], reviewed: Path, tmp_path: Path) -> None:
+    """Its digests do not hold."""
+    with (reviewed / "tape.jsonl").open("ab") as file:
+        file.write(b"\n")
+
+    assert promote(run, reviewed, "-o", tmp_path / "fixtures").status == 4
+    assert not (tmp_path / "fixtures").exists()
+
+
+def test_only_fixtures_are_replaced(
+    run: Callable[..., Any], reviewed: Path, tmp_path: Path
+) -> None:
+    """And they only with --overwrite."""
+    target = tmp_path / "fixtures" / "run"
+    words = (reviewed, "-o", target.parent)
+    promote(run, *words)
+    without, replaced = promote(run, *words), promote(run, *words, "--overwrite")
+    (target / "review.json").unlink()
+    no_fixture = promote(run, *words, "--overwrite")
+
+    assert (without.status, replaced.status, no_fixture.status) == (6, 0, 6)
+
+
+def test_evidence_must_be_there(run: Callable[..., Any], reviewed: Path, tmp_path: Path) -> None:
+    """The message says how to get it."""
+    shutil.rmtree(tmp_path / "run.evidence")
+    made = promote(run, reviewed, "-o", tmp_path)
+
+    assert (made.status, "--evidence DIR" in made.err) == (3, True)

@@ -1,0 +1,232 @@
+"""What telemetry and logs tell of calls becomes a tape of chat completions, and says so."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from ptycassette.errors import UsageError
+from ptycassette.importing import BadImportError, ImportedSession, import_named
+from ptycassette.importing.io.mitmproxy_flows import read_flows
+from ptycassette.tape import (
+    AnswerBegun,
+    AnswerData,
+    ExchangeEnded,
+    RequestBegun,
+    RequestData,
+    SocketMessage,
+)
+
+NS = 1_767_225_600 * 10**9
+
+
+def read(name: str, *documents: Any) -> ImportedSession:
+    """Documents, one on each line, by a format."""
+    return import_named(name).read(b"\n".join(json.dumps(one).encode() for one in documents))
+
+
+def of_kind(session: ImportedSession, kind: type) -> list[Any]:
+    """Its items of a kind."""
+    return [item for item in session.items if isinstance(item, kind)]
+
+
+def bodies(session: ImportedSession) -> tuple[Any, Any]:
+    """The first question and the first answer."""
+    return tuple(json.loads(of_kind(session, kind)[0].data) for kind in (RequestData, AnswerData))
+
+
+def attributes(**said: Any) -> list[dict[str, Any]]:
+    """Attributes in OTLP; double underscores are dots."""
+    return [
+        {
+            "key": name.replace("__", "."),
+            "value": {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value},
+        }
+        for name, value in said.items()
+    ]
+
+
+def span(attributes: Any, **more: Any) -> dict[str, Any]:
+    """A document with one span."""
+    made = {
+        "traceId": "t", "spanId": "s", "name": "chat m",
+        "startTimeUnixNano": str(NS), "endTimeUnixNano": str(NS + 5_000_000),
+        "attributes": attributes, **more,
+    }  # fmt: skip
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [made]}]}]}
+
+
+CALL = {"type": "tool_call", "id": "call_1", "name": "shell", "arguments": {"cmd": "ls"}}
+RESULT = {"type": "tool_call_response", "id": "call_1", "response": "note.txt"}
+INPUT = [
+    {"role": "user", "parts": [{"type": "text", "content": "What is here?"}]},
+    {"role": "assistant", "parts": [CALL]},
+    {"role": "tool", "parts": [RESULT]},
+]
+OUTPUT = [
+    {
+        "role": "assistant",
+        "parts": [{"type": "text", "content": "A note."}],
+        "finish_reason": "stop",
+    }
+]
+SAID = {
+    "gen_ai__operation__name": "chat",
+    "gen_ai__provider__name": "anthropic",
+    "gen_ai__request__model": "m",
+    "gen_ai__usage__input_tokens": 7,
+    "gen_ai__usage__output_tokens": 3,
+    "gen_ai__input__messages": json.dumps(INPUT),
+    "gen_ai__output__messages": json.dumps(OUTPUT),
+}
+
+
+def test_a_span_with_messages_is_a_call() -> None:
+    """Messages, tools, tokens, times; it is marked as rebuilt."""
+    session = read("otel", span(attributes(**SAID)))
+    question, answer = bodies(session)
+    [begun], [ended] = of_kind(session, RequestBegun), of_kind(session, ExchangeEnded)
+
+    assert [one["role"] for one in question["messages"]] == ["user", "assistant", "tool"]
+    assert question["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"cmd":"ls"}'
+    assert answer["choices"][0]["message"]["content"] == "A note."
+    assert answer["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
+    assert (begun.upstream, ended.t_us) == ("https://api.anthropic.com", 5000)
+    assert session.rebuilt
+    assert session.recorded_at is not None
+    assert session.recorded_at.isoformat() == "2026-01-01T00:00:00+00:00"
+
+
+def test_messages_in_events_are_read() -> None:
+    """Those of older conventions, in the log beside a span."""
+    bare = attributes(gen_ai__operation__name="chat", gen_ai__system="openai")
+    user = {"content": {"stringValue": "hi"}}
+    choice = {"message": {"kvlistValue": {"values": []}}, "finish_reason": {"stringValue": "stop"}}
+    records = [
+        {
+            "eventName": name, "traceId": "t", "spanId": "s", "timeUnixNano": str(NS + number),
+            "body": {"kvlistValue": {"values": [{"key": k, "value": v} for k, v in body.items()]}},
+        }
+        for number, (name, body) in enumerate(
+            [("gen_ai.user.message", user), ("gen_ai.choice", choice)]
+        )
+    ]  # fmt: skip
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+    question, answer = bodies(read("otel", logs, span(bare)))
+
+    assert question["messages"] == [{"role": "user", "content": "hi"}]
+    assert answer["choices"][0]["finish_reason"] == "stop"
+
+
+def test_the_event_with_details_alone_is_a_call() -> None:
+    """And with its span it is one call, not two."""
+    details = {
+        "eventName": "gen_ai.client.inference.operation.details",
+        "traceId": "t", "spanId": "s", "timeUnixNano": str(NS), "attributes": attributes(**SAID),
+    }  # fmt: skip
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [details]}]}]}
+    bare = span(attributes(gen_ai__operation__name="chat"))
+
+    assert len(of_kind(read("otel", logs), RequestBegun)) == 1
+    assert len(of_kind(read("otel", logs, bare), RequestBegun)) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "outcome"),
+    [("429", 429, "complete"), ("timeout", None, "provider-gone")],
+)
+def test_a_failed_call_stays_one(error: str, status: int | None, outcome: str) -> None:
+    """With its status, or without an answer."""
+    said = {name: value for name, value in SAID.items() if "output" not in name}
+    session = read("otel", span(attributes(**said, error__type=error)))
+
+    assert [one.status for one in of_kind(session, AnswerBegun)] == ([status] if status else [])
+    assert of_kind(session, ExchangeEnded)[0].outcome == outcome
+
+
+def test_what_is_no_call_is_counted() -> None:
+    """By reason."""
+    tool = span(attributes(gen_ai__operation__name="execute_tool"))
+    other = span(attributes(http__method="GET"))
+    silent = span(attributes(gen_ai__operation__name="chat"))
+    session = read("otel", span(attributes(**SAID)), tool, other, silent)
+
+    assert sum(session.skipped.values()) == 3
+    assert len(session.skipped) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "answer"),
+    [
+        ({"request": {"model": "m", "messages": []}, "response": {"id": 1}},
+         "/v1/chat/completions", b'{"id":1}'),
+        ({"request": {"model": "claude-x", "messages": []}, "response": {"id": 1}},
+         "/v1/messages", b'{"id":1}'),
+        ({"request": {"input": "hi"}, "response": "data: {}"}, "/v1/responses", b"data: {}"),
+        ({"request": {"contents": []}, "model": "g", "response": []},
+         "/v1beta/models/g:generateContent", b"[]"),
+        ({"request": {"url": "http://localhost:1/x?a=1", "body": "q"},
+          "response": {"status": 503, "body": "busy"}}, "/x?a=1", b"busy"),
+    ],
+)  # fmt: skip
+def test_a_line_with_both_bodies_is_taken_as_it_is(
+    line: dict[str, Any], target: str, answer: bytes
+) -> None:
+    """Where it was sent is said, or told by its form."""
+    session = read("trace", line)
+
+    assert [one.target for one in of_kind(session, RequestBegun)] == [target]
+    assert [one.data for one in of_kind(session, AnswerData)] == [answer]
+    assert not session.rebuilt
+
+
+def test_a_line_that_tells_of_a_call_is_rebuilt() -> None:
+    """Times and tokens are those of the line; a line without a request is counted."""
+    line = {
+        "timestamp": "2026-01-01T00:00:00Z", "latency_ms": 12.5, "provider": "openai",
+        "model": "m", "messages": [{"role": "user", "content": "hi"}],
+        "response": "hello", "usage": {"input_tokens": 2, "output_tokens": 1},
+    }  # fmt: skip
+    session = read("trace", line, {"entry": 1, "sent_bytes": 3}, {**line, "timestamp": None})
+    question, answer = bodies(session)
+
+    assert session.rebuilt
+    assert question == {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    assert answer["usage"] == {"prompt_tokens": 2, "completion_tokens": 1}
+    assert session.end_us == 12_500
+    assert session.skipped == {"no request in it": 1, "no time, where other lines have one": 1}
+
+
+def test_without_mitmproxy_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install it, or save as HAR."""
+    monkeypatch.setitem(sys.modules, "mitmproxy.io", None)
+
+    with pytest.raises(UsageError, match="not installed"):
+        read_flows(b"")
+
+
+def test_flows_of_mitmproxy_are_read() -> None:
+    """As mitmproxy itself writes them; a broken file is told by the number of the flow."""
+    pytest.importorskip("mitmproxy", reason="mitmproxy is not installed")
+    tflow = import_module("mitmproxy.test.tflow")
+    file = io.BytesIO()
+    writer = import_module("mitmproxy.io").FlowWriter(file)
+    for flow in (tflow.tflow(resp=True), tflow.twebsocketflow(), tflow.ttcpflow()):
+        writer.add(flow)
+    session = read_flows(file.getvalue())
+
+    assert [one.kind for one in of_kind(session, RequestBegun)] == ["http", "websocket"]
+    assert [one.data for one in of_kind(session, AnswerData)] == [b"message"]
+    assert [(one.sender, one.binary) for one in of_kind(session, SocketMessage)] == [
+        ("client", True),
+        ("client", False),
+        ("provider", False),
+    ]
+    assert session.skipped == {"a flow that is not HTTP": 1}
+    with pytest.raises(BadImportError, match="flow 4"):
+        read_flows(file.getvalue() + b"9:abc")
