@@ -208,6 +208,40 @@ def test_a_disabled_network_wants_a_namespace(
         rerun(cassette, options)
 
 
+def test_a_cassette_in_the_work_folder_disturbs_neither_run(recorded: Path) -> None:
+    """While recording, nothing is made beside it; a copy of the folder leaves it out."""
+    folder = recorded.parent
+    program = "import os, time; print('x' * 300_000); time.sleep(1); print(sorted(os.listdir()))"
+    subprocess.run(
+        [
+            *(COMMAND, "rec", "-q", "--headless", "--tape", "--provider", "http://127.0.0.1:9"),
+            *("listed.cassette", "--", sys.executable, "-c", program),
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    with open_cassette(folder / "listed.cassette") as cassette:
+        shown = "".join(list(cassette.frames())[-1].text)
+    lists = [sys.executable, "-c", "import os; print(sorted(os.listdir()))"]
+    ran = subprocess.run(
+        [
+            *(COMMAND, "rerun", "--trust", "--json", "--patience", "1", "--copy", "."),
+            *("agent.cassette", "--", *lists),
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    now = "".join(json.loads(ran.stdout)["changes"][-1]["got"])
+
+    assert "['agent.cassette', 'note.txt', 'typed.txt']" in shown
+    assert "['listed.cassette', 'note.txt', 'typed.txt']" in now
+
+
 def test_nothing_of_a_cassette_is_run_without_trust(recorded: Path, tmp_path: Path) -> None:
     """It says what it would run, and what the tape would make it do."""
     touched = tmp_path / "touched"

@@ -21,12 +21,14 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
         target: where the cassette is to be published.
         overwrite: as ``Finaliser.publish`` takes it.
         known: secrets that only the recorder knows.
+        unseen: whether nothing may be made beside the target before the program has ended.
     """
 
     journal: str
     target: str
     overwrite: bool
     known: tuple[str, ...]
+    unseen: bool = False
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish"):

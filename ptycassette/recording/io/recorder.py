@@ -155,7 +155,13 @@ class Recorder:
             target=str(self.target),
             overwrite=self.plan.overwrite,
             known=self.known,
+            unseen=self._seen_by_the_program(),
         )
+
+    def _seen_by_the_program(self) -> bool:
+        """Whether an agent with a tape may list the folder of the target: it would ask of it."""
+        work = Path(self.plan.cwd or Path.cwd()).resolve()
+        return self.plan.tape is not None and self.target.parent.resolve().is_relative_to(work)
 
     def _begin(self) -> None:
         plan = self.plan

@@ -168,8 +168,8 @@ def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeF
     meta = JournalSource(path).meta
     finaliser = make(begin.known)
     finaliser = msgspec.structs.replace(finaliser, progress=progress, tape=tape_journal_of(path))
-    while not recorder.finished and source.size < _WORTH_BYTES:
-        if time.monotonic() - start_s >= _WORTH_S:
+    while not recorder.finished and (begin.unseen or source.size < _WORTH_BYTES):
+        if not begin.unseen and time.monotonic() - start_s >= _WORTH_S:
             break
         recorder.wait(_LOOK_S)
     try:

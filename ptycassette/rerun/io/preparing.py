@@ -161,6 +161,8 @@ def prepared_rerun(
             {**draws, **clock.environment},
         ) as place,
     ):
+        if options.copied is not None and options.cwd is None:
+            _copy(options.copied, place.cwd, without=cassette.path)
         server.desk = TapeDesk(
             exchanges,
             rules,
@@ -221,6 +223,15 @@ def _server(
             yield server, str(ca_file)
 
 
+def _copy(folder: Path, target: Path, *, without: Path) -> None:
+    """Copy what was there when the program was recorded: its cassette came later."""
+
+    def left_out(inside: str, names: list[str]) -> list[str]:
+        return [name for name in names if Path(inside, name).absolute() == without.absolute()]
+
+    shutil.copytree(folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out)
+
+
 @contextmanager
 def _placed(
     argv: tuple[str, ...],
@@ -258,8 +269,6 @@ def _placed(
             )
             home, cwd, folder = made.home, made.cwd, made.folder
             own = {"HOME": str(home), **(proxy or base_url_variables(pointed.url))}
-        if options.copied is not None and options.cwd is None:
-            shutil.copytree(options.copied, cwd, symlinks=True, dirs_exist_ok=True)
         guard = stack.enter_context(
             Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
         )
