@@ -8,13 +8,13 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET  # only written here, never parsed
 
 import click
 
+from ptycassette.cli._junit import JUnitCase, junit_xml
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
-from ptycassette.model import printable, visible
+from ptycassette.model import visible
 from ptycassette.scenario import (
     MAX_YAML_BYTES,
     ScenarioOutcome,
@@ -177,22 +177,22 @@ def _object(outcomes: Sequence[ScenarioOutcome]) -> dict[str, Any]:
 
 
 def _junit(outcomes: Sequence[ScenarioOutcome]) -> bytes:
-    """JUnit XML as CI systems read it: a suite per scenario, a case per check."""
-    root = ET.Element("testsuites", name="ptycassette check")
-    for outcome in outcomes:
-        suite = ET.SubElement(
-            root,
-            "testsuite",
-            name=visible(outcome.scenario),
-            tests=str(len(outcome.checks)),
-            failures=str(len(outcome.failures)),
-        )
-        for check in outcome.checks:
-            case = ET.SubElement(
-                suite, "testcase", classname=visible(check.group), name=visible(check.name)
+    """A suite per scenario, a case per check."""
+    return junit_xml(
+        "ptycassette check",
+        (
+            (
+                outcome.scenario,
+                [
+                    JUnitCase(
+                        check.group,
+                        check.name,
+                        None if check.passed else check.message,
+                        tuple(check.screen),
+                    )
+                    for check in outcome.checks
+                ],
             )
-            if not check.passed:
-                failure = ET.SubElement(case, "failure", message=printable(check.message))
-                failure.text = "\n".join(visible(row) for row in check.screen)
-    text: str = ET.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
+            for outcome in outcomes
+        ),
+    )

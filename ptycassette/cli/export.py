@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,12 @@ from ptycassette.export import (
     export_named,
     export_of_file,
     exports_of,
+    left_out,
 )
+from ptycassette.model import visible
+
+if TYPE_CHECKING:
+    from ptycassette.export import Kind
 
 FORMATS = exports_of("recording")
 MAX_ROWS = 1_000_000
@@ -100,6 +105,9 @@ def command(
     _refuse_others(chosen)
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         _write(out, chosen.recording(source, **taken), overwrite=overwrite)
+        _report_losses(
+            out, left_out(source, chosen, with_input=bool(taken.get("with_input"))), chosen
+        )
 
 
 def _format_of(out: str) -> ExportFormat:
@@ -138,6 +146,16 @@ def _refuse_others(chosen: ExportFormat) -> None:
                 f"{chosen.name} takes no {option.flag}",
                 hint=f"leave it out, or write {' or '.join(takers)}",
             )
+
+
+def _report_losses(out: str, lost: dict[Kind, int], chosen: ExportFormat) -> None:
+    """Say on stderr what the format has no place for."""
+    if not lost:
+        return
+    parts = [f"{count} x {kind}" for kind, count in sorted(lost.items())]
+    typed = "input" in lost and "with_input" in chosen.options
+    hint = " (--with-input writes what was typed)" if typed else ""
+    click.echo(visible(f"{out}: {chosen.name} leaves out {', '.join(parts)}{hint}"), err=True)
 
 
 def _write(out: str, parts: Iterable[bytes], *, overwrite: bool) -> None:

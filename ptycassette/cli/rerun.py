@@ -10,24 +10,38 @@ import click
 
 from ptycassette.cli._options import (
     TIME,
-    cassette_argument,
     json_option,
     needing_provider,
     opened,
 )
 from ptycassette.cli._present import json_text, write_lines
+from ptycassette.model import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ptycassette.cli._rerun_reports import Reruns
     from ptycassette.rerun import RerunReport
+    from ptycassette.rerun.io import RerunOptions
 
 DIFFER_STATUS = 1
+_PROGRAM = f"{__name__}.argv"
 DROVE_OTHERWISE = 125
 """With ``--tape-only``: a status of ours beside those of the program, as a stand-in's."""
 
 
-@click.command("rerun")
-@cassette_argument
-@click.argument("argv", metavar="[-- ARGV...]", nargs=-1, type=click.UNPROCESSED)
+class _WithProgram(click.Command):
+    """A command whose words behind ``--`` are another program's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep those words in ``ctx.meta``."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[_PROGRAM] = tuple(args[at + 1 :])
+        return super().parse_args(ctx, args[:at])
+
+
+@click.command("rerun", cls=_WithProgram, options_metavar="[OPTIONS]")
+@click.argument("cassettes", metavar="CASSETTE... [-- ARGV...]", nargs=-1, required=True)
 @click.option(
     "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
 )
@@ -77,15 +91,21 @@ DROVE_OTHERWISE = 125
     help="Its clock starts when the recording did (libfaketime; linked dynamically only).",
 )
 @click.option("--shared-network", is_flag=True, help="Do not leave the network (see docs/tape.md).")
+@click.option("--junit", metavar="FILE", type=click.Path(), help="Also write JUnit XML.")
+@click.option(
+    "--html", metavar="FILE", type=click.Path(), help="Also write a page: recorded and now."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the files of --junit and --html.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
 @json_option
-def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **given: Any) -> int:
+def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any) -> int:
     """Run the recorded program again, offline, and report what differs.
 
     The real program starts in a temporary home, without network. Its model traffic is
     answered from the tape of CASSETTE, which `rec --tape` recorded; the recorded keys are
     typed when the screen is where it was when they were typed. With ARGV another version or
-    configuration is run. Without --trust it only says what it would do, and ends with 6: a
+    configuration is run. Several cassettes, and directories with cassettes that have a tape, are
+    run one after the other. Without --trust it only says what it would do, and ends with 6: a
     tape makes an agent call tools, on this machine. Ends with 0 when nothing differs, with
     1 when something does.
 
@@ -97,18 +117,23 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
 
     Example: ptycassette rerun --trust hello.cassette -- ./codex-next --model gpt-5.2
 
+    Example: ptycassette rerun --trust tests/cassettes --html changes.html --junit changes.xml
+
     Example: ptycassette rerun --trust --tape-only --report now.json hello.cassette
     """
     if given["cwd"] and given["copy"]:
         raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
     with needing_provider():
-        from ptycassette.rerun.io import RerunOptions, rerun, run_tape_only
-    from ptycassette.recording.io import shell_status
-    from ptycassette.rerun import VOLATILE, report_json, report_lines
+        from ptycassette.rerun.io import RerunOptions
+    from ptycassette.rerun import VOLATILE
+    from ptycassette.system.files import check_replaceable
 
+    for name in ("junit", "html"):  # before minutes of work
+        if given[name] is not None:
+            check_replaceable(Path(given[name]), overwrite=given["overwrite"])
     options = RerunOptions(
         trusted=given["trust"],
-        argv=argv,
+        argv=click.get_current_context().meta[_PROGRAM],
         harness=given["harness"],
         mode=given["mode"],
         model=given["model"] or "",
@@ -121,30 +146,115 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
         shared_network=given["shared_network"],
         faketime=given["faketime"],
     )
-    with opened(cassette) as recording:
-        if given["tape_only"]:
-            ran = run_tape_only(recording, options)
-            _write(given["report"], ran.report)
-            if ran.findings and not quiet and not sys.stderr.isatty():
-                for line in report_lines(ran.report):
-                    click.echo(line, err=True)
-            return DROVE_OTHERWISE if ran.findings else shell_status(ran.exit)
-        report = rerun(recording, options)
-    _write(given["report"], report)
-    if as_json:
-        write_lines([json_text(report_json(report))])
-    elif not quiet:
+    paths = _with_tapes(cassettes)
+    if given["tape_only"]:
+        if len(paths) != 1:
+            raise click.UsageError("--tape-only takes one cassette")
+        return _drive(paths[0], options, report=given["report"], quiet=quiet)
+    reruns = _all(paths, options, quiet=quiet or as_json)
+    if given["report"] is not None or as_json:
+        report = _json(reruns)
+        if given["report"] is not None:
+            _write(given["report"], report)
+        if as_json:
+            write_lines([report])
+    _write_reports(reruns, junit=given["junit"], html=given["html"], overwrite=given["overwrite"])
+    return 0 if all(report.passed for _, report in reruns) else DIFFER_STATUS
+
+
+def _with_tapes(names: Sequence[str]) -> list[str]:
+    """The cassettes of that name, and in directories those that have a tape.
+
+    Raises:
+        CassetteError: there is none, or it cannot be read.
+    """
+    from datetime import UTC, datetime
+
+    from ptycassette.cassette.io import listed_in, open_cassette
+    from ptycassette.errors import NotFoundError
+
+    found: list[str] = []
+    for name in names:
+        inside = listed_in(Path(name), now=datetime.now(UTC), recursive=True)
+        paths = [one.path for one in inside if one.state in {"ok", "stale"}]
+        if not paths or [Path(path) for path in paths] == [Path(name)]:
+            found.append(name)  # its own errors are the best
+            continue
+        with_tape = []
+        for path in paths:
+            with open_cassette(path, check="manifest") as cassette:
+                if cassette.has_tape:
+                    with_tape.append(path)
+        if not with_tape:
+            raise NotFoundError(
+                f"none of {len(paths)} cassettes has a tape", where=name, hint="rec --tape"
+            )
+        found += with_tape
+    return found
+
+
+def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
+    """Run all of them; what each shows is printed when it is over."""
+    from ptycassette.rerun import report_lines
+    from ptycassette.rerun.io import rerun
+
+    reruns: list[tuple[str, RerunReport]] = []
+    for path in paths:
+        with opened(path) as recording:
+            report = rerun(recording, options)
+        reruns.append((path, report))
+        if quiet:
+            continue
+        if len(paths) > 1:
+            write_lines([f"{visible(path)}:"])
         write_lines(report_lines(report))
-    return 0 if report.passed else DIFFER_STATUS
+    return reruns
 
 
-def _write(path: Path | None, report: RerunReport) -> None:
-    """The report as JSON."""
-    if path is not None:
-        from ptycassette.rerun import report_json
-        from ptycassette.system.files import write_whole
+def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool) -> int:
+    """``--tape-only``: whoever started us drives the program."""
+    from ptycassette.recording.io import shell_status
+    from ptycassette.rerun import report_lines
+    from ptycassette.rerun.io import run_tape_only
 
-        write_whole(path, [f"{json_text(report_json(report))}\n".encode()])
+    with opened(path) as recording:
+        ran = run_tape_only(recording, options)
+    if report is not None:
+        _write(report, _json([(path, ran.report)]))
+    if ran.findings and not quiet and not sys.stderr.isatty():
+        for line in report_lines(ran.report):
+            click.echo(line, err=True)
+    return DROVE_OTHERWISE if ran.findings else shell_status(ran.exit)
+
+
+def _json(reruns: Reruns) -> str:
+    """One report as it is; several with the path of each."""
+    from ptycassette.rerun import report_json
+
+    if len(reruns) == 1:
+        return json_text(report_json(reruns[0][1]))
+    return json_text(
+        {
+            "passed": all(report.passed for _, report in reruns),
+            "reruns": [{"cassette": path, **report_json(report)} for path, report in reruns],
+        }
+    )
+
+
+def _write_reports(reruns: Reruns, *, junit: str | None, html: str | None, overwrite: bool) -> None:
+    from ptycassette.cli._rerun_reports import rerun_html, rerun_junit
+    from ptycassette.system.files import write_whole
+
+    if junit is not None:
+        write_whole(junit, [rerun_junit(reruns)], overwrite=overwrite)
+    if html is not None:
+        write_whole(html, (piece.encode() for piece in rerun_html(reruns)), overwrite=overwrite)
+
+
+def _write(path: Path, report: str) -> None:
+    from ptycassette.system.files import write_whole
+
+    write_whole(path, [f"{report}\n".encode()])
 
 
 def _pairs(words: tuple[str, ...]) -> dict[str, str]:

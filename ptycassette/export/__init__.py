@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from .html import screen_css as screen_css
     from .html import screen_fragment as screen_fragment
     from .html import screen_html as screen_html
+    from .losses import left_out as left_out
     from .registry import EXPORT_OPTIONS as EXPORT_OPTIONS
     from .registry import ExportFormat as ExportFormat
     from .registry import ExportOption as ExportOption
+    from .registry import Kind as Kind
     from .registry import export_named as export_named
     from .registry import export_of_file as export_of_file
     from .registry import exports_of as exports_of
@@ -22,8 +24,10 @@ else:
         __name__,
         {
             "html": "screen_css screen_fragment screen_html",
+            "losses": "left_out",
             "registry": (
-                "EXPORT_OPTIONS ExportFormat ExportOption export_named export_of_file exports_of"
+                "EXPORT_OPTIONS ExportFormat ExportOption Kind export_named export_of_file "
+                "exports_of"
             ),
             "svg": "still_svg",
             "text": "TextStream",

@@ -1,10 +1,10 @@
-"""Cassettes as asciicast files, versions 2 and 3, for asciinema and everything that reads it.
+"""Cassettes as asciicast files, versions 1 to 3, for asciinema and everything that reads it.
 
-Source: the published format descriptions of asciicast v2 and v3. Version 2
-stamps events with seconds since the start, version 3 with the interval since
-the event before, and it can say how the program ended. Both hold text, not
-bytes: a UTF-8 character that is split over two chunks goes with the second,
-and invalid UTF-8 becomes U+FFFD. (The cassette stays the exact record.)
+Source: the published format descriptions of asciicast. Version 1 is one JSON document of output
+and intervals. Version 2 stamps events with seconds since the start, version 3 with the interval
+since the event before, and it can say how the program ended. All hold text, not bytes: a UTF-8
+character that is split over two chunks goes with the second, and invalid UTF-8 becomes U+FFFD.
+(The cassette stays the exact record.)
 """
 
 from __future__ import annotations
@@ -18,8 +18,16 @@ from typing import Any, Literal
 
 import msgspec
 
+from ptycassette.export._imported import command_line, kept_of, marker_label
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import Event, FinalRecord, InputRecord, Manifest, painted_bytes
+from ptycassette.model import (
+    Event,
+    FinalRecord,
+    InputRecord,
+    Manifest,
+    ServiceEventRecord,
+    painted_bytes,
+)
 
 # JSON does not escape them, so that printing the file would act on a terminal.
 _ACTIVE = re.compile(
@@ -31,13 +39,25 @@ class AsciicastOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the file.
 
     ``with_input`` adds the input, which players do not show. It is left out by default, as
-    in asciinema. ``version`` is 2 or 3.
+    in asciinema; version 1 holds none. ``version`` is 1, 2 or 3.
     """
 
-    version: Literal[2, 3] = 2
+    version: Literal[1, 2, 3] = 2
     title: str | None = None
     idle_limit_s: float | None = None
     with_input: bool = False
+
+
+def recording_v1(source: ExportSource, *, title: str | None = None) -> Iterator[bytes]:
+    """A recording as asciicast v1: its output alone."""
+    options = AsciicastOptions(version=1, title=title)
+    yield _line(_header(source.manifest, options)).rstrip()[:-1] + b',"stdout":[\n'
+    last_us, comma = 0, b""
+    for t_us, code, data in _entries(source.events(), options):
+        if code == "o":
+            yield comma + _line([(t_us - last_us) / 1_000_000, data])
+            last_us, comma = t_us, b","
+    yield b'],"duration":%s}\n' % _line(last_us / 1_000_000).rstrip()
 
 
 def recording_v2(
@@ -73,8 +93,8 @@ def asciicast(
 
     Args:
         manifest: of the cassette, for the header.
-        events: in the order of ``seq``; frames and service events are passed over.
-        options: version, title and what to leave out.
+        events: in the order of ``seq``; frames, and service events but markers, are passed over.
+        options: version (2 or 3), title and what to leave out.
     """
     opts = options or AsciicastOptions()
     yield _line(_header(manifest, opts))
@@ -89,23 +109,39 @@ def asciicast(
 def _header(manifest: Manifest, opts: AsciicastOptions) -> dict[str, Any]:
     terminal, command = manifest.terminal, manifest.command
     size = {"cols": terminal.initial_cols, "rows": terminal.initial_rows}
+    kept = kept_of(manifest)
     found: dict[str, Any] = {"version": opts.version}
-    if opts.version == 2:
+    if opts.version < 3:
         found |= {"width": size["cols"], "height": size["rows"]}
         if terminal.term:
             found["env"] = {"TERM": terminal.term}
     else:
         found["term"] = size | ({"type": terminal.term} if terminal.term else {})
+    _take_kept(found, kept, opts.version)
     stamp = _timestamp(manifest.provenance.recorded_at)
-    if stamp is not None:
+    if stamp is not None and opts.version > 1:
         found["timestamp"] = stamp
     if opts.idle_limit_s is not None:
         found["idle_time_limit"] = opts.idle_limit_s
     if command.argv:
-        found["command"] = " ".join(command.argv)
-    if opts.title:
-        found["title"] = opts.title
+        found["command"] = command_line(command.argv)
+    title = opts.title or (manifest.optional or {}).get("title")
+    if title:
+        found["title"] = title
     return found
+
+
+def _take_kept(found: dict[str, Any], kept: Mapping[str, Any], version: int) -> None:
+    """Put back what the header of an imported asciicast said, where this version holds it."""
+    if isinstance(env := kept.get("env"), dict):
+        found["env"] = env | found.get("env", {})
+    if version == 1:
+        return
+    for name in ("idle_time_limit", *(("tags",) if version == 3 else ())):
+        if name in kept:
+            found[name] = kept[name]
+    if "theme" in kept:
+        (found["term"] if version == 3 else found)["theme"] = kept["theme"]
 
 
 def _timestamp(recorded_at: str) -> int | None:
@@ -129,6 +165,10 @@ def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[
                 # Answers of the terminal were not typed.
                 if opts.with_input and source != "terminal":
                     yield from _text(event, "i", decoders)
+            case ServiceEventRecord(payload=payload) if (
+                label := marker_label(payload)
+            ) is not None:
+                yield event.t_us, "m", label
             case FinalRecord(exit=ended):
                 yield from _tail(event.t_us, decoders)
                 if opts.version == 3 and ended is not None and ended.exited:

@@ -21,6 +21,10 @@ Made = Literal["recording", "screen"]
 """What an export is made of."""
 
 
+Kind = Literal["output", "input", "resize", "signal", "marker", "service-event", "exit"]
+"""The kinds of events that formats of recordings have a place for, or not."""
+
+
 class ExportSource(Protocol):
     """The part of an open cassette that exports need."""
 
@@ -70,7 +74,8 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     the docs. ``of_recording`` and ``of_screen`` name the functions
     that make it, as ``module:function`` in this package: from a whole recording
     (``ExportSource`` and the ``options`` as keywords, to pieces of the file) and from one screen
-    (``Screen``, to the file). One of them may be missing.
+    (``Screen``, to the file). One of them may be missing. ``holds`` says which kinds of events a
+    format of recordings has a place for; None where it is not one.
     """
 
     name: str
@@ -79,6 +84,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     of_recording: str | None = None
     of_screen: str | None = None
     options: tuple[str, ...] = ()
+    holds: frozenset[Kind] | None = None
 
     @property
     def row(self) -> str:
@@ -140,6 +146,7 @@ EXPORTS = (
         writes="an asciicast, version 2",
         of_recording="asciicast:recording_v2",
         options=("title", "idle_limit", "with_input"),
+        holds=frozenset({"output", "input", "resize", "marker"}),
     ),
     ExportFormat(
         name="asciicast-v3",
@@ -147,6 +154,38 @@ EXPORTS = (
         writes="an asciicast, version 3",
         of_recording="asciicast:recording_v3",
         options=("title", "idle_limit", "with_input"),
+        holds=frozenset({"output", "input", "resize", "marker", "exit"}),
+    ),
+    ExportFormat(
+        name="asciicast-v1",
+        endings=(),
+        writes="an asciicast, version 1",
+        of_recording="asciicast:recording_v1",
+        options=("title",),
+        holds=frozenset({"output"}),
+    ),
+    ExportFormat(
+        name="ttyrec",
+        endings=(".ttyrec",),
+        writes="a ttyrec",
+        of_recording="terminal_logs:recording_ttyrec",
+        holds=frozenset({"output"}),
+    ),
+    ExportFormat(
+        name="typescript",
+        endings=(".typescript",),
+        writes="a typescript of script(1), to go with its timing",
+        of_recording="terminal_logs:recording_typescript",
+        options=("with_input",),
+        holds=frozenset({"output", "input", "resize", "signal", "exit"}),
+    ),
+    ExportFormat(
+        name="timing",
+        endings=(".timing",),
+        writes="the timing of a typescript",
+        of_recording="terminal_logs:recording_timing",
+        options=("with_input",),
+        holds=frozenset({"output", "input", "resize", "signal", "exit"}),
     ),
     ExportFormat(
         name="text",

@@ -7,6 +7,9 @@ imported, so that listing the imports loads none of them.
 from __future__ import annotations
 
 import importlib
+import re
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -20,12 +23,19 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
     ``endings`` are the file endings that select it; ``reads`` describes the content, for the docs.
     ``reader`` names the function that reads, as ``module:function`` in this package: from the bytes
     of the whole file to an ``ImportedSession``; it raises ``BadImportError``.
+
+    ``begins`` is what files of the format begin with, where their ending does not tell.
+    ``partial``: the reader can take what stands before a fault (keyword ``partial``). ``beside``
+    names the other files that belong to this one (keyword ``beside``).
     """
 
     name: str
     endings: tuple[str, ...]
     reads: str
     reader: str
+    begins: bytes = b""
+    partial: bool = False
+    beside: tuple[str, ...] = ()
 
     @property
     def row(self) -> str:
@@ -33,17 +43,36 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
         endings = ", ".join(f"`{ending}`" for ending in self.endings)
         return f"| `{self.name}` | {endings} | {self.reads} |"
 
-    def read(self, data: bytes) -> ImportedSession:
+    def read(
+        self, data: bytes, *, partial: bool = False, beside: Mapping[str, bytes] | None = None
+    ) -> ImportedSession:
         """The content of a file.
+
+        Args:
+            data: the file.
+            partial: take what stands before a fault.
+            beside: the other files that belong to it, by name.
 
         Raises:
             BadImportError: it is not of this format.
-            UsageError: a library that reads it is not installed.
+            UsageError: a library that reads it is not installed, or it takes no such option.
         """
+        options: dict[str, Any] = {}
+        if partial:
+            self._refuse_unless("--partial", able=self.partial)
+            options["partial"] = True
+        for name in beside or ():
+            self._refuse_unless(f"--{name.replace('_', '-')}", able=name in self.beside)
+        if self.beside:
+            options["beside"] = beside or {}
         module, _, function = self.reader.partition(":")
         reader = getattr(importlib.import_module(f"ptycassette.importing.{module}"), function)
-        session: ImportedSession = reader(data)
+        session: ImportedSession = reader(data, **options)
         return session
+
+    def _refuse_unless(self, flag: str, *, able: bool) -> None:
+        if not able:
+            raise UsageError(f"{self.name} takes no {flag}", hint="leave it out")
 
 
 IMPORTS = (
@@ -58,6 +87,31 @@ IMPORTS = (
         endings=(".yaml", ".yml"),
         reads="a cassette of vcrpy, in YAML or JSON",
         reader="vcr:read_vcr",
+    ),
+    ImportFormat(
+        name="asciicast",
+        endings=(".cast",),
+        reads="an asciicast, version 1, 2 or 3",
+        reader="asciicast:read_asciicast",
+        begins=rb'\s*\{[^{}\[\]]*"version"\s*:\s*[123]\s*[,}]',
+        partial=True,
+    ),
+    ImportFormat(
+        name="ttyrec",
+        endings=(".ttyrec",),
+        reads="a ttyrec",
+        reader="ttyrec:read_ttyrec",
+        begins=rb"(?s).{6}[\0-\x0f]\0.{3}\0",  # less than a second of microseconds; a length
+        partial=True,
+    ),
+    ImportFormat(
+        name="typescript",
+        endings=(".typescript",),
+        reads="a typescript of script(1), with `--timing`, and `--input-log` if there is one",
+        reader="typescript:read_typescript",
+        begins=rb"Script started on ",
+        partial=True,
+        beside=("timing", "input_log"),
     ),
     ImportFormat(
         name="otel",
@@ -89,18 +143,25 @@ def import_named(name: str) -> ImportFormat:
     return {one.name: one for one in IMPORTS}[name]
 
 
-def import_of_file(name: str) -> ImportFormat:
-    """The import for the ending of a file's name, in upper or lower case.
+def import_of_file(name: str, begin: bytes = b"") -> ImportFormat:
+    """The import for the ending of a file's name, in upper or lower case, or for its content.
+
+    Args:
+        name: of the file.
+        begin: its first bytes.
 
     Raises:
-        UsageError: no import has this ending.
+        UsageError: neither tells the format.
     """
     for one in IMPORTS:
         if name.lower().endswith(one.endings):
             return one
+    for one in IMPORTS:
+        if one.begins and re.match(one.begins, begin):
+            return one
     names = ", ".join(one.name for one in IMPORTS)
     raise UsageError(
-        "the ending of the name does not tell the format",
+        "neither the ending of the name nor the content tells the format",
         where=name,
         hint=f"say it with --format: {names}",
     )

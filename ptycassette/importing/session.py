@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,8 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a file.
 
     Attributes:
-        events: what happened at the terminal, in order of time, without the end.
+        events: what happened at the terminal, in order of time, without the end. It is iterated
+            over several times.
         items: model traffic, in order of time; times count from the same moment.
         end_us: when the session ended.
         size: of the terminal.
@@ -28,12 +30,14 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
         recorded_at: when it began; None where the file does not say it.
         exit: how the program ended; None where the file does not say it.
         title: of the recording.
+        term: the terminal's type; None where the file does not say it.
+        kept: what the file says besides, to be written again by an export.
         skipped: what could not be taken: how many times, by reason.
         rebuilt: whether the traffic was made of what the file says about it, because the file
             does not hold what was sent.
     """
 
-    events: Sequence[JournalEvent] = ()
+    events: Iterable[JournalEvent] = ()
     items: Sequence[TapeItem] = ()
     end_us: int = 0
     size: Size = Size(24, 80)
@@ -42,5 +46,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     recorded_at: datetime | None = None
     exit: ExitStatus | None = None
     title: str | None = None
+    term: str | None = None
+    kept: Mapping[str, Any] = {}
     skipped: Mapping[str, int] = {}
     rebuilt: bool = False

@@ -8,12 +8,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .gates import Gates as Gates
     from .report import RequestMiss as RequestMiss
+    from .report import RerunFinding as RerunFinding
     from .report import RerunReport as RerunReport
     from .report import ScreenChange as ScreenChange
     from .report import VersionChange as VersionChange
     from .report import finding_lines as finding_lines
+    from .report import findings_of as findings_of
     from .report import report_json as report_json
     from .report import report_lines as report_lines
+    from .report import summary_lines as summary_lines
     from .screens import VOLATILE as VOLATILE
     from .screens import ScreenJudge as ScreenJudge
     from .script import RerunScript as RerunScript
@@ -25,8 +28,8 @@ else:
         {
             "gates": "Gates",
             "report": (
-                "RequestMiss RerunReport ScreenChange VersionChange finding_lines report_json "
-                "report_lines"
+                "RequestMiss RerunFinding RerunReport ScreenChange VersionChange finding_lines "
+                "findings_of report_json report_lines summary_lines"
             ),
             "screens": "VOLATILE ScreenJudge",
             "script": "RerunScript RerunStep script_of",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -92,11 +92,36 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def passed(self) -> bool:
         """Whether nothing differs."""
-        return not any(True for _ in finding_lines(self))
+        return not any(True for _ in findings_of(self))
+
+
+class RerunFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One difference.
+
+    Attributes:
+        check: what was compared.
+        text: the difference in one line.
+        lines: the places, for people.
+        sides: both texts as they are, row by row, recorded and now, where there are two.
+    """
+
+    check: Literal[
+        "tape", "requests", "screens", "draws", "inputs", "exit", "final text", "fingerprint"
+    ]
+    text: str
+    lines: tuple[str, ...] = ()
+    sides: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
 
 def report_lines(report: RerunReport) -> Iterator[str]:
     """The report for people; what comes from programs is shown without control characters."""
+    yield from summary_lines(report)
+    yield from finding_lines(report)
+    yield "passed" if report.passed else "FAILED"
+
+
+def summary_lines(report: RerunReport) -> Iterator[str]:
+    """How much was compared, and how it was run."""
     yield (
         f"requests: {report.matched} of {report.entries} on the tape asked for"
         f" and equal; screens: {report.screens - len(report.changes)} of {report.screens} equal;"
@@ -113,8 +138,6 @@ def report_lines(report: RerunReport) -> Iterator[str]:
     if report.draws:
         yield f"draws: {report.draws} in the recording"
     yield from (f"note: {note}" for note in report.notes)
-    yield from finding_lines(report)
-    yield "passed" if report.passed else "FAILED"
 
 
 def report_json(report: RerunReport) -> dict[str, Any]:
@@ -124,28 +147,58 @@ def report_json(report: RerunReport) -> dict[str, Any]:
 
 def finding_lines(report: RerunReport) -> Iterator[str]:
     """Every difference, in lines."""
-    yield from (printable(f"tape: {line}") for line in report.damage)
+    for finding in findings_of(report):
+        yield printable(finding.text)
+        yield from (f"  {printable(line)}" for line in finding.lines)
+
+
+def findings_of(report: RerunReport) -> Iterator[RerunFinding]:
+    """Every difference."""
+    for line in report.damage:
+        yield RerunFinding(check="tape", text=f"tape: {line}")
     for miss in report.misses:
         near = "" if miss.nearest is None else f"; the nearest is entry {miss.nearest}"
-        yield printable(f"request {miss.method} {miss.target} is not on the tape{near}")
-        yield from (f"  {printable(line)}" for line in miss.differences)
+        yield RerunFinding(
+            check="requests",
+            text=f"request {miss.method} {miss.target} is not on the tape{near}",
+            lines=miss.differences,
+        )
     for entry in report.unasked:
-        yield f"request: entry {entry} of the tape was never asked for"
+        yield RerunFinding(
+            check="requests", text=f"request: entry {entry} of the tape was never asked for"
+        )
     for change in report.changes:
         where = f"before input {change.number}" if change.number else "at the end"
-        yield f"screen: {where} it is not the recorded one"
-        yield from (f"  {printable(line)}" for line in _diff(change.expected, change.got))
-    yield from (f"draws: {printable(line)}" for line in report.draw_changes)
+        yield RerunFinding(
+            check="screens",
+            text=f"screen: {where} it is not the recorded one",
+            lines=tuple(_diff(change.expected, change.got)),
+            sides=(change.expected, change.got),
+        )
+    for line in report.draw_changes:
+        yield RerunFinding(check="draws", text=f"draws: {line}")
     if report.inputs < report.recorded_inputs:
-        yield f"inputs: {report.recorded_inputs - report.inputs} were not sent"
+        left = report.recorded_inputs - report.inputs
+        yield RerunFinding(check="inputs", text=f"inputs: {left} were not sent")
     if report.exit != report.expected_exit:
-        yield f"exit: expected {_exit(report.expected_exit)}, got {_exit(report.exit)}"
+        was, now = _exit(report.expected_exit), _exit(report.exit)
+        yield RerunFinding(check="exit", text=f"exit: expected {was}, got {now}")
     if report.final_text != report.expected_text:
-        yield "final text: it is not the recorded one"
-        lines = [(text or "").splitlines() for text in (report.expected_text, report.final_text)]
-        yield from (f"  {printable(line)}" for line in _diff(lines[0], lines[1]))
+        was_rows, now_rows = (
+            tuple((text or "").splitlines()) for text in (report.expected_text, report.final_text)
+        )
+        yield RerunFinding(
+            check="final text",
+            text="final text: it is not the recorded one",
+            lines=tuple(_diff(was_rows, now_rows)),
+            sides=(was_rows, now_rows),
+        )
     if not report.misses and report.fingerprint != report.expected_fingerprint:
-        yield "fingerprint: what was asked and served is not what was recorded, or not in its order"
+        yield RerunFinding(
+            check="fingerprint",
+            text="fingerprint: what was asked and served is not what was recorded, or not in its "
+            "order",
+        )
 
 
 def _diff(expected: Sequence[str], got: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,14 +39,20 @@ def test_every_cli_has_the_same_items() -> None:
     )
 
 
+@cache
+def screens_of(recording: str) -> list[str]:
+    """The text of each frame; read once, for all that is looked for in it."""
+    with open_cassette(AGENTS / recording) as cassette:
+        return ["\n".join(frame.text) for frame in cassette.frames()]
+
+
 @pytest.mark.parametrize(("name", "item", "recording", "shows"), CELLS)
 def test_a_recording_shows_what_it_is_named_for(
     name: str, item: str, recording: str, shows: str
 ) -> None:
     """On one of its screens."""
     assert recording.startswith(f"{name}-")
-    with open_cassette(AGENTS / recording) as cassette:
-        assert any(shows in "\n".join(frame.text) for frame in cassette.frames())
+    assert any(shows in screen for screen in screens_of(recording))
 
 
 @pytest.mark.parametrize("name", MATRIX)

@@ -8,5 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .importer import Imported as Imported
     from .importer import import_file as import_file
+    from .importer import import_of as import_of
 else:
-    __getattr__, __all__ = face(__name__, {"importer": "Imported import_file"})
+    __getattr__, __all__ = face(__name__, {"importer": "Imported import_file import_of"})

@@ -7,23 +7,24 @@ import os
 import secrets
 import uuid
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from ptycassette.errors import UnreadableError
-from ptycassette.importing.registry import ImportFormat
+from ptycassette.importing.registry import ImportFormat, import_of_file
 from ptycassette.importing.session import BadImportError, ImportedSession
 from ptycassette.model import Finished, Harness, JournalEvent, SessionMeta
 from ptycassette.recording import TAPE_OPTION, TapeSource
 from ptycassette.recording.io import Finaliser, timestamp
-from ptycassette.system.files import read_plain
+from ptycassette.system.files import open_plain, read_plain
 from ptycassette.tape import TapeItem
 from ptycassette.version import __version__
 
 MAX_FILE_BYTES = 256 << 20
+_BEGIN_BYTES = 1 << 16
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,11 +34,31 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     format: str
     entries: int
+    duration_ms: int
     skipped: dict[str, int]
     rebuilt: bool
 
 
-def import_file(path: Path, target: Path, *, by: ImportFormat, overwrite: bool = False) -> Imported:
+def import_of(path: Path) -> ImportFormat:
+    """The import for a file, by the ending of its name, or by its content.
+
+    Raises:
+        NotFoundError, UnreadableError, UnsafeFileError: the file cannot be read.
+        UsageError: neither tells the format.
+    """
+    with os.fdopen(open_plain(path), "rb") as file:
+        return import_of_file(path.name, file.read(_BEGIN_BYTES))
+
+
+def import_file(
+    path: Path,
+    target: Path,
+    *,
+    by: ImportFormat,
+    overwrite: bool = False,
+    partial: bool = False,
+    beside: Mapping[str, Path] | None = None,
+) -> Imported:
     """Publish a cassette of what is in a file. It is scrubbed, as a recording is.
 
     Args:
@@ -45,6 +66,8 @@ def import_file(path: Path, target: Path, *, by: ImportFormat, overwrite: bool =
         target: where the cassette will be.
         by: the file's format.
         overwrite: replace the cassette that is there.
+        partial: of a broken file, take what stands before the fault.
+        beside: the other files that belong to it, by name (``ImportFormat.beside``).
 
     Raises:
         NotFoundError, UnreadableError, UnsafeFileError, LimitError: the file cannot be read, or
@@ -53,8 +76,11 @@ def import_file(path: Path, target: Path, *, by: ImportFormat, overwrite: bool =
         ExistsError, StorageError, SecretLeftError, AmbiguousTapeError: nothing was published.
     """
     data = read_plain(path, max_bytes=MAX_FILE_BYTES)
+    others = {
+        name: read_plain(other, max_bytes=MAX_FILE_BYTES) for name, other in (beside or {}).items()
+    }
     try:
-        session = by.read(data)
+        session = by.read(data, partial=partial, beside=others)
     except BadImportError as exc:
         raise UnreadableError(
             f"no {by.name}: {exc}", where=str(path), hint="say another --format, or mend the file"
@@ -64,6 +90,7 @@ def import_file(path: Path, target: Path, *, by: ImportFormat, overwrite: bool =
         "sha256": hashlib.sha256(data).hexdigest(),
         "rebuilt": session.rebuilt,
         "skipped": dict(session.skipped),
+        **({"kept": dict(session.kept)} if session.kept else {}),
     }
     end = Finished(t_us=session.end_us, exit=session.exit)
 
@@ -78,6 +105,7 @@ def import_file(path: Path, target: Path, *, by: ImportFormat, overwrite: bool =
         source=str(path),
         format=by.name,
         entries=((manifest.optional or {}).get(TAPE_OPTION) or {}).get("entries", 0),
+        duration_ms=session.end_us // 1000,
         skipped=dict(session.skipped),
         rebuilt=session.rebuilt,
     )
@@ -99,6 +127,7 @@ def _meta(session: ImportedSession, said: dict[str, object]) -> SessionMeta:
         home=environment.get("HOME", ""),
         recorder_version=f"ptycassette/{__version__}",
         title=session.title,
+        term=session.term or "xterm-256color",
         options=options,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-STYLE = """
+PAGE_STYLE = """
 :root{color-scheme:light dark;--ink:#1f2328;--page:#f6f8fa;--card:#fff;--line:#d0d7de;
 --dull:#59636e;
 --good:#1a7f37;--bad:#b3261e;--badbg:#fff0ee;--del:#ffc9c4;--ins:#b8edc4;--mark:#ddf4ff}

@@ -27,7 +27,7 @@ from ptycassette.model import (
     visible,
     visible_bytes,
 )
-from ptycassette.pytest_plugin.traces._assets import SCRIPT, STYLE
+from ptycassette.pytest_plugin.traces._assets import PAGE_STYLE, SCRIPT
 from ptycassette.pytest_plugin.traces._rows import Row, aligned_rows
 from ptycassette.replaying import changes_of
 
@@ -51,7 +51,7 @@ def trace_page(trace: dict[str, Any]) -> str:
         "base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{digest}'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{screen_css()}{STYLE}</style>\n</head>\n"
+        f"<title>{title}</title>\n<style>{screen_css()}{PAGE_STYLE}</style>\n</head>\n"
         f"<body>\n{body}\n<script>{SCRIPT}</script>\n</body>\n</html>"
     )
 

@@ -1,0 +1,107 @@
+"""Reruns for CI and for a browser: JUnit XML, and one HTML page that loads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from ptycassette.cli._junit import JUnitCase, junit_xml
+from ptycassette.model import printable
+
+if TYPE_CHECKING:
+    from ptycassette.rerun import RerunFinding, RerunReport
+
+Reruns = Sequence[tuple[str, "RerunReport"]]
+"""The path of each cassette, and what its rerun showed."""
+
+_CHECKS = (
+    *("tape", "requests", "screens", "draws", "inputs", "exit", "final text", "fingerprint"),
+)
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def rerun_junit(reruns: Reruns) -> bytes:
+    """A suite for each cassette, a case for each thing that is compared."""
+    return junit_xml("ptycassette rerun", ((path, _cases(report)) for path, report in reruns))
+
+
+def _cases(report: RerunReport) -> Iterator[JUnitCase]:
+    from ptycassette.rerun import findings_of
+
+    findings = list(findings_of(report))
+    for check in _CHECKS:
+        found = [one for one in findings if one.check == check]
+        lines = tuple(line for one in found for line in (one.text, *one.lines))
+        yield JUnitCase("rerun", check, found[0].text if found else None, lines)
+
+
+def rerun_html(reruns: Reruns) -> Iterator[str]:
+    """The pieces of the page: of each cassette what differs, recorded and now side by side."""
+    from ptycassette.pytest_plugin.traces import PAGE_STYLE
+
+    failed = sum(not report.passed for _, report in reruns)
+    title = f"{len(reruns)} reruns, {failed} with differences"
+    yield (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<style>{PAGE_STYLE}</style></head><body><h1>{title}</h1>"
+    )
+    if len(reruns) > 1:
+        yield "<ul>"
+        for number, (path, report) in enumerate(reruns):
+            yield f'<li><a href="#r{number}">{_text(path)}</a> {_outcome(report)}</li>'
+        yield "</ul>"
+    for number, (path, report) in enumerate(reruns):
+        yield f'<section id="r{number}"><h2>{_text(path)} {_outcome(report)}</h2>'
+        yield from _section(report)
+        yield "</section>"
+    yield "</body></html>\n"
+
+
+def _section(report: RerunReport) -> Iterator[str]:
+    from ptycassette.rerun import findings_of, summary_lines
+
+    yield "".join(f"<p>{_text(line)}</p>" for line in summary_lines(report))
+    for finding in findings_of(report):
+        yield f'<div class="why"><h3>{_text(finding.text)}</h3>'
+        yield from _both(finding)
+        yield "</div>"
+
+
+def _both(finding: RerunFinding) -> Iterator[str]:
+    """Both sides where there are two, else the lines."""
+    if finding.sides is None:
+        if finding.lines:
+            yield f"<pre>{_text_of(finding.lines)}</pre>"
+        return
+    marked: list[list[str]] = [[], []]
+    for old, new in zip_longest(*map(_without_blank_end, finding.sides), fillvalue=""):
+        for rows, row, tag in ((marked[0], old, "del"), (marked[1], new, "ins")):
+            rows.append(_text(row) if old == new else f"<{tag}>{_text(row) or ' '}</{tag}>")
+    yield '<div class="pair">'
+    for caption, rows in zip(("recorded", "now"), marked, strict=True):
+        shown = "\n".join(rows)
+        yield f"<figure><figcaption>{caption}</figcaption>"
+        yield f'<pre class="screen">{shown}</pre></figure>'
+    yield "</div>"
+
+
+def _without_blank_end(rows: Sequence[str]) -> Sequence[str]:
+    used = (number for number, row in enumerate(rows, 1) if row.strip())
+    return rows[: max(used, default=0)]
+
+
+def _outcome(report: RerunReport) -> str:
+    kind, word = ("outcome", "passed") if report.passed else ("failed-outcome", "FAILED")
+    return f'<span class="{kind}">{word}</span>'
+
+
+def _text_of(lines: Sequence[str]) -> str:
+    return "\n".join(map(_text, lines))
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))

@@ -1,0 +1,67 @@
+"""ttyrec, as the program of that name, termrec and many games write it.
+
+A record is three little-endian words of 32 bits (seconds and microseconds since 1970, and a
+length) and so many bytes of output. There is nothing else: neither the size of the terminal nor
+a header.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from ptycassette.importing._checked_events import Skipped, checked_session
+from ptycassette.importing.session import BadImportError, ImportedSession
+from ptycassette.model import JournalEvent, Output
+
+_HEAD = struct.Struct("<III")
+_SECOND_US = 1_000_000
+_MAX_RECORD_BYTES = 16 << 20
+
+
+def read_ttyrec(data: bytes, *, partial: bool = False) -> ImportedSession:
+    """The session of a ttyrec; the terminal counts as 80x24.
+
+    Args:
+        data: the file.
+        partial: read a broken file up to the fault.
+
+    Raises:
+        BadImportError: it is broken; the message has the offset of the record.
+    """
+    if len(data) < _HEAD.size:
+        raise BadImportError("byte 0: it ends within the head of a record")
+    seconds, micros, _ = _HEAD.unpack_from(data)
+    began = datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=micros)
+    return checked_session(lambda: _events(data), partial=partial, recorded_at=began)
+
+
+def _events(data: bytes) -> Iterator[JournalEvent | Skipped]:
+    at = t_us = 0
+    origin_us: int | None = None
+    while at < len(data):
+        where = f"byte {at}"
+        if len(data) - at < _HEAD.size:
+            raise BadImportError(f"{where}: it ends within the head of a record")
+        seconds, micros, length = _HEAD.unpack_from(data, at)
+        begin = at + _HEAD.size
+        if micros >= _SECOND_US:
+            raise BadImportError(f"{where}: {micros} microseconds are more than a second")
+        if length > _MAX_RECORD_BYTES:
+            raise BadImportError(f"{where}: a record of {length} bytes is longer than 16 MB")
+        if length > len(data) - begin:
+            missing = length - (len(data) - begin)
+            raise BadImportError(
+                f"{where}: {missing} of the {length} bytes of a record are missing"
+            )
+        moment_us = seconds * _SECOND_US + micros
+        origin_us = moment_us if origin_us is None else origin_us
+        if moment_us - origin_us < t_us:
+            raise BadImportError(
+                f"{where}: the time goes back by {origin_us + t_us - moment_us} us"
+            )
+        t_us = moment_us - origin_us
+        if length:
+            yield Output(t_us, data[begin : begin + length])
+        at = begin + length

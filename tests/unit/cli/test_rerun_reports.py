@@ -1,0 +1,64 @@
+"""What reruns showed, for CI and for a browser."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from ptycassette.cli._rerun_reports import rerun_html, rerun_junit
+from ptycassette.model import ExitStatus
+from ptycassette.rerun import RequestMiss, RerunReport, ScreenChange
+
+WELL = RerunReport(argv=("agent",), guard="none", entries=1, matched=1)
+BADLY = RerunReport(
+    argv=("agent",),
+    guard="none",
+    entries=2,
+    matched=1,
+    misses=(
+        RequestMiss(
+            method="POST",
+            target="/v1/<script>alert(1)</script>",
+            nearest=2,
+            differences=("messages[3].content: recorded buy milk, now buy silk",),
+            message="",
+        ),
+    ),
+    unasked=(2,),
+    screens=3,
+    changes=(ScreenChange(number=4, expected=("one", "two\x1b[31m"), got=("one", "three")),),
+    expected_exit=ExitStatus(code=0, exited=True, signaled=False),
+)
+
+
+def test_junit_has_a_case_for_each_thing_that_is_compared() -> None:
+    """And a suite for each cassette."""
+    root = ET.fromstring(rerun_junit([("a.cassette", WELL), ("b.cassette", BADLY)]))
+
+    suites = {suite.get("name"): suite for suite in root}
+    assert {name: suite.get("failures") for name, suite in suites.items()} == {
+        "a.cassette": "0",
+        "b.cassette": "3",
+    }
+    failed = {
+        case.get("name"): (case[0].get("message"), case[0].text)
+        for case in suites["b.cassette"]
+        if len(case)
+    }
+    assert sorted(failed) == ["exit", "requests", "screens"]
+    assert "messages[3].content: recorded buy milk, now buy silk" in str(failed["requests"])
+    assert "entry 2 of the tape was never asked for" in str(failed["requests"])
+    assert "\x1b" not in str(failed)
+
+
+def test_the_page_shows_both_sides_and_runs_nothing() -> None:
+    """What programs said stays text; the page may load nothing."""
+    page = "".join(rerun_html([("a.cassette", WELL), ("b.cassette", BADLY)]))
+
+    assert "2 reruns, 1 with differences" in page
+    assert "<del>two" in page
+    assert "<ins>three</ins>" in page
+    assert "one\n<del>" in page
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert "default-src &#x27;none&#x27;" in page or "default-src 'none'" in page
+    assert "http" not in page.replace("http-equiv", "")
