@@ -33,15 +33,17 @@ _VERSION_TIMEOUT_S = 15.0  # CLIs on Node take over 5 s on a busy machine
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a new run showed, scrubbed. ``late`` are inputs whose screen did not come.
+    """What a new run showed, scrubbed.
 
-    ``version`` is what the program says that it is, if the recorded one was asked, too.
+    ``met`` are inputs whose screen was there when they were sent, ``late`` those whose screen did
+    not come. ``version`` is what the program says that it is, if the recorded one was asked, too.
     """
 
     script: RerunScript
     drawn: DrawnValues
     final: FinalRecord
     typed: int
+    met: frozenset[int]
     late: tuple[int, ...]
     version: str | None = None
     problem: str = ""
@@ -86,6 +88,7 @@ def run_again(
             drawn=drawn_in(event.payload for event in now.service_events()),
             final=now.final,
             typed=typist.typed,
+            met=frozenset(typist.met),
             late=tuple(typist.late),
             version=version,
             problem=problem,
@@ -107,6 +110,7 @@ class _Typist:
 
     Attributes:
         typed: the number of the last step that was sent.
+        met: steps that were sent on the screen of the recording.
         late: steps that were sent although their screen had not come.
         last_us: when the last step was sent, in the recording.
     """
@@ -115,6 +119,7 @@ class _Typist:
         self._judge, self._sent, self._patience_s = judge, sent, patience_s
         self.last_us = 0
         self.typed = 0
+        self.met: set[int] = set()
         self.late: list[int] = []
 
     def type(self, session: Session, script: RerunScript) -> None:
@@ -140,6 +145,8 @@ class _Typist:
             )
         except WaitTimeoutError:
             self.late.append(step.number)
+        else:
+            self.met.add(step.number)
 
 
 def _send(session: Session, record: InputRecord) -> None:
