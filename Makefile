@@ -1,7 +1,6 @@
 # The same commands for people and CI. Needs Python 3.11+, pip and make.
 PYTHON ?= python3
 VENV ?= .venv
-WORKERS ?= auto
 FUZZ_SECONDS ?= 30
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
@@ -37,7 +36,7 @@ demo: setup
 # coverage takes half as long again, so that CI does it, with all tests (COVERAGE= leaves it out).
 test: FAST = -m "not slow"
 # One more than there are cores: tests wait for programs a lot.
-test: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+test test-all: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test-all: COVERAGE = --cov --cov-report=term:skip-covered
 test-all: LAWS = --hypothesis-profile=all
 test test-all: setup
