@@ -18,6 +18,7 @@ from ptycassette.cassette.io import Staging, disk_errors, open_cassette
 from ptycassette.cli._rec_evidence import manifest_sha256
 from ptycassette.cli.tape import lines_of
 from ptycassette.errors import ExistsError, NotFoundError, RefusedError, UnreadableError
+from ptycassette.model import resolved
 from ptycassette.scenario import draft_expectations, parse_scenario
 from ptycassette.scenario.io import evidence_of, run_scenario
 from ptycassette.system.files import read_plain
@@ -136,7 +137,7 @@ def publish(fixture: Fixture, *, overwrite: bool) -> None:
 
 def _object(path: Path) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(_read(path), type=dict[str, Any])
+        return msgspec.json.decode(_read(path), type=resolved(dict[str, Any]))
     except (msgspec.DecodeError, RecursionError) as exc:
         raise UnreadableError(f"it is not an object in JSON: {exc}", where=str(path)) from exc
 

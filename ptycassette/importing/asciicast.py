@@ -227,7 +227,7 @@ def _decoded(
 ) -> Any:
     try:
         check_density(data, max_values, where)
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(data, type=resolved(kind))
     except LimitError as exc:
         raise BadImportError(f"{where}: {exc.message}") from exc
     except (msgspec.DecodeError, ValueError, RecursionError) as exc:
