@@ -267,3 +267,18 @@ def test_a_cassette_without_a_tape_says_how_to_record_one(tmp_path: Path) -> Non
         pytest.raises(MissingFileError, match="no tape"),
     ):
         rerun(cassette, RerunOptions())
+
+
+def test_a_program_given_by_a_path_is_that_of_the_current_folder(
+    recorded: Path, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it works in another one."""
+    agent = tmp_path / "agent-next"
+    agent.write_text(f'#!/bin/sh\nexec {sys.executable} -I {CLIENT} "$@"\n')
+    agent.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+
+    with open_cassette(recorded) as cassette:
+        report = rerun(cassette, RerunOptions(trusted=True, argv=("./agent-next",), cwd=elsewhere))
+
+    assert report.passed

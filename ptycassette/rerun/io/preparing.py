@@ -140,7 +140,7 @@ def prepared_rerun(
     """
     tape = cassette.tape()
     exchanges = list(tape)
-    argv = options.argv or _recorded_argv(cassette)
+    argv = _given_argv(options.argv) or _recorded_argv(cassette)
     if not options.trusted:
         raise _untrusted(cassette, argv)
     profile = _profile(cassette, options.harness)
@@ -283,6 +283,13 @@ def _placed(
             folder=folder.path,
             guard=guard.text,
         )
+
+
+def _given_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """A program that is given by a path is the one in the current folder, wherever it works."""
+    if argv and "/" in argv[0]:
+        return str(Path(argv[0]).absolute()), *argv[1:]
+    return argv
 
 
 def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
