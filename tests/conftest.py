@@ -30,6 +30,10 @@ settings.register_profile("quarter", settings.get_profile("all"), max_examples=2
 settings.load_profile("quarter")
 PATIENCE_S = 90.0  # a busy machine takes its time to start a program
 
+# Tests mean the same here and in CI (where mode auto records nothing), whatever a user has set.
+for _name in ("CI", "PTYCASSETTE_MODE", "PTYCASSETTE_SCRUB_CONFIG", "PTYCASSETTE_DISABLE_NETWORK"):
+    os.environ.pop(_name, None)
+
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
