@@ -138,6 +138,7 @@ def test_the_program_sees_one_answer(
     assert bool(errors) == (status == 6 or printed == "400\n")
 
 
+@pytest.mark.slow
 def test_without_the_option_errors_are_recorded_and_the_status_is_the_programs(
     tmp_path: Path, provider: Provider
 ) -> None:
@@ -151,6 +152,7 @@ def test_without_the_option_errors_are_recorded_and_the_status_is_the_programs(
     assert errors == {}
 
 
+@pytest.mark.slow
 def test_a_recording_answers_in_the_end(tmp_path: Path, provider: Provider) -> None:
     """Marked as such in the tape. What it does not know stays an error."""
     before = tmp_path / "before"

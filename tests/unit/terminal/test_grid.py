@@ -68,6 +68,7 @@ def test_a_row_hidden_in_part_by_a_narrower_screen_is_cleared_whole() -> None:
     assert emulator.snapshot().rows == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("control", "count"),

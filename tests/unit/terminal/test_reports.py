@@ -99,6 +99,7 @@ def test_questions_are_told_as_signals_whoever_answers() -> None:
     assert [signal["query"] for signal in emulator.signals()] == ["da1", "cpr"]
 
 
+@pytest.mark.slow
 def test_unread_answers_are_bounded() -> None:
     """A program that asks a hundred thousand times gets a bounded number of answers."""
     emulator = PyteEmulator(Size(6, 20))

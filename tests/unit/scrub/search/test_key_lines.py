@@ -121,6 +121,7 @@ def test_a_key_that_scrolls_in_from_its_end_is_masked() -> None:
     assert not [line for line in key[1:-1] if line[:12] in after or line[-12:] in after]
 
 
+@pytest.mark.slow
 def test_a_long_key_that_is_typed_out_beside_a_spinner_is_masked() -> None:
     """In rows that are read at each turn of it; the END line has not come yet."""
     key = [BEGIN, *lines_of(9)]
