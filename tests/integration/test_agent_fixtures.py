@@ -30,6 +30,7 @@ def drive_of(cassette: Path) -> Drive:
     return Drive.parse(path.read_text(), where=str(path))
 
 
+@pytest.mark.slow
 def test_five_clis_are_there_in_both_ways() -> None:
     """A terminal interface and a one-shot run of each."""
     both = {drive_of(path).harness for path in CASSETTES if path.name.endswith("-tui")}
@@ -38,6 +39,7 @@ def test_five_clis_are_there_in_both_ways() -> None:
     assert {f"{name}-oneshot" for name in both} <= set(NAMES)
 
 
+@pytest.mark.slow
 def test_their_scenarios_hold() -> None:
     """One beside each, pinned to it."""
     done = subprocess.run(
@@ -60,6 +62,7 @@ def test_it_is_valid_and_scrubbed(path: Path) -> None:
     assert all(key.encode() not in file.read_bytes() for file in path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["verify-scrub"], ["verify", "--rederive"]])
 def test_the_commands_find_nothing_in_them(options: list[str], tmp_path: Path) -> None:
     """No secret is left, and every frame can be made again."""

@@ -82,6 +82,7 @@ def test_ctrl_c_comes_in_the_middle_of_a_turn(name: str) -> None:
     assert "twenty" not in shown.partition("one two")[2]
 
 
+@pytest.mark.slow
 def test_the_page_is_that_of_the_recordings() -> None:
     """It is written by the script."""
     done = subprocess.run(

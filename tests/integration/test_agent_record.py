@@ -96,6 +96,7 @@ def run(tmp_path: Path, log: str) -> Path:
     return target
 
 
+@pytest.mark.slow
 def test_a_known_cli_is_recorded_with_its_log(tmp_path: Path) -> None:
     """Started with the profile's arguments and variables; the log's facts are kept."""
     with open_cassette(run(tmp_path, "json.dumps({'said': said, 'in': 7})")) as cassette:
@@ -108,6 +109,7 @@ def test_a_known_cli_is_recorded_with_its_log(tmp_path: Path) -> None:
     assert [note["type"] for note in notes] == ["message", "usage"]
 
 
+@pytest.mark.slow
 def test_a_log_that_cannot_be_read_costs_no_recording(tmp_path: Path) -> None:
     """It is told in the record."""
     with open_cassette(run(tmp_path, r"'{\n{}\n'")) as cassette:

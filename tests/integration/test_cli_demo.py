@@ -22,6 +22,7 @@ def _run(*args: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_demo_holds_everything_it_shows(tmp_path: Path) -> None:
     """Every step is ok, and the kept cassette is valid."""
     kept = tmp_path / "kept.cassette"

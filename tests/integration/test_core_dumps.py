@@ -82,6 +82,7 @@ def of_ours(child: pexpect.spawn[str]) -> list[psutil.Process]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_crash_leaves_no_core(place: Path, command: str) -> None:

@@ -54,6 +54,7 @@ def run_async(path: Path, argv: list[str], act: str, mode: str) -> tuple[Any, st
 Run = Callable[[Path, list[str], str, str], tuple[Any, str]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("run", [run_sync, run_async])
 @pytest.mark.parametrize(
     ("argv", "act", "status"), [(STUBBORN, "terminate", FOUR), (PLAIN, "kill", KILLED)]

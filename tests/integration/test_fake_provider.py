@@ -240,6 +240,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
         FakeProviderServer(script(""), ca_file=tmp_path / "no" / "ca")
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
     """It tells its addresses as JSON, and at the end what went wrong."""
@@ -270,6 +271,7 @@ async def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> No
     assert "replies[1]: not asked for" in told
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_a_log_that_may_not_grow_costs_no_answer(tmp_path: Path) -> None:
     """The kernel refuses after 1024 bytes: the command says so, goes on, and ends with 125."""
@@ -299,6 +301,7 @@ async def test_a_log_that_may_not_grow_costs_no_answer(tmp_path: Path) -> None:
     assert f"it holds {len(lines)} whole request" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "status", "told"),
     [

@@ -108,6 +108,7 @@ def recorded(target: Path) -> bytes:
         return b"".join(cassette.raw())
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_the_target_costs_nothing(disk: Disk, tmp_path: Path) -> None:
     """It is said, nothing half is left there, and the journal has it all once there is room."""
     status, said = rec(disk.place / "c", state=tmp_path / "state")
@@ -120,6 +121,7 @@ def test_a_full_disk_under_the_target_costs_nothing(disk: Disk, tmp_path: Path) 
     assert recorded(disk.place / "c") == PRINTED
 
 
+@pytest.mark.slow
 def test_a_place_that_becomes_read_only_costs_nothing(disk: Disk, tmp_path: Path) -> None:
     """It is said, and the journal has it all once the place can be written to."""
     disk.grow()
@@ -147,6 +149,7 @@ def test_a_full_disk_under_the_journal_ends_the_recording(disk: Disk, tmp_path: 
     assert len(recorded(tmp_path / "c")) > 50_000
 
 
+@pytest.mark.slow
 def test_a_journal_that_may_not_grow_ends_the_recording(tmp_path: Path) -> None:
     """As a full disk does, for everybody: the kernel writes a part, then refuses."""
     status, said = rec(tmp_path / "c", state=tmp_path / "state", before=LIMIT)
@@ -159,6 +162,7 @@ def test_a_journal_that_may_not_grow_ends_the_recording(tmp_path: Path) -> None:
     assert len(recorded(tmp_path / "c")) > 20_000
 
 
+@pytest.mark.slow
 def test_an_overwrite_on_a_full_disk_leaves_the_old_cassette(disk: Disk, tmp_path: Path) -> None:
     """Whole, with nothing beside it; the journal has the new one once there is room."""
     write_cassette(disk.place / "c", Output(0, b"old"))
@@ -173,6 +177,7 @@ def test_an_overwrite_on_a_full_disk_leaves_the_old_cassette(disk: Disk, tmp_pat
     assert recorded(disk.place / "c") == PRINTED
 
 
+@pytest.mark.slow
 def test_a_scrub_on_a_full_disk_leaves_the_cassette_as_it_was(disk: Disk, tmp_path: Path) -> None:
     """And works once there is room."""
     secret = secrets.token_hex(16)

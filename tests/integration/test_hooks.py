@@ -69,6 +69,7 @@ def test_use_asks_before_it_records(tmp_path: Path) -> None:
         assert list(cassette.service_events()) == []
 
 
+@pytest.mark.slow
 def test_use_compares_with_a_function(tmp_path: Path) -> None:
     """In place of a strategy; what it refuses diverges."""
     path = tmp_path / "c"

@@ -112,6 +112,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_prompt_is_answered_and_nothing_is_left(place: Place) -> None:
     """The CLI is started with the arguments of the mode; stderr says what was set."""
     done = place.offline("-p", "hello")
@@ -144,6 +145,7 @@ def test_any_command_runs_in_that_home_with_a_clean_environment(place: Place) ->
     assert "start mycli with: --from-mode" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "status"),
     [
@@ -161,6 +163,7 @@ def test_it_ends_as_the_program_does(place: Place, words: list[str], status: int
     assert list(place.left.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_request_that_nobody_expects_is_reported(place: Place) -> None:
     """And counts where somebody asks for that."""
     fetch = (
@@ -174,6 +177,7 @@ def test_a_request_that_nobody_expects_is_reported(place: Place) -> None:
     assert (plain.returncode, strict.returncode) == (0, 1)
 
 
+@pytest.mark.slow
 def test_rec_inside_of_it_finds_profile_and_session_log(place: Place) -> None:
     """The user's own profile is known there; the cassette is in the caller's folder."""
     rec = ("--", COMMAND, "rec", "-q", "--harness", "mycli", "c", "--")
@@ -186,6 +190,7 @@ def test_rec_inside_of_it_finds_profile_and_session_log(place: Place) -> None:
     assert (place.folder / "home" / ".local" / "state").exists()
 
 
+@pytest.mark.slow
 def test_the_home_can_be_kept(place: Place) -> None:
     """Also through the next run."""
     place.offline("--keep", "-p", "hello")
@@ -195,6 +200,7 @@ def test_the_home_can_be_kept(place: Place) -> None:
     assert (kept / "run-home" / ".mycli" / "log.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_leaves_is_removed_by_a_later_one(place: Place) -> None:
     """Not while the program that it started lives on."""
     live = place.started("--", "sh", "-c", "echo up; exec sleep 60")
@@ -218,6 +224,7 @@ def children_of(pid: int) -> list[int]:
     return [int(one) for task in tasks for one in (task / "children").read_text().split()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
 def test_signals_reach_the_program(place: Place, number: signal.Signals) -> None:
     """Who ends it hears so, and the home is gone."""

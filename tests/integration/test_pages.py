@@ -81,6 +81,7 @@ def test_commands_can_be_pasted_into_zsh(page: Path) -> None:
     assert [c for c in commands if re.search(r"\s#", c.partition("\n")[0])] == []
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("page", "shell", "ordinary"), _cases())
 def test_a_page_does_what_it_says(
     page: Path, shell: str, ordinary: bool, place: Path, program: Callable[[str], str]

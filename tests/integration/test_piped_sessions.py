@@ -260,6 +260,7 @@ def test_secrets_in_both_streams_and_in_stdin_are_gone(tmp_path: Path) -> None:
     assert word.encode() not in kept
 
 
+@pytest.mark.slow
 def test_a_timeout_ends_a_recording_over_pipes(tmp_path: Path) -> None:
     """With a diagnostic, and nobody left."""
     with pytest.raises(RunFailedError, match="timeout"):  # noqa: SIM117

@@ -102,6 +102,7 @@ def test_it_ends_by_itself_and_leaves_the_last_screen_behind(
     assert child.after == child.before
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("speed", ["50", "2"])
 def test_only_paint_reaches_the_terminal(
     speed: str, play: Callable[..., Child], cassette: Path
@@ -143,6 +144,7 @@ def test_signals_restore_the_terminal(
     assert child.after == child.before
 
 
+@pytest.mark.slow
 def test_raw_writes_the_bytes_and_puts_back_what_they_did(
     play: Callable[..., Child], cassette: Path
 ) -> None:
@@ -155,6 +157,7 @@ def test_raw_writes_the_bytes_and_puts_back_what_they_did(
     assert child.after == child.before
 
 
+@pytest.mark.slow
 def test_late_answers_of_the_terminal_are_not_typed_into_the_shell(
     play: Callable[..., Child], cassette: Path
 ) -> None:
@@ -176,6 +179,7 @@ def test_late_answers_of_the_terminal_are_not_typed_into_the_shell(
         shell.close(force=True)
 
 
+@pytest.mark.slow
 def test_a_stop_gives_the_terminal_back_and_goes_on(
     cassette: Path, program: Callable[[str], str]
 ) -> None:

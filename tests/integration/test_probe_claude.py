@@ -100,6 +100,7 @@ def ask(
     return probe_live(quick_probe(), load_profile("claude", env={}), prepared=run, target=target)
 
 
+@pytest.mark.slow
 def test_windows_account_and_models_are_read(tmp_path: Path) -> None:
     """Live, and out of the recording by the same parser."""
     live = ask(target=tmp_path / "c")
@@ -123,6 +124,7 @@ def test_windows_account_and_models_are_read(tmp_path: Path) -> None:
     assert (again.status, again.quota.windows) == ("ok", live.quota.windows)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("screens", "status", "told"),
     [
@@ -159,6 +161,7 @@ def test_what_is_no_answer_has_a_status(
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -138,6 +138,7 @@ def snapshot(folder: Path) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.slow
 def test_it_asks_again_and_keeps_the_file_fresh(start: Start, tmp_path: Path) -> None:
     """Each time with what is true then; SIGTERM ends it with 0."""
     watching = start("--watch", "snapshot.json", "--every", "1s")
@@ -154,6 +155,7 @@ def test_it_asks_again_and_keeps_the_file_fresh(start: Start, tmp_path: Path) ->
     assert stop(watching) == 0
 
 
+@pytest.mark.slow
 def test_the_last_good_answer_is_kept(start: Start, tmp_path: Path) -> None:
     """A dashboard then shows it beside why there is no newer one."""
     watching = start("--watch", "snapshot.json", "--every", "1s", logged_out_at=2)
@@ -165,6 +167,7 @@ def test_the_last_good_answer_is_kept(start: Start, tmp_path: Path) -> None:
     assert told["last_ok"]["quota"]["windows"][0]["used_percent"] == 42
 
 
+@pytest.mark.slow
 def test_of_two_for_one_account_one_asks(start: Start, tmp_path: Path) -> None:
     """The second says so, starts no program, and asks when it is its turn."""
     held = hold(tmp_path)
@@ -184,6 +187,7 @@ def test_of_two_for_one_account_one_asks(start: Start, tmp_path: Path) -> None:
     assert (asked, turn, starts.read_text()) == ("small: ok", "small: ok", "xx")
 
 
+@pytest.mark.slow
 def test_two_accounts_are_asked_at_once(start: Start, tmp_path: Path) -> None:
     """They have nothing to do with each other."""
     one = start("--watch", "one.json", "--account", "one", "--every", "1h")
@@ -192,6 +196,7 @@ def test_two_accounts_are_asked_at_once(start: Start, tmp_path: Path) -> None:
     assert {line_of(one), line_of(two)} == {"small: ok"}
 
 
+@pytest.mark.slow
 def test_what_it_asks_can_be_recorded(start: Start, tmp_path: Path) -> None:
     """The cassette is the last good run."""
     watching = start("--watch", "snapshot.json", "--every", "1s", "--record", "c")
@@ -205,6 +210,7 @@ def test_what_it_asks_can_be_recorded(start: Start, tmp_path: Path) -> None:
     assert (quota.windows or ())[0]["used_percent"] >= 43
 
 
+@pytest.mark.slow
 def test_two_that_record_one_account_do_not_both_run(start: Start, tmp_path: Path) -> None:
     """Also without --watch: the second is refused, and told who is at it."""
     held = hold(tmp_path)

@@ -57,6 +57,7 @@ def pager(words: list[str], cwd: Path, report: Path) -> list[bytes]:
     return seen
 
 
+@pytest.mark.slow
 def test_a_driver_cannot_tell_less_from_its_recording(
     tmp_path: Path, program: Callable[[str], str]
 ) -> None:

@@ -109,6 +109,7 @@ def test_shim_takes_library_mode_and_comparison(project: Path) -> None:
     assert config.options == ("--match=exact",)
 
 
+@pytest.mark.slow
 def test_record_takes_size_and_idle_limit(project: Path) -> None:
     """So does ``use``; an argument is stronger."""
     with record(SAY, "plain") as session:
@@ -125,6 +126,7 @@ def test_record_takes_size_and_idle_limit(project: Path) -> None:
     assert [one.optional["idle_limit_ms"] for one in found] == [2000, 7, 2000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "cols"), [((24, 80), 80), ((0, 0), 101)])
 def test_a_shim_records_as_the_project_says_wherever_it_starts(
     size: tuple[int, int], cols: int, project: Path, tmp_path_factory: pytest.TempPathFactory

@@ -191,6 +191,7 @@ def test_impossible_values_are_misuse(argv: list[str], size: Size) -> None:
         spawn(argv, size=size)
 
 
+@pytest.mark.slow
 def test_descriptors_are_not_leaked() -> None:
     """Neither by a good start nor by a failed one."""
 
@@ -317,6 +318,7 @@ def test_interactive_shells_are_hung_up_on_at_once() -> None:
 DAEMON = "(setsid nohup sh -c 'sleep 300' >/dev/null 2>&1 </dev/null &) ; exit 3"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [8, pytest.param(50, marks=pytest.mark.slow)])
 def test_daemons_do_not_outlive_their_session(mark: str, runs: int) -> None:
     """Double fork, setsid, nohup: the end of the program is the end of all."""
@@ -343,6 +345,7 @@ time.sleep(300)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["fork"]])
 def test_nobody_outlives_a_recorder_that_is_killed(mark: str, options: list[str]) -> None:
     """SIGKILL, a daemon and a stubborn program, also when a fork of the recorder lives on."""
@@ -462,6 +465,7 @@ def test_children_are_found_without_the_children_files(
     assert by_parent[process.pid] == []
 
 
+@pytest.mark.slow
 def test_the_first_byte_comes_about_as_fast_as_from_a_bare_fork() -> None:
     """Supervision costs no more than a few milliseconds at the start."""
     import pty  # noqa: PLC0415 - for this comparison alone

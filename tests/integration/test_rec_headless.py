@@ -83,6 +83,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_a_script_waits_for_its_turn(tmp_path: Path) -> None:
     """Through a silence in which the screen looks settled, and no longer than it has to."""
     (tmp_path / "turns.py").write_text(TAKING_TURNS)
@@ -121,6 +122,7 @@ da1 = "\\u001b[?1;2c"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "answers"),
     [
@@ -184,6 +186,7 @@ def test_quiet_says_nothing(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
+@pytest.mark.slow
 def test_piped_input_reaches_the_program_up_to_its_end(tmp_path: Path) -> None:
     """The end is ctrl-d, as at a terminal, and all of it is on the record as the user's."""
     done = run(tmp_path, "rec", "c", "--", "sh", "-c", "cat; echo over", typed=b"one\ntwo\n")
@@ -205,6 +208,7 @@ def test_piped_input_is_no_line_of_a_terminal(tmp_path: Path, typed: bytes) -> N
     assert output.endswith(b"%d\r\n" % len(typed))
 
 
+@pytest.mark.slow
 def test_end_of_a_pipe_is_each_ctrl_d_at_the_end(tmp_path: Path) -> None:
     """A stand-in whose stdin is the same pipe plays such a recording to its end."""
     run(tmp_path, "rec", "-q", "c", "--", "cat", typed=b"say hi")
@@ -213,6 +217,7 @@ def test_end_of_a_pipe_is_each_ctrl_d_at_the_end(tmp_path: Path) -> None:
     assert played.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_program_that_waits_for_input_ends_where_there_is_none(tmp_path: Path) -> None:
     """In a job with /dev/null as stdin nothing hangs for ever."""
     done = run(tmp_path, "rec", "c", "--", "sh", "-c", "cat; echo over")
@@ -228,6 +233,7 @@ def test_options_of_the_program_need_no_dashes(tmp_path: Path) -> None:
     assert done.stdout == b"--title\r\n"
 
 
+@pytest.mark.slow
 def test_options_may_follow_the_cassette_before_the_dashes(tmp_path: Path) -> None:
     """As asciinema users write it."""
     run(tmp_path, "rec", "c", "--title", "late", "--", "echo", "hi")
@@ -243,6 +249,7 @@ def test_a_command_line_is_split_without_a_shell(tmp_path: Path) -> None:
     assert done.stdout == b"a b $HOME\r\n"
 
 
+@pytest.mark.slow
 def test_everything_that_can_be_said_is_in_the_manifest(tmp_path: Path) -> None:
     """Title, size, resolution, idle limit, id, harness, meta; of the environment names only."""
     value = "Zq8vT1" + "4Lx9Rw"[::-1] + "mKp2"
@@ -284,6 +291,7 @@ def test_unscrubbed_is_only_on_demand_and_says_so(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "c" / "scrub-report.json").read_bytes())["status"] == "unscrubbed"
 
 
+@pytest.mark.slow
 def test_a_script_types_and_waits(tmp_path: Path) -> None:
     """Without a single sleep."""
     (tmp_path / "steps").write_text(
@@ -299,6 +307,7 @@ def test_a_script_types_and_waits(tmp_path: Path) -> None:
     assert keys == ["enter", "enter", "ctrl-d"]
 
 
+@pytest.mark.slow
 def test_a_script_that_waits_in_vain_leaves_a_diagnostic(tmp_path: Path) -> None:
     """The message names the line and shows the screen."""
     (tmp_path / "steps").write_text("timeout 500ms\nwait-text never\n")
@@ -311,6 +320,7 @@ def test_a_script_that_waits_in_vain_leaves_a_diagnostic(tmp_path: Path) -> None
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
@@ -366,6 +376,7 @@ def test_misuse_is_told(
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("script", [None, "wait-text never\n"])
@@ -441,6 +452,7 @@ def crash(folder: Path, *, target: str = "c", output: bytes = b"hello\r\n") -> P
     return journal.path
 
 
+@pytest.mark.slow
 def test_recover_lists_and_recovers(tmp_path: Path) -> None:
     """List first, then all, then nothing is left."""
     path = crash(tmp_path)
@@ -455,6 +467,7 @@ def test_recover_lists_and_recovers(tmp_path: Path) -> None:
     assert run(tmp_path, "cat", "d").stdout == b"hello\r\n"
 
 
+@pytest.mark.slow
 def test_recover_speaks_json(tmp_path: Path) -> None:
     """One object for the list, one for what was done."""
     path = crash(tmp_path)
@@ -486,6 +499,7 @@ def test_recover_to_another_place(tmp_path: Path) -> None:
     assert run(tmp_path, "cat", "elsewhere").stdout == b"hello\r\n"
 
 
+@pytest.mark.slow
 def test_a_recording_that_goes_on_is_left_alone(tmp_path: Path) -> None:
     """It is listed as live, and ``--all`` does not touch it."""
     words = [*CLI, "rec", "-q", "c", "--", "sh", "-c", "echo up; sleep 60"]
@@ -513,6 +527,7 @@ def test_a_journal_can_be_decoded_by_its_description(tmp_path: Path) -> None:
     assert head["argv"] == ["sh"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "status"),
     [

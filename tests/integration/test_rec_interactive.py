@@ -85,6 +85,7 @@ def finish(terminal: Terminal) -> int:
     return int(terminal.exitstatus if terminal.exitstatus is not None else -terminal.signalstatus)
 
 
+@pytest.mark.slow
 def test_a_shell_session_is_recorded_with_its_input(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
@@ -104,6 +105,7 @@ def test_a_shell_session_is_recorded_with_its_input(
     assert b"sum 23" in shown
 
 
+@pytest.mark.slow
 def test_every_byte_of_input_reaches_the_program_raw(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
@@ -118,6 +120,7 @@ def test_every_byte_of_input_reaches_the_program_raw(
     assert finish(terminal) == 0
 
 
+@pytest.mark.slow
 def test_a_resize_reaches_the_program_and_the_record(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
@@ -139,6 +142,7 @@ def test_a_resize_reaches_the_program_and_the_record(
     assert (start.initial_rows, start.initial_cols) == (30, 90)
 
 
+@pytest.mark.slow
 def test_a_fixed_size_does_not_follow_the_terminal(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
@@ -194,6 +198,7 @@ def test_a_password_typed_key_by_key_is_masked(tmp_path: Path, terminals: list[T
     assert b"".join(data for data, masked in typed if not masked) == b"open\r"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "status"),
     [("exit 0\r", 0), ("kill -9 $$\r", 137), ("kill -SEGV $$\r", 139)],
@@ -212,6 +217,7 @@ def test_the_terminal_is_given_back_when_the_program_ends(
     assert ended == (status, terminal.before_rec)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
 def test_the_terminal_is_given_back_when_the_recorder_is_signalled(
     tmp_path: Path, terminals: list[Terminal], number: signal.Signals
@@ -274,6 +280,7 @@ def test_stopping_the_recorder_gives_the_terminal_back_meanwhile(
     assert again == during
 
 
+@pytest.mark.slow
 def test_a_program_that_writes_before_it_reads_cannot_block_a_large_paste(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
@@ -312,6 +319,7 @@ def test_the_side_channel_is_on_the_record(tmp_path: Path, terminals: list[Termi
     assert payloads[1]["type"] == "ptycassette.warning"
 
 
+@pytest.mark.slow
 def test_the_output_is_byte_exact(tmp_path: Path, terminals: list[Terminal]) -> None:
     """A megabyte of arbitrary bytes comes out as it went in."""
     source = tmp_path / "bytes"
@@ -324,6 +332,7 @@ def test_the_output_is_byte_exact(tmp_path: Path, terminals: list[Terminal]) -> 
         assert b"".join(cassette.raw()) == source.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_stuck_terminal_does_not_keep_keys_from_the_program(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
@@ -348,6 +357,7 @@ def test_a_stuck_terminal_does_not_keep_keys_from_the_program(
         assert b"".join(cassette.raw()).count(b"flood\r\n") > 1000
 
 
+@pytest.mark.slow
 def test_a_timeout_ends_the_program_and_gives_the_terminal_back(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
@@ -405,6 +415,7 @@ def ended(journal: Path) -> bool:
         return any(event.kind == "final" for event in follower.poll())
 
 
+@pytest.mark.slow
 def test_several_side_events_arrive_while_the_program_runs(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
@@ -421,6 +432,7 @@ def test_several_side_events_arrive_while_the_program_runs(
     assert order == ["service-event", "output"] * 3
 
 
+@pytest.mark.slow
 def test_a_program_may_let_the_terminal_go_and_come_back(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
@@ -436,6 +448,7 @@ def test_a_program_may_let_the_terminal_go_and_come_back(
     assert status == 4
 
 
+@pytest.mark.slow
 def test_a_terminal_that_goes_away_while_output_waits_ends_the_recording_well(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:

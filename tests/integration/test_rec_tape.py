@@ -96,6 +96,7 @@ def everything(folder: Path) -> bytes:
         return files + b"".join(one.question() + one.answer() for one in cassette.tape())
 
 
+@pytest.mark.slow
 def test_what_a_program_asks_is_in_the_cassette(
     tmp_path: Path, provider: str, state: dict[str, str]
 ) -> None:
@@ -115,6 +116,7 @@ def test_what_a_program_asks_is_in_the_cassette(
     assert KEY.encode() not in everything(tmp_path / "c")
 
 
+@pytest.mark.slow
 def test_a_killed_recorder_loses_nothing_that_was_served(
     tmp_path: Path, provider: str, state: dict[str, str]
 ) -> None:
@@ -153,6 +155,7 @@ def test_a_killed_proxy_loses_nothing_that_was_served(
     assert KEY.encode() not in b"".join(path.read_bytes() for path in diagnostic.iterdir())
 
 
+@pytest.mark.slow
 def test_the_library_records_a_tape(tmp_path: Path, provider: str) -> None:
     """As the command does."""
     options: dict[str, Any] = {"tape": provider, "env": {"MY_KEY": KEY}}

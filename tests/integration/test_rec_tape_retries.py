@@ -16,6 +16,9 @@ import pytest
 from ptycassette.cassette.io import open_cassette
 
 pytest.importorskip("h11")
+
+from ptycassette.tape.io.recorded_answers import RecordedAnswers
+
 pytestmark = pytest.mark.integration
 
 COMMAND = str(Path(sys.executable).with_name("ptycassette"))
@@ -135,6 +138,7 @@ def test_the_program_sees_one_answer(
     assert bool(errors) == (status == 6 or printed == "400\n")
 
 
+@pytest.mark.slow
 def test_without_the_option_errors_are_recorded_and_the_status_is_the_programs(
     tmp_path: Path, provider: Provider
 ) -> None:
@@ -148,6 +152,7 @@ def test_without_the_option_errors_are_recorded_and_the_status_is_the_programs(
     assert errors == {}
 
 
+@pytest.mark.slow
 def test_a_recording_answers_in_the_end(tmp_path: Path, provider: Provider) -> None:
     """Marked as such in the tape. What it does not know stays an error."""
     before = tmp_path / "before"
@@ -165,3 +170,21 @@ def test_a_recording_answers_in_the_end(tmp_path: Path, provider: Provider) -> N
         "asked once: 503",
     ]
     assert [line["entry"] for line in errors["errors"]] == [2]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="/proc lists open files on Linux")
+def test_a_closed_fallback_holds_no_file() -> None:
+    """Its cassette is open as long as the proxy asks it."""
+    path = Path(__file__).parents[2] / "fixtures" / "v1" / "tape"
+    answers = RecordedAnswers(path)
+    held = open_below(path)
+    answers.close()
+
+    assert held
+    assert not open_below(path)
+
+
+def open_below(path: Path) -> list[str]:
+    """The files of a folder that this process has open."""
+    links = [str(one.resolve()) for one in Path("/proc/self/fd").iterdir()]
+    return [one for one in links if one.startswith(f"{path}/")]

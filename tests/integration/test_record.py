@@ -72,6 +72,7 @@ def test_an_async_block_that_raises_leaves_a_diagnostic(tmp_path: Path) -> None:
     assert (tmp_path / "c.diagnostic" / "diagnostic.json").exists()
 
 
+@pytest.mark.slow
 def test_a_shell_is_driven_and_recorded(tmp_path: Path) -> None:
     """Keys, a resize and a signal are on the record in their order."""
     with record(["bash", "--norc"], tmp_path / "c", size=Size(10, 40)) as session:
@@ -118,6 +119,7 @@ def test_a_program_that_still_runs_is_ended_with_the_block(tmp_path: Path) -> No
     assert not psutil.pid_exists(pid)
 
 
+@pytest.mark.slow
 def test_a_timeout_is_a_failed_run(tmp_path: Path) -> None:
     """What was shown until then is in the diagnostic."""
     with (

@@ -28,6 +28,7 @@ def run(place: Path, text: str, *, mode: str, match: str, secrets: str | None = 
         session.wait_exit()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("match", ["prompt", "exact", "normalised", "semantic"])
 @pytest.mark.parametrize("text", [f"write to {MAIL}", f"take {TOKEN} now", TOKEN])
 def test_who_recorded_can_replay(tmp_path: Path, text: str, match: str) -> None:
@@ -39,6 +40,7 @@ def test_who_recorded_can_replay(tmp_path: Path, text: str, match: str) -> None:
     run(place, text, mode="replay", match=match)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("match", ["prompt", "exact", "normalised"])
 def test_another_text_diverges_and_the_message_shows_no_secret(tmp_path: Path, match: str) -> None:
     """Although a mask stands for the secret of the recording."""

@@ -25,6 +25,7 @@ def cassette(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_realtime_does_not_drift_on_the_real_clock(cassette: Path) -> None:
     """A loaded machine makes single events late, and none behind them."""
     with open_cassette(cassette) as source:
@@ -38,6 +39,7 @@ def test_realtime_does_not_drift_on_the_real_clock(cassette: Path) -> None:
     assert min(late) > -0.001
 
 
+@pytest.mark.slow
 def test_the_async_face_does_not_drift_either(cassette: Path) -> None:
     """In an event loop, whose timers are coarser."""
 
@@ -53,6 +55,7 @@ def test_the_async_face_does_not_drift_either(cassette: Path) -> None:
     assert min(asyncio.run(play())[-200:]) < 0.002
 
 
+@pytest.mark.slow
 def test_one_open_cassette_serves_many_replays_at_once(cassette: Path) -> None:
     """Each thread gets all of it, in order."""
     expected = (cassette / "output.raw").read_bytes()

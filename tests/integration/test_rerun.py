@@ -130,6 +130,7 @@ def test_one_byte_of_a_tool_result_is_named(recorded: Path, elsewhere: Path) -> 
     assert any(change["number"] == 0 for change in report["changes"])
 
 
+@pytest.mark.slow
 def test_one_word_of_a_prompt_is_named(recorded: Path, elsewhere: Path) -> None:
     """Another configuration of the program, as an upgrade would have it."""
     status, report = again(
@@ -145,6 +146,7 @@ def test_one_word_of_a_prompt_is_named(recorded: Path, elsewhere: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_question_that_is_not_asked_is_named(recorded: Path, elsewhere: Path) -> None:
     """A program that ends early cannot pass."""
     early = [sys.executable, "-c", "print('small agent, ready')"]
@@ -155,6 +157,7 @@ def test_a_question_that_is_not_asked_is_named(recorded: Path, elsewhere: Path) 
     assert report["inputs"] < report["recorded_inputs"]
 
 
+@pytest.mark.slow
 def test_the_program_has_no_network(recorded: Path, elsewhere: Path) -> None:
     """Not even to the machine that it runs on: its loopback is another one."""
     with socket.socket() as listening:
@@ -208,6 +211,7 @@ def test_a_disabled_network_wants_a_namespace(
         rerun(cassette, options)
 
 
+@pytest.mark.slow
 def test_a_cassette_in_the_work_folder_disturbs_neither_run(recorded: Path) -> None:
     """While recording, nothing is made beside it; a copy of the folder leaves it out."""
     folder = recorded.parent

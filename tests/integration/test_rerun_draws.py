@@ -60,6 +60,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "ask.cassette"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("program", "changes"),
     [

@@ -180,6 +180,7 @@ def test_a_rerun_needs_a_recording_with_a_tape(work: Path) -> None:
         use("plain", mode="re-run")
 
 
+@pytest.mark.slow
 def test_a_function_runs_it_again_as_recorded(recorded: Path, work: Path) -> None:
     """The recorded keys are typed; the report is an object."""
     report = rerun_cassette(recorded, trusted=True, cwd=work)
@@ -195,6 +196,7 @@ def driven(argv: list[str], env: dict[str, str] | None = None) -> tuple[str, Any
         return session.screen().text, session.exit_status
 
 
+@pytest.mark.slow
 def test_tape_only_leaves_the_terminal_to_the_driver(recorded: Path, work: Path) -> None:
     """The command shows and types nothing of its own; it ends as the program does."""
     command = [COMMAND, "rerun", "--trust", "--tape-only", "--report", "now.json", str(recorded)]
@@ -206,6 +208,7 @@ def test_tape_only_leaves_the_terminal_to_the_driver(recorded: Path, work: Path)
     assert (report["passed"], report["matched"], report["screens"]) == (True, 2, 0)
 
 
+@pytest.mark.slow
 def test_tape_only_over_pipes_tells_of_a_request_by_its_status(recorded: Path, work: Path) -> None:
     """Its own status is no status of the program; the report goes to stderr, which is a pipe."""
     ran = subprocess.run(
@@ -222,6 +225,7 @@ def test_tape_only_over_pipes_tells_of_a_request_by_its_status(recorded: Path, w
     assert "messages[1].content: recorded the note?, now something else" in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_shim_runs_the_real_program_from_the_tape(recorded: Path, work: Path) -> None:
     """A driver that starts it from PATH; its report says what kept it offline."""
     shutil.copytree(recorded, work / "library" / "agent.cassette")

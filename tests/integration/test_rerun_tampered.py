@@ -116,6 +116,7 @@ def findings(report: RerunReport) -> list[str]:
     return list(report_lines(report))[2:]
 
 
+@pytest.mark.slow
 def test_an_answer_has_its_recorded_shape(recorded: Path) -> None:
     """Status, chunks, an end in the middle, a connection without an answer."""
     report = again(recorded)
@@ -182,6 +183,7 @@ CHANGED: dict[str, tuple[Callable[[TamperedTape], None], str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", CHANGED)
 def test_a_changed_tape_does_not_pass(recorded: Path, tmp_path: Path, what: str) -> None:
     """Also where all digests are made to fit, and whether the program notices or not."""
@@ -207,6 +209,7 @@ def test_a_changed_byte_is_refused(recorded: Path, tmp_path: Path) -> None:
         again(tape.path)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

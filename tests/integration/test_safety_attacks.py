@@ -77,6 +77,7 @@ def test_a_report_that_cannot_be_written_is_told(report: str, tmp_path: Path) ->
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["scrub", "report"])
 def test_a_shim_that_fails_twice_says_the_first_thing(broken: str, tmp_path: Path) -> None:
     """What it failed by is not hidden by what cannot be told of it."""

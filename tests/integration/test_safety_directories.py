@@ -381,6 +381,7 @@ def test_a_hostile_directory_is_not_overwritten_by_accident(
     assert sorted(os.listdir(place)) == listed  # noqa: PTH208
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", ["info", "events", "frames", "verify", "scrub", "verify-scrub"])
 def test_commands_refuse_them_with_a_documented_status(
@@ -403,6 +404,7 @@ def test_commands_refuse_them_with_a_documented_status(
     assert not [char for char in out + err if not (char == "\n" or " " <= char <= "~")]
 
 
+@pytest.mark.slow
 def test_a_cassette_behind_a_link_is_refused(tmp_path: Path) -> None:
     """The directory itself may not be one, and neither may what is written over."""
     write_cassette(tmp_path / "c", Output(0, b"$ "), Typed(1, b"x"))

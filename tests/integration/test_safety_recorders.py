@@ -38,6 +38,7 @@ def test_of_recorders_at_once_exactly_one_wins(what: str, count: int) -> None:
     assert outcome.runs == 2
 
 
+@pytest.mark.slow
 def test_a_killed_recorder_lets_go_of_its_locks(tmp_path: Path) -> None:
     """The kernel holds them, not a file that somebody must delete."""
     words = [*REC, str(tmp_path / "c"), "--", "sh", "-c", "echo ready; sleep 60"]

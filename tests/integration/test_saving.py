@@ -150,6 +150,7 @@ def whole(folder: Path) -> None:
     assert list(journal_dir().iterdir()) == []
 
 
+@pytest.mark.slow
 def test_it_is_saved_while_the_program_runs(recording: Callable[..., Rec], tmp_path: Path) -> None:
     """There is a staging directory before the end, and the saver is gone after it."""
     rec = recording()
@@ -164,6 +165,7 @@ def test_it_is_saved_while_the_program_runs(recording: Callable[..., Rec], tmp_p
     whole(tmp_path)
 
 
+@pytest.mark.slow
 def test_without_a_saver_it_is_saved_at_the_end(
     recording: Callable[..., Rec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +182,7 @@ def test_without_a_saver_it_is_saved_at_the_end(
     whole(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["at once", "while it follows", "when the program has ended"])
 def test_a_killed_saver_costs_nothing(
     recording: Callable[..., Rec], tmp_path: Path, when: str
@@ -207,6 +210,7 @@ def test_a_killed_saver_costs_nothing(
     whole(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("early", [True, False])
 def test_a_saver_does_not_outlive_its_recorder(
     recording: Callable[..., Rec], tmp_path: Path, *, early: bool
@@ -246,6 +250,7 @@ def test_a_killed_recorder_is_recovered_by_the_same_code(
         assert b"".join(cassette.raw()).count(b"\r\n") == LINES
 
 
+@pytest.mark.slow
 def test_ctrl_c_breaks_the_saving_off_and_keeps_the_journal(
     recording: Callable[..., Rec], tmp_path: Path
 ) -> None:
@@ -267,6 +272,7 @@ def test_ctrl_c_breaks_the_saving_off_and_keeps_the_journal(
     whole(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_driver_that_hangs_up_after_the_end_loses_nothing(
     recording: Callable[..., Rec], tmp_path: Path, number: signal.Signals
@@ -286,6 +292,7 @@ def test_a_driver_that_hangs_up_after_the_end_loses_nothing(
     whole(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_saver_that_meets_a_full_disk_is_not_the_last_word(
     recording: Callable[..., Rec], tmp_path: Path
 ) -> None:
@@ -320,6 +327,7 @@ def test_a_place_that_refuses_keeps_the_journal(
     assert journal.exists()
 
 
+@pytest.mark.slow
 def test_a_timeout_is_told_by_the_saver_too(recording: Callable[..., Rec], tmp_path: Path) -> None:
     """A failed run is no cassette, whoever finds out."""
     rec = recording("--timeout", "1")

@@ -136,6 +136,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_looks_as_it_does_in_tmux(
     name: str, program: Callable[[str], str], tmp_path: Path

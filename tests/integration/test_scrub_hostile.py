@@ -40,6 +40,7 @@ def seconds(unit: str) -> float:
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [15, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("behind", ["", "a", "=aB3dE5gH7jK9mN1 "])
 def test_no_anchor_of_a_rule_is_slow(behind: str, step: int) -> None:

@@ -345,6 +345,7 @@ def test_a_tap_that_fails_on_input_ends_program_and_session_too() -> None:
     assert not psutil.pid_exists(session.pid)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("script", ["exec yes here", "while echo here; do sleep 0.03; done"])
 def test_a_stranger_on_the_terminal_does_not_keep_the_session(script: str) -> None:
     """Somebody from elsewhere writes to the terminal, much or little, and never stops."""
@@ -363,6 +364,7 @@ def test_a_stranger_on_the_terminal_does_not_keep_the_session(script: str) -> No
     assert status.code == 0
 
 
+@pytest.mark.slow
 def test_sessions_leave_no_threads_descriptors_or_processes() -> None:
     """However they end."""
 
@@ -382,6 +384,7 @@ def test_sessions_leave_no_threads_descriptors_or_processes() -> None:
     assert count() == before
 
 
+@pytest.mark.slow
 def test_a_flood_is_hardly_rendered_and_kept_in_flat_memory() -> None:
     """20 MB with a waiter on the screen: the emulator is no brake, and the end is right."""
     fed = []
@@ -432,6 +435,7 @@ def test_recorded_time_is_the_time_at_which_it_happened() -> None:
     assert 0 <= lags[0] <= lags[len(lags) // 2] < 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_the_async_face_drives_many_sessions_at_once() -> None:
     """Ten shells in one loop."""

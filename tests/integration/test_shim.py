@@ -108,6 +108,7 @@ def test_the_same_session_recorded_replayed_and_live(desk: Desk) -> None:
     assert desk.report()["argv"] == ["agent", "one"]
 
 
+@pytest.mark.slow
 def test_sessions_are_told_apart_by_their_arguments(desk: Desk) -> None:
     """Each was recorded on its own."""
     desk.talk("auto", word="one")
@@ -117,6 +118,7 @@ def test_sessions_are_told_apart_by_their_arguments(desk: Desk) -> None:
     assert desk.talk("replay", word="one") == ("hello\nyou said hello\n", 7)
 
 
+@pytest.mark.slow
 def test_other_input_is_a_divergence(desk: Desk) -> None:
     """And the exit status says so."""
     desk.talk("auto")
@@ -125,6 +127,7 @@ def test_other_input_is_a_divergence(desk: Desk) -> None:
     assert desk.report()["divergences"][0]["got"]["text"] == "bye<enter>"
 
 
+@pytest.mark.slow
 def test_record_replaces_what_was_recorded(desk: Desk) -> None:
     """In its place."""
     desk.talk("auto")
@@ -160,6 +163,7 @@ def test_rewrite_replaces_and_reports_drift(desk: Desk) -> None:
     assert desk.talk("replay") == ("hello\nI heard hello\n", 7)
 
 
+@pytest.mark.slow
 def test_what_is_missing_in_replay_is_said_on_stderr(desk: Desk) -> None:
     """With the candidates, and in the report."""
     desk.talk("auto")
@@ -189,6 +193,7 @@ def test_a_real_program_that_is_missing_is_exit_status_127(desk: Desk) -> None:
     assert "not on PATH behind the shim" in ran.stderr
 
 
+@pytest.mark.slow
 def test_recording_over_pipes_gives_what_the_program_wrote(desk: Desk) -> None:
     """An orchestrator that reads a pipe."""
     ran = desk.run("auto", "one", stdin="hello\n")
@@ -200,6 +205,7 @@ def test_recording_over_pipes_gives_what_the_program_wrote(desk: Desk) -> None:
     assert desk.report()["result"] == "passed"
 
 
+@pytest.mark.slow
 def test_the_recording_names_the_program_and_not_the_shim(desk: Desk) -> None:
     """So that it is found again on another machine."""
     desk.talk("auto")
@@ -211,6 +217,7 @@ def test_the_recording_names_the_program_and_not_the_shim(desk: Desk) -> None:
     assert cassette.manifest.harness.name == "agent"
 
 
+@pytest.mark.slow
 def test_making_the_shims_again_begins_the_sessions_anew(desk: Desk) -> None:
     """Else the second run of a test suite would ask for a session too many."""
     desk.talk("auto")
@@ -272,6 +279,7 @@ while :; do sleep 0.05; done
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["record", "rerecord"])
 def test_a_signal_of_the_driver_reaches_the_program_that_is_recorded(desk: Desk, mode: str) -> None:
     """It is sent to the shim, which is all that the driver knows."""
@@ -291,6 +299,7 @@ def test_a_signal_of_the_driver_reaches_the_program_that_is_recorded(desk: Desk,
     assert desk.report()["result"] == {"record": "recorded", "rerecord": "passed"}[mode]
 
 
+@pytest.mark.slow
 def test_a_recording_is_reported(desk: Desk) -> None:
     """By the name that it has in the library."""
     desk.talk("auto")
@@ -299,6 +308,7 @@ def test_a_recording_is_reported(desk: Desk) -> None:
     assert desk.report()["cassette"] == str(desk.library / "agent-one.cassette")
 
 
+@pytest.mark.slow
 def test_a_recording_of_nothing_is_refused(desk: Desk) -> None:
     """A driver that hung up before anything was shown keeps what was recorded before."""
     desk.talk("auto")
@@ -318,6 +328,7 @@ def test_a_recording_of_nothing_is_refused(desk: Desk) -> None:
     assert desk.talk("replay") == ("hello\nyou said hello\n", 7)
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_without_a_word_keeps_the_recording_that_is_there(desk: Desk) -> None:
     """The driver sees the program alone; the report says why nothing was replaced."""
     desk.talk("auto")
@@ -330,6 +341,7 @@ def test_a_program_that_fails_without_a_word_keeps_the_recording_that_is_there(d
     assert desk.talk("replay") == ("hello\nyou said hello\n", 7)
 
 
+@pytest.mark.slow
 def test_a_run_that_failed_leaves_its_diagnostic_beside_the_library(desk: Desk) -> None:
     """And no cassette."""
     (desk.place / "real" / "agent").write_text("#!/no/such/interpreter\n")

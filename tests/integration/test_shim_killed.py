@@ -118,6 +118,7 @@ def test_nothing_outlives_a_killed_shim_and_recover_publishes_into_the_library(
     assert desk.hidden() == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_shim_leaves_is_removed_by_the_next_one(desk: Desk) -> None:
     """Its place was for recordings that it alone could have put into the library."""
     first = desk.start()
@@ -137,6 +138,7 @@ def test_what_a_killed_shim_leaves_is_removed_by_the_next_one(desk: Desk) -> Non
     assert shown(desk.library / "agent-one.cassette").strip() == b"ready"
 
 
+@pytest.mark.slow
 def test_nothing_outlives_the_caller_of_a_shim(desk: Desk) -> None:
     """It is ended as by a terminal that hangs up, and what was recorded is in the library."""
     caller = desk.start(sys.executable, "-c", CALLER)
@@ -151,6 +153,7 @@ def test_nothing_outlives_the_caller_of_a_shim(desk: Desk) -> None:
     assert desk.hidden() == []
 
 
+@pytest.mark.slow
 def test_a_recording_for_comparison_alone_leaves_nothing(desk: Desk) -> None:
     """Nobody is left who would compare."""
     first = desk.start()

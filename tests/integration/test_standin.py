@@ -249,6 +249,7 @@ def test_another_resize_is_a_divergence(stage: Stage) -> None:
     assert stage.kinds() == ["resize-changed"]
 
 
+@pytest.mark.slow
 def test_another_size_is_a_divergence_before_anything_is_played(stage: Stage) -> None:
     """Unless sizes are to be ignored."""
     child = stage.start(*HELLO, size=(10, 40))

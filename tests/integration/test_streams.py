@@ -201,6 +201,7 @@ def test_law(caller: Caller, name: str, given: bytes | None, kinds: tuple[str, s
     assert caller.reported()["result"] == "passed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kinds", "found"),
     [
@@ -222,6 +223,7 @@ def test_program_finds_what_was_given(
     assert [streams.stdin, streams.stdout, streams.stderr] == list(kinds)
 
 
+@pytest.mark.slow
 def test_other_input_diverges(caller: Caller) -> None:
     """A stdin that differs is a divergence, which says where."""
     caller.write(PROGRAMS["cat"])
@@ -235,6 +237,7 @@ def test_other_input_diverges(caller: Caller) -> None:
     assert "byte 4" in found["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [b"one\n", b"one\ntwo\nthree\n"])
 def test_less_and_more_input_diverge(caller: Caller, given: bytes) -> None:
     """Of a stdin that was read to its end, all of it counts."""
@@ -245,6 +248,7 @@ def test_less_and_more_input_diverge(caller: Caller, given: bytes) -> None:
     assert caller.reported()["result"] == "diverged"
 
 
+@pytest.mark.slow
 def test_kill_ends_everybody(caller: Caller) -> None:
     """When the caller's timeout kills the shim, recorder and program end, and it gets its end."""
     caller.write("echo $$ > pid; echo ready; exec sleep 600")
@@ -261,6 +265,7 @@ def test_kill_ends_everybody(caller: Caller) -> None:
     assert psutil.wait_procs(started, timeout=LONG_S)[1] == []
 
 
+@pytest.mark.slow
 def test_conversation(caller: Caller) -> None:
     """A caller that waits for each answer before it sends more gets them from the replay, too."""
     caller.write('while read line; do echo "you said $line"; done; echo end')
@@ -282,6 +287,7 @@ def test_conversation(caller: Caller) -> None:
     assert [talk("record"), talk("replay")] == [expected, expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piped", [0, 1, 2])
 def test_one_stream_is_no_terminal(caller: Caller, piped: int) -> None:
     """A terminal and a pipe side by side: each stays what it is, and gets its own."""
@@ -323,6 +329,7 @@ def test_one_stream_is_no_terminal(caller: Caller, piped: int) -> None:
     assert (caller.place / "kinds").read_text() == "".join(found) * 2  # bare, and recorded
 
 
+@pytest.mark.slow
 def test_sockets_stay_sockets(caller: Caller) -> None:
     """What node gives its children: a pair of sockets for each stream, closed one way."""
     caller.write('readlink /proc/self/fd/0 | cut -d: -f1; cat; echo "$(stat -L -c %F /dev/stderr)"')
@@ -373,6 +380,7 @@ def test_daemons_live_on(caller: Caller) -> None:
         daemon.kill()
 
 
+@pytest.mark.slow
 def test_early_close_by_the_caller(caller: Caller) -> None:
     """A caller that stops reading ends the program by SIGPIPE, as without a shim."""
     caller.write("exec yes")
@@ -390,6 +398,7 @@ def test_early_close_by_the_caller(caller: Caller) -> None:
     assert [head("record"), head("replay")] == [bare, bare]
 
 
+@pytest.mark.slow
 def test_open_stdin_is_not_waited_for(caller: Caller) -> None:
     """A stdin that nobody ends is no reason to wait, if the program does not read it."""
     caller.write("echo done")
@@ -438,6 +447,7 @@ def test_other_frames_are_none_of_a_pipe(tmp_path: Path, caller: Caller) -> None
     assert '"one\\r\\n' in (tmp_path / "c.cast").read_text()
 
 
+@pytest.mark.slow
 def test_rec_pipes_says_what_went_wrong(tmp_path: Path, caller: Caller) -> None:
     """A message of ours is for people, and comes when the program is over."""
     caller.write("echo err >&2; sleep 60")

@@ -24,6 +24,7 @@ PLACE = FIXTURES / "synthetic"
 FAMILIES = sorted(PLACE.glob("*.cassette"))
 
 
+@pytest.mark.slow
 def test_the_script_makes_what_is_committed(tmp_path: Path) -> None:
     """The same bytes; when the emulator changed on purpose, run it again."""
     script = runpy.run_path(str(FIXTURES / "make_synthetic.py"), run_name="fixtures")

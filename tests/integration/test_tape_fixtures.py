@@ -84,6 +84,7 @@ def test_it_is_valid_and_nothing_of_the_machine_is_in_it(name: str) -> None:
     assert not any(b"/root/" in data or b"run-home" in data for data in (*bodies, *files))
 
 
+@pytest.mark.slow
 def test_the_client_runs_again_as_it_was_recorded() -> None:
     """From the committed tape, on any machine."""
     report = client_again("buy walnuts\n")

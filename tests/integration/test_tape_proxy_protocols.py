@@ -249,6 +249,7 @@ def test_a_certificate_that_nobody_trusts_is_no_way_to_the_provider(tmp_path: Pa
     assert "CERTIFICATE_VERIFY_FAILED" in proxy.reports[0]
 
 
+@pytest.mark.slow
 def test_streams_over_tls_do_not_stop(tmp_path: Path) -> None:
     """Requests and answers of all sizes, side by side, to their end."""
     ca = tmp_path / "ca.pem"

@@ -349,6 +349,7 @@ def test_a_box_for_text_hides_nothing(folder: Path, program: Callable[[str], str
     assert "input.jsonl, decoded" in leaks(folder, "blue-green")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("message", ["Password: ", "unlock> ", "Enter your API key\n> "])
 @pytest.mark.parametrize("keys", [SECRET, "ter-22x" + "\x1b[D" * 7 + "hun"])
 def test_prompt_toolkit_hides_what_is_typed(folder: Path, message: str, keys: str) -> None:
@@ -408,6 +409,7 @@ def test_a_diagnostic_holds_no_typed_secret(folder: Path) -> None:
     assert leaks(folder, SECRET) == []
 
 
+@pytest.mark.slow
 def test_a_timeout_leaves_no_typed_secret(folder: Path) -> None:
     """The run fails, and its diagnostic is written from the journal."""
     code = "import getpass; print('got', getpass.getpass('Answer? '), flush=True); input()"

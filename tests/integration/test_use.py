@@ -55,6 +55,7 @@ def _no_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", ["replay", "auto", "record", "rerecord", "rewrite", "live"])
 def test_the_same_block_runs_in_every_mode(cassette: Path, mode: str) -> None:
     """With the same outcome."""

@@ -174,6 +174,7 @@ def test_a_wait_that_fails_is_a_block_that_fails(tmp_path: Path, way: Way, *, pr
     assert before is None or (path / "manifest.json").read_bytes() == before
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("end", [FAILED, KILLED])
 @pytest.mark.parametrize("way", [by_record, by_arecord])
 def test_a_program_that_fails_without_a_word_replaces_nothing_that_shows_something(
@@ -252,6 +253,7 @@ def test_rerecord_leaves_everything_as_it_was(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["c"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("script", "status", "left", "diagnostic"),
     [

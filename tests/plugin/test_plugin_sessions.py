@@ -156,6 +156,7 @@ def test_a_test_records_and_then_replays(pytester: pytest.Pytester) -> None:
     assert manifest.stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_test_that_fails_keeps_nothing_it_recorded(pytester: pytest.Pytester) -> None:
     """Nor does one that is skipped in its middle."""
@@ -280,6 +281,7 @@ def test_a_stand_in_that_was_killed_fails_the_test(pytester: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["*the stand-in was killed before it could finish*"])
 
 
+@pytest.mark.slow
 def test_traces_are_kept_as_asked_for(pytester: pytest.Pytester, recorded: Path) -> None:
     """Always, never, or on failure, in three forms; the page refers to nothing else."""
     run(pytester, PASSING)
@@ -321,6 +323,7 @@ def test_traces_hold_no_secret_and_are_not_committed_by_accident(
     assert (place / ".gitignore").read_text().splitlines()[-1] == "*"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.integration
 @pytest.mark.parametrize("mode", ["record", "live", "auto"])
 @pytest.mark.parametrize("fails", [False, True])
@@ -628,6 +631,7 @@ EVERYWHERE = """
 """
 
 
+@pytest.mark.slow
 def test_the_option_rules_whatever_records(pytester: pytest.Pytester) -> None:
     """``use`` in blocks and as a decorator, a mode that is said, other processes; then no more."""
     run(pytester, EVERYWHERE, "--ptycassette-mode=rewrite").assert_outcomes(passed=4)
@@ -639,6 +643,7 @@ def test_the_option_rules_whatever_records(pytester: pytest.Pytester) -> None:
     assert (pytester.path / "mode.txt").read_text() == "None"
 
 
+@pytest.mark.slow
 def test_the_ini_key_counts_where_nothing_else_is_said(pytester: pytest.Pytester) -> None:
     """For ``use``, too."""
     pytester.makeini(f"{INI}ptycassette_mode = auto\n")
@@ -648,6 +653,7 @@ def test_the_ini_key_counts_where_nothing_else_is_said(pytester: pytest.Pytester
     assert not (pytester.path / "said").exists()
 
 
+@pytest.mark.slow
 def test_rewrite_replaces_and_says_what_changed(pytester: pytest.Pytester, recorded: Path) -> None:
     """At the end of the run, as rerecord does."""
     before = (recorded / "manifest.json").read_bytes()
@@ -716,6 +722,7 @@ def test_what_a_test_did_wrong_is_shown_at_its_line_alone(pytester: pytest.Pytes
     ran.stdout.no_fnmatch_line("*direct cause*")
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_drift_of_a_use_without_fixtures_is_printed(pytester: pytest.Pytester) -> None:
     """In ``rerecord`` and ``rewrite``, once for each use: blocks, decorators and fixtures."""

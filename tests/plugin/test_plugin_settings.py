@@ -40,6 +40,7 @@ def shown(pytester: pytest.Pytester, *words: str, marker: str = "") -> pytest.Ru
     return pytester.runpytest_inprocess("-s", "-W", "error", "--strict-markers", *ALONE, *words)
 
 
+@pytest.mark.slow
 def test_the_strongest_word_counts(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +69,7 @@ def test_the_strongest_word_counts(
     result.stdout.fnmatch_lines(["*mode auto match semantic*"])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("words", "ini", "marker", "message"),
     [
@@ -159,6 +161,7 @@ def test_recording_with_two_workers_records_a_shared_cassette_once(
     assert len(list(pytester.path.glob("cassettes/*.cassette"))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "source"),
     [

@@ -69,6 +69,7 @@ def kept(pytester: pytest.Pytester) -> list[str]:
     return sorted(path.name for path in place.iterdir()) if place.exists() else []
 
 
+@pytest.mark.slow
 def test_what_a_test_records_is_kept_when_it_passed(pytester: pytest.Pytester) -> None:
     """Then it replays without the program."""
     first = run(pytester, TALK, "--ptycassette-mode=record")
@@ -81,6 +82,7 @@ def test_what_a_test_records_is_kept_when_it_passed(pytester: pytest.Pytester) -
     assert names == ["agent-one.cassette", "agent-two.cassette"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", ["record", "auto"])
 def test_a_test_that_fails_keeps_nothing_that_shims_recorded(
     pytester: pytest.Pytester, mode: str
@@ -96,6 +98,7 @@ def test_a_test_that_fails_keeps_nothing_that_shims_recorded(
     assert (path / "manifest.json").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_what_was_recorded_is_replayed_in_the_same_test_in_mode_auto(
     pytester: pytest.Pytester,
 ) -> None:
@@ -129,6 +132,7 @@ def test_rerecord_says_what_drifted(pytester: pytest.Pytester) -> None:
     assert kept(pytester) == ["agent-one.cassette", "agent-two.cassette"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["rerecord", "rewrite"])
 def test_shims_without_drift_are_counted(mode: str, pytester: pytest.Pytester) -> None:
     """And print no line of drift."""
@@ -206,6 +210,7 @@ def test_python_of_the_shims_is_that_of_the_test(pytester: pytest.Pytester) -> N
     run(pytester, source).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_driver_that_fails_is_shown_why_its_stand_in_ended(pytester: pytest.Pytester) -> None:
     """Its own error is only that nothing came any more."""
     place = pytester.path / "cassettes" / "agents"
@@ -232,6 +237,7 @@ def test_a_driver_that_fails_is_shown_why_its_stand_in_ended(pytester: pytest.Py
     unknown.stdout.fnmatch_lines(["*no cassette was recorded as agent two*"])
 
 
+@pytest.mark.slow
 def test_a_session_that_diverged_is_shown_when_the_test_fails_otherwise(
     pytester: pytest.Pytester,
 ) -> None:
@@ -314,6 +320,7 @@ HOOKED = """
 """
 
 
+@pytest.mark.slow
 def test_hooks_of_a_file_reach_recorders_and_stand_ins(pytester: pytest.Pytester) -> None:
     """By the marker, or by the fixture's argument."""
     pytester.makepyfile(hooks=HOOKS)

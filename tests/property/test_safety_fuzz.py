@@ -17,6 +17,7 @@ INPUTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", safety_fuzz.TARGETS)
 def test_only_declared_errors_and_nothing_slow(name: str) -> None:
     """``python -m benchmarks.safety_fuzz`` runs many more."""

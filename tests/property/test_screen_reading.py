@@ -72,7 +72,7 @@ def test_every_word_that_was_shown_is_in_a_view(parts: list[str], size: Size) ->
 
 
 @examples(200)
-@given(st.lists(st.one_of(WORDS, MOVES, EDITS, OTHERS, LINES), max_size=12), SIZES, STEPS)
+@given(st.lists(st.one_of(WORDS, MOVES, EDITS, OTHERS, LINES), max_size=6), SIZES, STEPS)
 def test_painting_late_changes_no_screen(parts: list[str], size: Size, step: int) -> None:
     """Lines that scroll by are painted when somebody looks, and only the last of them."""
     lazy, plain = ScreenReader(size), default_emulator(size)

@@ -63,6 +63,7 @@ def cut(data: bytes, rng: random.Random) -> list[bytes]:
     return chunks
 
 
+@pytest.mark.slow
 @examples(60)
 @given(st.sampled_from(CASES.KINDS), st.sampled_from(STREAM_FORMS), st.integers(0, 1 << 20))
 def test_chunks_change_nothing(kind: str, form: str, seed: int) -> None:
@@ -85,6 +86,7 @@ def test_chunks_change_nothing(kind: str, form: str, seed: int) -> None:
     assert [len(piece) for piece in pieces] == [len(chunk) for chunk in chunks]
 
 
+@pytest.mark.slow
 @examples(60)
 @given(st.sampled_from(CASES.KINDS), st.sampled_from(STREAM_FORMS), st.integers(0, 1 << 20))
 @example("curl-user", "base64-in-percent", 0)

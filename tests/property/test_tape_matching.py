@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -147,6 +148,7 @@ def test_a_renamed_run_is_a_hit_and_is_served_in_its_names(
     assert live.unused() == ()
 
 
+@pytest.mark.slow
 @given(RUNS, st.permutations(NAMES), st.booleans())
 def test_names_that_are_merged_or_split_are_a_miss(
     run: list[tuple[list[str], str]], order: list[str], merged: bool

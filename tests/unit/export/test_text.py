@@ -109,17 +109,17 @@ def test_a_string_ends_where_another_sequence_begins() -> None:
 def test_starts_of_sequences_alone_cost_no_more_than_text(start: bytes, end: bytes) -> None:
     """Each is looked at once, not once for every one before it; it was hours for a megabyte."""
     began = time.process_time()
-    _text(start * 200_000 + end)
+    _text(start * 50_000 + end)
 
-    assert time.process_time() - began < 15
+    assert time.process_time() - began < 4
 
 
 def test_a_sequence_that_never_ends_costs_no_more_byte_by_byte() -> None:
     """What is kept of it is bounded."""
     began = time.process_time()
-    _text(b"\x1b[", *[b"1"] * 30_000, b"\x1b]", *[b"x"] * 30_000)
+    _text(b"\x1b[", *[b"1"] * 10_000, b"\x1b]", *[b"x"] * 10_000)
 
-    assert time.process_time() - began < 15
+    assert time.process_time() - began < 5
 
 
 def test_only_text_comes_out_of_anything() -> None:

@@ -91,6 +91,7 @@ def test_clusters_are_made_safe(cluster: str, safe: str) -> None:
     assert safe_cluster(cluster) == safe
 
 
+@pytest.mark.slow
 def test_no_control_character_survives_in_a_row() -> None:
     """Of all code points, none comes out of a row that would act on a terminal."""
     left = [

@@ -181,6 +181,7 @@ class Counting(bytearray):
         return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "chunks",
     [

@@ -37,11 +37,11 @@ STREAMS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.parametrize("share", [10, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_hostile_stream_costs_no_more_than_its_length(name: str) -> None:
-    """Emulated, in blocks as they would be read."""
-    data = STREAMS[name]
+def test_a_hostile_stream_costs_no_more_than_its_length(name: str, share: int) -> None:
+    """Emulated, in blocks as they would be read: the first tenth, and all of it."""
+    data = STREAMS[name][: len(STREAMS[name]) // share]
     emulator = default_emulator(Size(rows=24, cols=80))
     began = time.process_time()
     for at in range(0, len(data), 65536):
@@ -49,21 +49,21 @@ def test_a_hostile_stream_costs_no_more_than_its_length(name: str) -> None:
     screen = emulator.snapshot()
     answers = emulator.answers()
 
-    assert time.process_time() - began < 15
+    assert time.process_time() - began < 15 / share
     assert sum(map(len, screen.rows)) + len(screen.title) < 1_000_000
     assert len(answers) < 1 << 20
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.parametrize("share", [10, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", STREAMS)
-def test_scrubbing_a_hostile_stream_ends(name: str) -> None:
+def test_scrubbing_a_hostile_stream_ends(name: str, share: int) -> None:
     """It follows every cell, and keeps every length."""
-    data = STREAMS[name][:100_000]
+    data = STREAMS[name][: 100_000 // share]
     began = time.process_time()
     done = scrub_chunks([data], rows=24, cols=80, known=["correct-horse-battery"])
 
     assert [len(one) for one in done] == [len(data)]
-    assert time.process_time() - began < 15
+    assert time.process_time() - began < 15 / share
 
 
 @pytest.mark.parametrize("size", [Size(10**6, 10**6), Size(0, 0), Size(65535, 1), Size(-1, -1)])

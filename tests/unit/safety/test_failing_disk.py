@@ -446,6 +446,7 @@ def test_a_kill_before_whatever_call_leaves_nothing_half(
     assert unkilled(kind, works, 1) == []
 
 
+@pytest.mark.sampled(2)
 @needs_proc
 @pytest.mark.parametrize("kind", KILLED_WORKS)
 def test_a_kill_before_some_call_leaves_nothing_half(

@@ -30,6 +30,7 @@ def test_a_name_ends_the_value_before_it() -> None:
     assert scrubbed == b"token=xxxxxxxxxxx\r\n" * 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

@@ -102,6 +102,7 @@ def painted(text: bytes) -> tuple[Cursor, list[list[bool]]]:
     return emulator.snapshot().cursor, [[char == "" for char in row.chars] for row in rows]
 
 
+@pytest.mark.slow
 @examples(1000)
 @given(SECRETS)
 @example("7\u0301\ufe0f")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import pytest
+
 from ptycassette.model import JournalEvent, Output, Secret, SessionMeta
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub._finding import Found
@@ -157,6 +159,7 @@ def test_what_the_watch_tells_at_the_end_is_gone_everywhere(meta: SessionMeta) -
     assert watch.begun == 2
 
 
+@pytest.mark.slow
 def test_what_is_painted_again_later_is_found_again(meta: SessionMeta) -> None:
     """By one reader: texts in which something was found are searched each time that they come."""
     value = "aB3dE5qP7xR2mK9vT4nB8sL3"
@@ -164,9 +167,9 @@ def test_what_is_painted_again_later_is_found_again(meta: SessionMeta) -> None:
     row = f"\x1b[3;7H{second}\x1b[5;1Hand\x1b[3;1H{first}\x1b[7;1Hso\x1b[2J".encode()
     scrubber = default_scrubber(known=[value])
     reader = scrubber._reader(meta)
-    reader.take(Output(0, row * 5000))
+    reader.take(Output(0, row * 1000))
     reader.rest()
-    after = scrubber._masks["output"].apply(row * 5000, 0)
+    after = scrubber._masks["output"].apply(row * 1000, 0)
 
     assert first.encode() not in after
     assert second.encode() not in after

@@ -450,6 +450,7 @@ def test_deltas_that_a_program_prints_are_one_message(
     assert out == raw.replace(deltas(f"the {key} key"), deltas(f"the {'x' * len(key)} key"))
 
 
+@pytest.mark.slow
 def test_deltas_are_swept_for_what_is_learnt_later(meta: SessionMeta) -> None:
     """A value without a shape, which only its surroundings give away, after it was streamed."""
     secret = base64.b64encode(bytes(range(40, 229, 9))).decode()

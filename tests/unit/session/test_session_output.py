@@ -122,6 +122,7 @@ BEFORE = [
 ]
 
 
+@pytest.mark.slow
 @examples(300)
 @given(st.sampled_from(BEFORE), st.lists(PIECES, min_size=20, max_size=150), st.integers(1, 5))
 def test_shortened_output_shows_the_same_screen(

@@ -112,6 +112,7 @@ def test_backends_read_again_only_what_changed_and_miss_nothing(emulator: Emulat
     assert emulator.snapshot() == once.snapshot()
 
 
+@pytest.mark.sampled(2)
 def test_where_backends_differ_on_random_cases_is_printed(
     emulator: Emulator, capsys: pytest.CaptureFixture[str]
 ) -> None:

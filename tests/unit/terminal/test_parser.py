@@ -100,6 +100,7 @@ def test_an_overlong_string_has_no_effect_and_costs_no_memory() -> None:
     assert emulator.snapshot().title == ""
 
 
+@pytest.mark.slow
 def test_many_sequences_of_one_block_that_need_the_slow_way_are_parsed() -> None:
     """A block full of malformed sequences ends in the same screen as clean ones."""
     emulator = PyteEmulator(Size(3, 30))

@@ -87,6 +87,7 @@ def test_pens_are_interned() -> None:
     assert pens.default.next["\x1b[31m"] is red
 
 
+@pytest.mark.slow
 def test_the_tables_of_pens_are_bounded() -> None:
     """A program that uses every colour once does not fill the memory."""
     pens = Pens()

@@ -48,6 +48,7 @@ UNLIKE_XTERM_JS = {
 """What each of them is about is in ``ptycassette.terminal._conformance.KNOWN``."""
 
 
+@pytest.mark.slow
 def test_the_fast_backend_differs_where_it_is_known_to(reference: Path) -> None:
     """In these screens and no others, all real programs being equal."""
     pytest.importorskip("pyghostty")

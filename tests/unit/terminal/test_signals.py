@@ -77,6 +77,7 @@ def test_signals_are_taken_once() -> None:
     assert emulator.signals() == ()
 
 
+@pytest.mark.slow
 def test_unread_signals_are_bounded_and_the_newest_are_kept() -> None:
     """A hundred thousand bells leave a bounded number, and the last title among them."""
     emulator = PyteEmulator(Size(4, 20))

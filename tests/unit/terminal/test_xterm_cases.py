@@ -61,31 +61,31 @@ def runs_of(checked: CheckedScreen) -> list[list[list[Any]]]:
     return rows
 
 
-@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
-def test_a_screen_is_what_xterm_js_makes_of_the_same_bytes(case: dict[str, Any]) -> None:
-    """Text, cursor, wrapping and styles agree after output and resizes."""
+def shown(case: dict[str, Any], chunk: int) -> dict[str, Any]:
+    """What we make of a case, cut into chunks."""
     emulator = PyteEmulator(Size(*case["size"]), width="codepoint")
     for step in case["steps"]:
         if isinstance(step, str):
-            emulator.feed(step.encode())
+            data = step.encode()
+            for at in range(0, len(data), chunk):
+                emulator.feed(data[at : at + chunk])
         else:
             emulator.resize(Size(*step))
     screen = emulator.snapshot()
+    return {
+        "rows": [row.rstrip() for row in screen.rows],
+        "cursor": [screen.cursor.row, screen.cursor.col],
+        "wrapped": [row.wrapped for row in emulator.terminal.buf.rows],
+        "styles": runs_of(CheckedScreen(emulator)),
+    }
 
-    assert [row.rstrip() for row in screen.rows] == case["rows"]
-    assert [screen.cursor.row, screen.cursor.col] == case["cursor"]
-    assert [row.wrapped for row in emulator.terminal.buf.rows] == case["wrapped"]
 
+@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("chunk", [1, 1 << 20], ids=["byte by byte", "whole"])
+def test_a_screen_is_what_xterm_js_makes_of_the_same_bytes(chunk: int, part: int) -> None:
+    """Text, cursor, wrapping and styles agree after output and resizes."""
+    for number in range(part, len(CASES), 8):
+        case = CASES[number]
+        wanted = {name: case[name] for name in ("rows", "cursor", "wrapped", "styles")}
 
-@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
-def test_styles_are_what_xterm_js_makes_of_the_same_bytes(case: dict[str, Any]) -> None:
-    """Colours and attributes agree, and do so when every byte comes alone."""
-    emulator = PyteEmulator(Size(*case["size"]), width="codepoint")
-    for step in case["steps"]:
-        if isinstance(step, str):
-            for byte in step.encode():
-                emulator.feed(bytes([byte]))
-        else:
-            emulator.resize(Size(*step))
-
-    assert runs_of(CheckedScreen(emulator)) == case["styles"]
+        assert shown(case, chunk) == wanted, f"case {number}"

@@ -68,6 +68,7 @@ def test_one_is_opened_and_left_again(library: Path) -> None:
     assert app.return_code == 0
 
 
+@pytest.mark.slow
 def test_a_broken_one_is_explained_and_the_list_stays(library: Path) -> None:
     """The dialog says what is missing."""
     texts: list[str] = []
@@ -102,6 +103,7 @@ def test_what_cannot_be_opened_ends_with_its_status(name: str, status: int) -> N
     assert app.return_value == status
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["chunk-gap", "chunk-digest", "output-digest", "line-truncated", "line-corrupt"]
 )

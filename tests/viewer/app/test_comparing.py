@@ -188,6 +188,7 @@ async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
     await rest(pilot, screen)
 
 
+@pytest.mark.slow
 def test_a_difference_is_brought_into_view(make: Callable[..., Path]) -> None:
     """On both sides, where the window is too low for all rows."""
     start = Output(0, b"$ ")

@@ -99,6 +99,7 @@ def test_a_run_without_divergence_has_no_panel(path: Path, tmp_path: Path) -> No
     assert "divergences" not in names
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("text", "words"),
     [

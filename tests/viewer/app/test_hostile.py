@@ -129,6 +129,7 @@ def test_no_escape_vector_acts_on_the_terminal(group: int, make: Callable[..., P
     assert [found for text in texts if (found := ACTIVE.findall(text))] == []
 
 
+@pytest.mark.slow
 def test_a_terminal_of_any_size_is_shown(make: Callable[..., Path]) -> None:
     """One cell, and more cells than any screen has."""
     path = make(

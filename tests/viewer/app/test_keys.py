@@ -119,6 +119,7 @@ def test_frames_are_stepped_through(agents: Path) -> None:
     assert seqs[2] == seqs[0]
 
 
+@pytest.mark.slow
 def test_nothing_there_is_said(path: Path) -> None:
     """A key that leads nowhere says so and moves nothing."""
     screen = keys_lead_to(path, "left_square_bracket")
@@ -183,6 +184,7 @@ def test_speeds_and_idle_limits_are_shown(path: Path) -> None:
     assert "idle \u22642s" in texts[0]
 
 
+@pytest.mark.slow
 def test_the_screen_shown_is_the_recorded_one(path: Path) -> None:
     """After the end, the last output is there, at the recorded size."""
     screen = keys_lead_to(path, "end")
@@ -211,6 +213,7 @@ def test_a_click_on_the_timeline_seeks_and_dragging_goes_on(path: Path) -> None:
     assert times == [40 * S, 40 * 40 * S // 79]
 
 
+@pytest.mark.slow
 def test_marks_stand_on_the_timeline(path: Path) -> None:
     """Inputs, the resize, the signal, the service event and the end have their shapes."""
     lines: list[str] = []
@@ -224,6 +227,7 @@ def test_marks_stand_on_the_timeline(path: Path) -> None:
     assert lines[0].index("\u2194") == 20 * 79 // 40
 
 
+@pytest.mark.slow
 def test_what_the_terminal_was_told_is_marked(make: Callable[..., Path]) -> None:
     """Once it was found; everything else in the same place comes first, and modes have no mark."""
     path = make(
@@ -275,6 +279,7 @@ def test_help_lists_every_key(path: Path) -> None:
     assert stacks == [HelpScreen.__name__, RecordingScreen.__name__]
 
 
+@pytest.mark.slow
 def test_hjkl_scroll_a_screen_larger_than_the_window(make: Callable[..., Path]) -> None:
     """The recorded screen keeps its size; the window moves over it."""
     path = make(Output(0, b"x" * 200), size=Size(50, 200))
@@ -291,6 +296,7 @@ def test_hjkl_scroll_a_screen_larger_than_the_window(make: Callable[..., Path]) 
     assert offsets == [(8, 0), (8, 4), (0, 4), (0, 0)]
 
 
+@pytest.mark.slow
 def test_the_cursor_stays_in_view_until_somebody_scrolls(make: Callable[..., Path]) -> None:
     """In a window that is smaller than the recorded screen."""
     path = make(Output(S, b"\x1b[40;1Hdown"), Output(2 * S, b"\x1b[2;1Hup"), size=Size(50, 60))
@@ -308,6 +314,7 @@ def test_the_cursor_stays_in_view_until_somebody_scrolls(make: Callable[..., Pat
     assert tops == [24, 0, 4, 4]
 
 
+@pytest.mark.slow
 def test_q_quits(path: Path) -> None:
     """The app ends, with status 0."""
 
@@ -385,6 +392,7 @@ def test_marks_have_the_colours_of_their_kinds(path: Path) -> None:
     assert colours["\u25cf"] == "blue"
 
 
+@pytest.mark.slow
 def test_q_quits_while_a_search_is_shown(path: Path) -> None:
     """Escape forgets the search first; q does not wait for that."""
     apps: list[bool] = []
@@ -424,6 +432,7 @@ def test_searching_goes_from_hit_to_hit(path: Path) -> None:
     assert strips[0].count("/") == 2
 
 
+@pytest.mark.slow
 def test_a_search_leads_to_the_next_hit_from_where_one_is(path: Path) -> None:
     """Not back to the start of the recording, although hits come in order of time."""
     seqs: list[int] = []
@@ -507,6 +516,7 @@ def test_notes_are_kept_beside_the_cassette(path: Path) -> None:
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("suffix", ["txt", "ansi", "svg", "html"])
 def test_what_is_on_screen_is_exported(path: Path, tmp_path: Path, suffix: str) -> None:
     """X asks for a name; the suffix says how."""
@@ -533,6 +543,7 @@ def test_the_text_on_screen_is_copied(path: Path) -> None:
     assert "walnuts again" in app.clipboard
 
 
+@pytest.mark.slow
 def test_the_command_palette_has_what_keys_do(path: Path) -> None:
     """Its commands are those of the screen, and they work."""
     seqs: list[int] = []

@@ -135,6 +135,7 @@ def test_the_list_of_cassettes(
     assert snap_compare(app, terminal_size=size, run_before=before)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @themes
 @sizes

@@ -90,6 +90,7 @@ def status(screen: CompareScreen) -> str:
     return str(screen.query_one("#status").render())
 
 
+@pytest.mark.slow
 def test_every_key_that_seeks_moves_both(pair: tuple[Path, Path]) -> None:
     """The second is where it was in the same exchange."""
     wanted = {
@@ -148,6 +149,7 @@ def test_a_hit_below_the_window_is_brought_into_view(make: Callable[..., Path]) 
     compare((first, second), scenario, size=(80, 24))
 
 
+@pytest.mark.slow
 def test_overlaid_rows_that_differ_are_there_twice(pair: tuple[Path, Path]) -> None:
     """As in a diff, and O puts them side by side again."""
     shown: list[str] = []
@@ -245,6 +247,7 @@ def test_z_shows_either_alone(pair: tuple[Path, Path]) -> None:
     assert seen == [[True, False], [False, True], [True, True]]
 
 
+@pytest.mark.slow
 def test_recordings_with_nothing_in_common_are_named_so(make: Callable[..., Path]) -> None:
     """And not all of both is marked."""
     first = make(Output(0, b"$ one two three\r\n"), name="a")

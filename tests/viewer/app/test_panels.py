@@ -123,6 +123,7 @@ def telling(make: Callable[..., Path]) -> Path:
     )
 
 
+@pytest.mark.slow
 def test_what_the_terminal_was_told_is_listed(telling: Path) -> None:
     """Behind the output that told it; modes in a list of their own, at the end of the filters."""
     lines, eighth, ninth = panel_lines(telling, "events", "", "a " * 8, "a")
@@ -173,6 +174,7 @@ def test_exchanges_are_listed(path: Path) -> None:
     assert "14 bytes came back" in lines[1]
 
 
+@pytest.mark.slow
 def test_inputs_are_listed_without_answers_of_the_terminal(path: Path) -> None:
     """What was typed alone."""
     (lines,) = panel_lines(path, "input")
@@ -181,6 +183,7 @@ def test_inputs_are_listed_without_answers_of_the_terminal(path: Path) -> None:
     assert "<enter>" in lines[0]
 
 
+@pytest.mark.slow
 def test_bytes_are_explained_in_words(path: Path) -> None:
     """Escaped, in words, and in hex."""
     texts: list[str] = []
@@ -198,6 +201,7 @@ def test_bytes_are_explained_in_words(path: Path) -> None:
     assert texts[1] == "no output yet"
 
 
+@pytest.mark.slow
 def test_lines_of_hex_fit_into_the_panel(path: Path) -> None:
     """All thirteen bytes where there is room, also when the window changes its size."""
 
@@ -308,6 +312,7 @@ def test_the_traffic_of_a_tape_is_shown() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_documents_are_shown(path: Path) -> None:
     """Each as JSON."""
     wanted = {
@@ -343,6 +348,7 @@ def test_nothing_recorded_is_said() -> None:
     assert document_lines(None) == ["nothing was recorded"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(150, 30), (80, 24)])
 def test_a_list_that_opens_shows_the_event_at_the_playhead(
     make: Callable[..., Path], size: tuple[int, int]
@@ -360,6 +366,7 @@ def test_a_list_that_opens_shows_the_event_at_the_playhead(
     assert [line for line in lines if line.split()[1] == "100"]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [(150, 30), (80, 24)])
 def test_no_panel_reaches_out_of_its_place(path: Path, size: tuple[int, int]) -> None:

@@ -43,6 +43,7 @@ def sizes(path: Path, *steps: str, size: tuple[int, int] = (80, 24)) -> list[tup
     return found
 
 
+@pytest.mark.slow
 def test_80_by_24_leaves_the_screen_its_rows(path: Path) -> None:
     """With any panel open, and while a message is shown."""
     found = sizes(path, "", "p", "tab tab", "slash r o w enter")
@@ -87,6 +88,7 @@ def test_z_gives_one_pane_the_window(path: Path) -> None:
     assert closed[0] == closed[1]
 
 
+@pytest.mark.slow
 def test_long_rows_are_wrapped(path: Path) -> None:
     """What is beyond the right border is in the next line, and no blank line is."""
     shown: list[str] = []

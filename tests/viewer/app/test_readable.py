@@ -118,6 +118,7 @@ def test_every_dialog_is_readable_in_80x24(path: Path) -> None:
     drive(path, scenario)
 
 
+@pytest.mark.slow
 def test_errors_are_readable_in_80x24(path: Path) -> None:
     """What, where, and what to do, also when each is long."""
     lines: list[str] = []
@@ -147,6 +148,7 @@ def test_lists_of_cassettes_are_readable_in_80x24(path: Path) -> None:
     assert [word for word in ("made", "0:04.000", "clean", "Quit") if word not in text] == []
 
 
+@pytest.mark.slow
 def test_two_recordings_are_readable_in_80x24(path: Path) -> None:
     """One below the other, both in sight."""
     lines: list[str] = []
@@ -169,6 +171,7 @@ def test_two_recordings_are_readable_in_80x24(path: Path) -> None:
     assert "Help" in lines[-1]
 
 
+@pytest.mark.slow
 def test_what_matters_comes_first_in_80_columns(make: Callable[..., Path]) -> None:
     """Time, speed and what was said give way to nothing, nor does whether all is verified."""
     path = make(Output(0, b"\x1b]0;" + b"a long title " * 10 + b"\x07$ "), Output(9 * S, b"end"))
@@ -189,6 +192,7 @@ def test_what_matters_comes_first_in_80_columns(make: Callable[..., Path]) -> No
     )
 
 
+@pytest.mark.slow
 def test_a_recording_as_wide_as_the_window_is_seen_to_its_last_column(
     make: Callable[..., Path],
 ) -> None:

@@ -34,6 +34,7 @@ def recorded(path: Path, script: Path, answer: str, pause_s: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_rerecording_is_compared_with_its_cassette(
     tmp_path: Path, session_of: Callable[[Path], Any]

@@ -202,6 +202,7 @@ async def look(
     return received, complaints, picture
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_browser_shows_the_recording(
     agents: Path, tmp_path: Path, program: Callable[[str], str]

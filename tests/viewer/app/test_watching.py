@@ -45,6 +45,7 @@ async def shows(pilot: Pilot[Any], text: str) -> RecordingScreen:
     return screen
 
 
+@pytest.mark.slow
 def test_what_is_printed_is_shown_as_it_comes(journal: JournalFile) -> None:
     """Output appears, a seek back stays where it is, end follows again, the end is told."""
     status: list[str] = []

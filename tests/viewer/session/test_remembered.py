@@ -74,6 +74,7 @@ def kept(cache: Cache) -> list[Path]:
     return list(cache._folder.iterdir()) if cache._folder.exists() else []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [None, "codex-tui", "gemini-tui"])
 def test_everything_is_known_at_once(
     make: Callable[..., Path], agents: Path, cache: Cache, name: str | None

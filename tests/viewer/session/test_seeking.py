@@ -70,6 +70,7 @@ def session_on(path: Path) -> ViewerSession:
     return session
 
 
+@pytest.mark.slow
 @examples(60)
 @given(items=ITEMS, seed=st.integers(0, 10_000), budget=st.sampled_from([0, 400, 10_000_000]))
 def test_state_after_seek_is_state_after_playing(
@@ -105,6 +106,7 @@ def _rest(item: JournalEvent) -> tuple[object, ...]:
     return (item.size,) if isinstance(item, Resized) else (item.data,)  # type: ignore[union-attr]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ["codex-tui", "gemini-tui", "aider-tui", "llm-tui"])
 def test_real_recordings_seek_exactly(agents: Path, name: str) -> None:
     """Every event of a real session, visited in a wild order."""
@@ -120,6 +122,7 @@ def test_real_recordings_seek_exactly(agents: Path, name: str) -> None:
     session.close()
 
 
+@pytest.mark.slow
 def test_a_move_that_is_stopped_goes_on_later(tmp_path: Path) -> None:
     """Stopped in the middle of a long event, the head still comes out right."""
     path = tmp_path / "made"

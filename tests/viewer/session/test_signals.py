@@ -61,6 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("told")
 
 
+@pytest.mark.slow
 @examples(60)
 @given(items=ITEMS)
 def test_signals_are_those_of_the_library(folder: Path, items: list[JournalEvent]) -> None:

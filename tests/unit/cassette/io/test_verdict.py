@@ -132,6 +132,7 @@ def test_progress_and_stages_are_told(tmp_path: Path) -> None:
     assert (2, 2) in told
 
 
+@pytest.mark.slow
 def test_frames_are_made_again_by_the_emulator_that_made_them(tmp_path: Path) -> None:
     """When it is not the default one, and installed."""
     ghostty = pytest.importorskip("ptycassette.terminal.ghostty")

@@ -242,6 +242,7 @@ def test_what_breaks_off_is_kept_as_such(tmp_path: Path) -> None:
     assert verify_cassette(str(saved.path)).ok
 
 
+@pytest.mark.slow
 def test_equal_bodies_are_stored_once(tmp_path: Path) -> None:
     """However often they were sent."""
     body = {"text": "lorem ipsum " * 100}

@@ -75,6 +75,7 @@ def test_a_line_that_loses_something_is_kept_as_it_was(raw: str, text: str | Non
     assert text_of(raw) == text
 
 
+@pytest.mark.slow
 def test_copies_of_lines_are_bounded() -> None:
     """Removing and typing in turns does not make more of it than a few hundred thousand."""
     view = edited_text("a" * 3000 + "\x01" + "b\x7f" * 10_000)
@@ -83,6 +84,7 @@ def test_copies_of_lines_are_bounded() -> None:
     assert len(view.text) < 300_000
 
 
+@pytest.mark.slow
 def test_what_comes_back_is_bounded() -> None:
     """Ctrl-y may be held down."""
     view = edited_text("a" * 3000 + "\x15" + "\x19\x15\x15" * 2000)

@@ -242,6 +242,7 @@ def test_what_objects_in_lines_say_together_is_one_text() -> None:
     assert [raw[at : at + length] for _, length, at in view.pieces(0, len(view.text))] == said[::2]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("step", [1, 997, 1 << 20])
 def test_deltas_are_the_same_however_output_comes(step: int) -> None:
     """Blocks end at the same bytes, and an object that lies on the end of one is read whole."""
@@ -284,6 +285,7 @@ def test_objects_with_a_key_twice_go_by_their_keys() -> None:
     assert "secret" in [view.text for view in views]
 
 
+@pytest.mark.slow
 def test_a_message_outlives_many_places() -> None:
     """What was put last is given up last."""
     joined = Joined(several=True)
