@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "script"]
 
-_COLLECT_AFTER = 20_000
-"""Objects between two looks for garbage. Importing makes 40,000 that stay; at Python's 700 the
-looks take a twentieth of a short recording."""
+_COLLECT_AFTER = 60_000
+"""Objects between two looks for garbage. Importing makes 40,000 that stay: a short recording ends
+before the first look, which takes a tenth of it."""
 
 
 def script() -> NoReturn:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .checked import check_regex as check_regex
     from .checked import read_checked as read_checked
     from .predicate import ScreenPredicate as ScreenPredicate
+    from .profile import ExitMessage as ExitMessage
     from .profile import HomeFile as HomeFile
     from .profile import OfflineMode as OfflineMode
     from .profile import Profile as Profile
@@ -28,7 +29,7 @@ else:
             "capability": "capability_of",
             "checked": "StrictTable check_regex read_checked",
             "predicate": "ScreenPredicate",
-            "profile": "HomeFile OfflineMode Profile Stroke TapePointing ToolCall",
+            "profile": "ExitMessage HomeFile OfflineMode Profile Stroke TapePointing ToolCall",
             "session_log": "LogFacts LogSource read_rows to_number",
         },
     )

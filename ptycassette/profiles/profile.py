@@ -172,16 +172,33 @@ class Install(StrictTable, frozen=True, kw_only=True):
         return f"npm install -g {self.npm}" if self.npm else f"pip install {self.pip}"
 
 
+class ExitMessage(StrictTable, frozen=True, kw_only=True):
+    """A message that the CLI prints in some runs while it ends, and in others not.
+
+    ``first`` is the pattern of its first row, ``rows`` that of the rows that follow.
+    """
+
+    name: str
+    first: str
+    rows: str
+
+    def __post_init__(self) -> None:
+        check_regex(self.first)
+        check_regex(self.rows)
+
+
 class Screens(StrictTable, frozen=True, kw_only=True):
     """How to recognise its states: ready for a prompt, busy, done with a turn.
 
     ``volatile`` are patterns of rows that are another in each run; a rerun does not compare them.
+    ``at_exit`` are messages that it does not compare on the last screen.
     """
 
     ready: ScreenPredicate
     busy: ScreenPredicate | None = None
     done: ScreenPredicate | None = None
     volatile: tuple[str, ...] = ()
+    at_exit: tuple[ExitMessage, ...] = ()
 
     def __post_init__(self) -> None:
         for regex in self.volatile:

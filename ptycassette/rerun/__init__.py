@@ -6,6 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .exit_messages import without_exit_messages as without_exit_messages
     from .gates import Gates as Gates
     from .report import RequestMiss as RequestMiss
     from .report import RerunFinding as RerunFinding
@@ -26,6 +27,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "exit_messages": "without_exit_messages",
             "gates": "Gates",
             "report": (
                 "RequestMiss RerunFinding RerunReport ScreenChange VersionChange finding_lines "

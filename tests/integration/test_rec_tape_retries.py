@@ -16,6 +16,9 @@ import pytest
 from ptycassette.cassette.io import open_cassette
 
 pytest.importorskip("h11")
+
+from ptycassette.tape.io.recorded_answers import RecordedAnswers
+
 pytestmark = pytest.mark.integration
 
 COMMAND = str(Path(sys.executable).with_name("ptycassette"))
@@ -167,3 +170,21 @@ def test_a_recording_answers_in_the_end(tmp_path: Path, provider: Provider) -> N
         "asked once: 503",
     ]
     assert [line["entry"] for line in errors["errors"]] == [2]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="/proc lists open files on Linux")
+def test_a_closed_fallback_holds_no_file() -> None:
+    """Its cassette is open as long as the proxy asks it."""
+    path = Path(__file__).parents[2] / "fixtures" / "v1" / "tape"
+    answers = RecordedAnswers(path)
+    held = open_below(path)
+    answers.close()
+
+    assert held
+    assert not open_below(path)
+
+
+def open_below(path: Path) -> list[str]:
+    """The files of a folder that this process has open."""
+    links = [str(one.resolve()) for one in Path("/proc/self/fd").iterdir()]
+    return [one for one in links if one.startswith(f"{path}/")]

@@ -10,6 +10,8 @@ import msgspec
 
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.model import ExitStatus
+from ptycassette.profiles import ExitMessage
+from ptycassette.rerun.exit_messages import without_exit_messages
 from ptycassette.rerun.io.preparing import PreparedRerun, RerunOptions, prepared_rerun
 from ptycassette.rerun.io.running import RunOutcome, run_again
 from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange
@@ -108,9 +110,11 @@ def _requests(prepared: PreparedRerun, **more: Any) -> RerunReport:
 def _report(
     prepared: PreparedRerun, cassette: Cassette, ran: RunOutcome, judge: ScreenJudge
 ) -> RerunReport:
-    pairs = _screens(prepared.script, ran.script)
+    messages = prepared.profile.screens.at_exit if prepared.profile else ()
+    pairs, left_out = _screens(prepared.script, ran.script, messages)
     names = prepared.desk.names()
     notes = [f"the screen before input {number} did not come in time" for number in ran.late]
+    notes += [f"not compared on the last screen: {message}" for message in left_out]
     if ran.problem:
         notes.append(ran.problem)
     return _requests(
@@ -141,13 +145,19 @@ def _version_change(recorded: str | None, now: str | None) -> VersionChange | No
 
 
 def _screens(
-    recorded: RerunScript, now: RerunScript
-) -> list[tuple[int, Sequence[str], Sequence[str]]]:
-    """Pairs of screens before each input that both have, and at the end (number 0)."""
+    recorded: RerunScript, now: RerunScript, messages: Sequence[ExitMessage]
+) -> tuple[list[tuple[int, Sequence[str], Sequence[str]]], list[str]]:
+    """Pairs of screens before each input that both have, and at the end (number 0).
+
+    The last ones are without ``messages``; the second value says which were there.
+    """
     pairs: list[tuple[int, Sequence[str], Sequence[str]]] = []
     for old, new in zip(recorded.steps, now.steps, strict=False):
         if old.screen is not None and not old.follows:
             pairs.append((old.number, old.screen, new.screen or ()))
-    if recorded.last_screen is not None:
-        pairs.append((0, recorded.last_screen, now.last_screen or ()))
-    return pairs
+    if recorded.last_screen is None:
+        return pairs, []
+    old_rows, in_old = without_exit_messages(recorded.last_screen, messages)
+    new_rows, in_new = without_exit_messages(now.last_screen or (), messages)
+    said = [f"{name} (recorded)" for name in in_old] + [f"{name} (now)" for name in in_new]
+    return [*pairs, (0, old_rows, new_rows)], said

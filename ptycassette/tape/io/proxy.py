@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ptycassette.tape._heads import own_answer
 from ptycassette.tape.gate import Gate, OutgoingRequest
@@ -21,6 +22,9 @@ from ptycassette.tape.io.journal_file import TapeSink
 from ptycassette.tape.retries import Retries
 from ptycassette.tape.routing import Routes
 
+if TYPE_CHECKING:
+    from ptycassette.tape.io.recorded_answers import RecordedAnswers
+
 HOST = "127.0.0.1"
 MAX_CONNECTIONS = 512
 """At once. A CLI keeps a dozen; what has more is a loop or an attack."""
@@ -28,14 +32,16 @@ _BACKLOG = 256
 _GRACE_S = 0.5
 
 
-def _recorded_answers(
-    retries: Retries | None,
-) -> Callable[[OutgoingRequest], RecordedAnswer | None]:
+def _recorded_answers(retries: Retries | None) -> RecordedAnswers | None:
     if retries is None or not retries.fallback:
-        return lambda question: None  # noqa: ARG005 - there are none
+        return None
     from ptycassette.tape.io.recorded_answers import RecordedAnswers  # noqa: PLC0415 - seldom
 
-    return RecordedAnswers(Path(retries.fallback)).find
+    return RecordedAnswers(Path(retries.fallback))
+
+
+def _no_answer(question: OutgoingRequest) -> RecordedAnswer | None:  # noqa: ARG001 - there is none
+    return None
 
 
 class Proxy:
@@ -54,6 +60,7 @@ class Proxy:
         self._plan, self._sink, self._gate, self._report = plan, sink, gate, report
         self._connections = itertools.count(1)
         self._open: set[asyncio.Task[None]] = set()
+        self._fallback: RecordedAnswers | None = None
         self.port = 0
 
     async def start(self) -> None:
@@ -80,6 +87,7 @@ class Proxy:
         self._routes = Routes(
             token=plan.token, port=self.port, upstreams=plan.upstreams, forward=plan.forward
         )
+        self._fallback = _recorded_answers(plan.retries)
         self._context = ExchangeContext(
             sink=self._sink,
             upstreams=Upstreams(own_port=self.port, context=provider_context(authorities)),
@@ -88,13 +96,13 @@ class Proxy:
             report=self._report,
             number=itertools.count(1).__next__,
             retries=plan.retries,
-            recorded_answer=_recorded_answers(plan.retries),
+            recorded_answer=_no_answer if self._fallback is None else self._fallback.find,
         )
 
     async def close(self) -> None:
         """Listen no more, let open exchanges end for half a second, then break them off.
 
-        The certificate is deleted, too.
+        The certificate is deleted, and the cassette of recorded answers closed, too.
         """
         self._server.close()
         if self._plan.ca_file:
@@ -105,6 +113,8 @@ class Proxy:
             task.cancel()
         if self._open:
             await asyncio.wait(self._open, timeout=_GRACE_S)
+        if self._fallback is not None:
+            self._fallback.close()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

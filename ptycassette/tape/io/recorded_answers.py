@@ -16,7 +16,7 @@ _ERRORS = 400
 
 
 class RecordedAnswers:
-    """The answers of a cassette's tape. Each is given once.
+    """The answers of a cassette's tape. Each is given once. It is open until ``close``.
 
     Args:
         path: of the cassette.
@@ -27,6 +27,17 @@ class RecordedAnswers:
 
     def __init__(self, path: Path) -> None:
         self._cassette = open_cassette(path)
+        try:
+            self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the cassette; safe to call twice."""
+        self._cassette.close()
+
+    def _read(self) -> None:
         tape = self._cassette.tape()
         exchanges = list(tape)
         self._upstreams = {

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from ptycassette.harness.io.files import load_profile
 from ptycassette.model import Event, ExitStatus, InputRecord, Size
 from ptycassette.model.events import FrameRecord
 from ptycassette.model.geometry import Cursor
+from ptycassette.profiles import ExitMessage
 from ptycassette.rerun import (
     Gates,
     RequestMiss,
@@ -19,6 +21,7 @@ from ptycassette.rerun import (
     report_json,
     report_lines,
     script_of,
+    without_exit_messages,
 )
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
@@ -126,6 +129,47 @@ def test_declared_rows_are_left_out_and_nothing_else(
 
     assert judge.same(recorded, now) is same
     assert judge.awaited(recorded)(now) is same
+
+
+STOPPED = ExitMessage(name="stopped", first="^Highlighting failed: ", rows=r"^ +at .+:\d+\)$")
+TRACE = ["      at stop (a.js:1:2)", "      at run (node:b:3)"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "left", "names"),
+    [
+        (["Highlighting failed: x", *TRACE, "", "bye"], ["bye"], ["stopped"]),
+        ([*TRACE, "", "Highlighting failed: x", *TRACE, "", "bye"], ["bye"], ["stopped"]),
+        (["bye", "Highlighting failed: x", *TRACE], ["bye"], ["stopped"]),
+        (["bye", *TRACE], ["bye", *TRACE], []),
+        (["", "Highlighting is fine", ""], ["", "Highlighting is fine", ""], []),
+        (["Highlighting failed: x", "buy walnuts", *TRACE], ["buy walnuts", *TRACE], ["stopped"]),
+    ],
+)
+def test_a_declared_message_at_the_end_is_left_out_and_nothing_else(
+    rows: list[str], left: list[str], names: list[str]
+) -> None:
+    """Also where its first row went off the top; rows of such a form elsewhere stay."""
+    assert without_exit_messages(rows, [STOPPED]) == (left, names)
+
+
+def test_opencodes_message_does_not_hide_a_changed_answer() -> None:
+    """The rows are those that it printed."""
+    profile = load_profile("opencode", env={})
+    printed = [
+        "Code highlighting failed, falling back to plain text: warn: TreeSitter client destroyed",
+        "      at destroy (/$bunfs/root/chunk-eyrrdkvk.js:64:11892)",
+        "      at emit (node:events:95:22)",
+        "      at internalRead (38:40)",
+        "",
+    ]
+    recorded = ["  The note says: buy walnuts.", "", "  Session   Reading a note"]
+    changed = [*printed, recorded[0].replace("nuts", "nutz"), *recorded[1:]]
+
+    left = without_exit_messages([*printed, *recorded], profile.screens.at_exit)[0]
+    assert ScreenJudge().same(recorded, left)
+    left = without_exit_messages(changed, profile.screens.at_exit)[0]
+    assert not ScreenJudge().same(recorded, left)
 
 
 def test_another_version_is_named_and_is_no_difference() -> None:

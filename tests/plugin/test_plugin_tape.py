@@ -1,0 +1,113 @@
+"""A test whose program asks a model: its tape is recorded, and answers the real program again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("aiohttp")
+
+from ptycassette import open_cassette
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake import Script
+
+pytest_plugins = ["pytester"]
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+# Plugins that cannot run within a run of themselves.
+ALONE = ("-p", "no:xdist", "-p", "no:textual-snapshot")
+CLIENT = Path(__file__).parent.parent / "programs" / "tape_client.py"
+SCRIPT = """
+version = 1
+[[replies]]
+when = { prompt_contains = "note", after = "prompt", tools = true }
+parts = [{ text = "I will look. " }, { tool = "read_note", arguments = {} }]
+[[replies]]
+times = 0
+text = "The note says something."
+"""
+TEST = """
+import pytest
+AGENT = ["python3", "-I", CLIENT]
+
+@pytest.mark.ptycassette("agent.cassette", argv=AGENT, tape=TAPE)
+def test_note(ptycassette_use):
+    with ptycassette_use(probe_version=False, **OPTIONS) as session:
+        session.wait_for_text("> ")
+        session.submit("the note?")
+        session.wait_for_regex("(?:something[.]|error 404.*)\\n>")
+        assert not FAILS
+        session.submit("/quit")
+        session.wait_exit()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing from outside, and a note that the program reads."""
+    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    pytester.makeini(INI)
+    (pytester.path / "note.txt").write_text("buy milk\n")
+
+
+def run(
+    pytester: pytest.Pytester, mode: str, *, tape: str | bool = True, fails: bool = False
+) -> pytest.RunResult:
+    """A run of the one test, which fails after the answer if it is to fail."""
+    options = {"env": {"OPENAI_BASE_URL": f"{tape}/v1"}} if mode == "live" else {}
+    text = TEST.replace("CLIENT", repr(str(CLIENT))).replace("TAPE", repr(tape))
+    text = text.replace("OPTIONS", repr(options))
+    pytester.makepyfile(test_agent=text.replace("FAILS", str(fails)))
+    return pytester.runpytest_subprocess("-W", "error", *ALONE, f"--ptycassette-mode={mode}")
+
+
+@contextmanager
+def provider() -> Iterator[str]:
+    """The address of a provider that has said nothing yet."""
+    with FakeProviderServer(Script.parse(SCRIPT, where="script", variables={})) as server:
+        yield server.url
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What a cassette holds."""
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_a_test_is_recorded_with_its_tape_and_rerun_from_it(pytester: pytest.Pytester) -> None:
+    """A failed run replaces nothing; without the provider, another tool result fails the test."""
+    cassette = pytester.path / "cassettes" / "agent.cassette"
+    with provider() as url:
+        run(pytester, "auto", tape=url).assert_outcomes(passed=1)
+    before = files(cassette)
+    with provider() as url:
+        run(pytester, "rewrite", tape=url, fails=True).assert_outcomes(failed=1)
+    assert files(cassette) == before
+
+    with provider() as url:
+        run(pytester, "rewrite", tape=url).assert_outcomes(passed=1)
+    with open_cassette(cassette) as recorded:
+        assert len(list(recorded.tape())) == 2
+        assert files(cassette) != before
+
+    run(pytester, "rerun").assert_outcomes(passed=1)
+    (pytester.path / "note.txt").write_text("buy silk\n")
+    changed = run(pytester, "rerun")
+
+    changed.assert_outcomes(failed=1)
+    changed.stdout.fnmatch_lines(["*buy milk*buy silk*"])
+
+
+def test_live_asks_the_provider_and_keeps_nothing(
+    pytester: pytest.Pytester,
+) -> None:
+    """There is no proxy: the program finds the provider in its environment."""
+    with provider() as url:
+        run(pytester, "live", tape=url).assert_outcomes(passed=1)
+
+    assert not (pytester.path / "cassettes").exists()
