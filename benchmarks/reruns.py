@@ -1,4 +1,4 @@
-"""``python -m benchmarks reruns``: real agent CLIs, recorded with their tapes and run again.
+"""``python -m benchmarks.reruns``: real agent CLIs, recorded with their tapes and run again.
 
 Each drive of ``fixtures/tapes/drives`` is recorded once, in the CLI's terminal interface, against
 the fake provider, with a tool call. Then the CLI runs again from its tape, 20 times, in another
@@ -50,7 +50,7 @@ class _Cli(msgspec.Struct, frozen=True):
 
 def main(arguments: list[str]) -> int:
     """Print a line for each run that is not as it should be, and a table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks reruns")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reruns")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--only", action="append", default=[])

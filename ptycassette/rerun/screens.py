@@ -23,8 +23,8 @@ class ScreenJudge:
 
     Args:
         normalisers: names of normalisers, applied in order.
-        volatile: patterns of rows that are another each time; a row that one of them matches is
-            left out.
+        volatile: patterns of rows that are another each time. A row that one of them matches is
+            left out; of a pattern with a group, only what the group matched.
 
     Raises:
         KeyError: an unknown normaliser.
@@ -36,14 +36,23 @@ class ScreenJudge:
 
     def normal(self, rows: Sequence[str]) -> list[str]:
         """The rows as they are compared: without blank rows at the end."""
-        made = [
-            self._normalise(row).rstrip()
-            for row in rows
-            if not any(pattern.found(row) for pattern in self._volatile)
-        ]
+        lasting = (self._lasting(row) for row in rows)
+        made = [self._normalise(row).rstrip() for row in lasting if row is not None]
         while made and not made[-1]:
             made.pop()
         return made
+
+    def _lasting(self, row: str) -> str | None:
+        """What of a row is not volatile; None if all of it is."""
+        for pattern in self._volatile:
+            found = next(pattern.matches(row), None)
+            if found is None:
+                continue
+            if not pattern.group_count:
+                return None
+            start, end = found.span(1)
+            row = row[:start] + row[end:] if start >= 0 else row
+        return row
 
     def same(
         self,

@@ -1,7 +1,8 @@
 """The committed recordings with tapes run again: the small client everywhere, CLIs where they are.
 
 The programs of real CLIs are looked for in ``PTYCASSETTE_AGENTS``, which is a list of folders as
-``PATH`` is; without it they are skipped. ``PTYCASSETTE_CLAUDE=1`` has Claude Code, of which nothing
+``PATH`` is; without it they are skipped. Other versions of them are looked for in
+``PTYCASSETTE_OTHER_AGENTS``. ``PTYCASSETTE_CLAUDE=1`` has Claude Code, of which nothing
 may be committed, recorded first, into a temporary folder.
 """
 
@@ -29,7 +30,6 @@ TAPES = ROOT / "fixtures" / "tapes"
 CLIENT = ROOT / "tests" / "programs" / "tape_client.py"
 NAMES = sorted(path.parent.name for path in TAPES.glob("*/manifest.json"))
 CLIS = [name for name in NAMES if name != "client-tape"]
-WHERE = os.environ.get("PTYCASSETTE_AGENTS", "")
 HOMES = Path("/var/tmp/ptycassette")
 
 
@@ -44,11 +44,17 @@ def client_again(note: str, *, patience_s: float = 20.0) -> RerunReport:
         return rerun(cassette, options)
 
 
-def cli_again(cassette_path: Path, drive: Drive) -> RerunReport:
-    """A real CLI as it was recorded, or a skip."""
-    found = find_binary(load_profile(drive.harness, env={}), path=WHERE)
+def cli_again(
+    cassette_path: Path,
+    drive: Drive,
+    change: tuple[str, str] | None = None,
+    *,
+    variable: str = "PTYCASSETTE_AGENTS",
+) -> RerunReport:
+    """A real CLI as it was recorded, with a change in its files, or a skip."""
+    found = find_binary(load_profile(drive.harness, env={}), path=os.environ.get(variable, ""))
     if found is None:
-        pytest.skip(f"{drive.harness} is not in PTYCASSETTE_AGENTS")
+        pytest.skip(f"{variable} names no folder with {drive.harness}")
     environment = {
         "PATH": f"{Path(found).parent}:{os.environ['PATH']}",
         "TZ": "UTC",
@@ -60,10 +66,13 @@ def cli_again(cassette_path: Path, drive: Drive) -> RerunReport:
             trusted=True,
             mode=drive.mode,
             model=drive.model,
-            files=drive.files,
+            files={
+                file: text.replace(*change) if change else text
+                for file, text in drive.files.items()
+            },
             root=HOMES,
             environment=environment,
-            patience_s=60,
+            patience_s=20 if change else 60,
         )
         return rerun(cassette, options)
 
@@ -105,13 +114,34 @@ def test_a_byte_of_a_committed_tool_result_is_named() -> None:
 @pytest.mark.parametrize("name", CLIS)
 def test_a_real_cli_runs_again_as_it_was_recorded(name: str) -> None:
     """Where it is installed in the recorded version."""
-    if not WHERE:
-        pytest.skip("PTYCASSETTE_AGENTS names no folders of agent CLIs")
     report = cli_again(TAPES / name, drive_of(name))
 
     if report.version is not None:
         pytest.skip(f"recorded with {report.version.recorded}, here is {report.version.now}")
     assert report.passed, report
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [("plain words", "plump words"), ("walnuts", "walnutz")])
+@pytest.mark.parametrize("name", CLIS)
+def test_a_word_of_a_prompt_and_a_byte_of_a_result_are_named(
+    name: str, change: tuple[str, str]
+) -> None:
+    """With their place, by a real CLI that reads them from its work folder."""
+    report = cli_again(TAPES / name, drive_of(name), change)
+
+    named = [line for miss in report.misses for line in miss.differences]
+    assert any(change[0] in line and change[1] in line for line in named), report.misses
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLIS)
+def test_another_version_of_a_real_cli_is_named(name: str) -> None:
+    """Whatever else differs."""
+    report = cli_again(TAPES / name, drive_of(name), variable="PTYCASSETTE_OTHER_AGENTS")
+
+    assert report.version is not None
+    assert report.version.recorded != report.version.now
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -88,16 +89,19 @@ class SecondThoughts(WordScrubber):
 
 
 def run(
-    sink: ListSink, meta: SessionMeta, *events: JournalEvent, policy: str = "chunk"
+    sink: ListSink | Iterator[ListSink], meta: SessionMeta, *events: JournalEvent, **more: Any
 ) -> Manifest:
-    """Finalise ``events`` with the doubles."""
+    """Finalise ``events`` with the doubles, where no others are given; one sink, or several."""
+    doubles = {
+        "emulator": LineEmulator,
+        "scrubber": WordScrubber(),
+        "policy": lambda: frame_policy("chunk"),
+    }
     return finalise(
         meta,
         lambda: iter(events),
-        lambda: sink,
-        emulator=LineEmulator,
-        scrubber=WordScrubber(),
-        policy=lambda: frame_policy(policy),
+        lambda: sink if isinstance(sink, ListSink) else next(sink),
+        **(doubles | more),
     )
 
 
@@ -222,13 +226,7 @@ def test_the_manifest_pins_terminal_emulator_and_time(sink: ListSink, meta: Sess
 def test_options_that_readers_may_use_are_kept(sink: ListSink, meta: SessionMeta) -> None:
     """The idle limit and the title are metadata; nothing else of the options is."""
     options = {"idle_limit_ms": 2000, "frame_policy": "final", "secret": "no"}
-    finalise(
-        msgspec.structs.replace(meta, options=options),
-        lambda: iter(SESSION),
-        lambda: sink,
-        emulator=LineEmulator,
-        scrubber=WordScrubber(),
-    )
+    run(sink, msgspec.structs.replace(meta, options=options), *SESSION, policy=None)
 
     assert sink.manifest is not None
     assert sink.manifest.optional == {"idle_limit_ms": 2000, "frame_policy": "final", "title": "t"}
@@ -286,14 +284,7 @@ def test_a_program_that_ended_without_a_word_is_a_cassette(
 
 def finalise_with(sink: ListSink, meta: SessionMeta, scrubber: WordScrubber) -> Manifest:
     """Finalise a session that shows the secret."""
-    events = [Output(n, b"hunter2") for n in range(7)]
-    return finalise(
-        meta,
-        lambda: iter([*events, END]),
-        lambda: sink,
-        emulator=LineEmulator,
-        scrubber=scrubber,
-    )
+    return run(sink, meta, *(Output(n, b"hunter2") for n in range(7)), END, scrubber=scrubber)
 
 
 def test_a_secret_that_is_left_stops_publishing(sink: ListSink, meta: SessionMeta) -> None:
@@ -338,21 +329,9 @@ def test_a_verification_may_pass_over_the_events_again(sink: ListSink, meta: Ses
 
 def test_what_was_written_is_void_where_the_scrubber_begins_anew(meta: SessionMeta) -> None:
     """The sink that held it is aborted, another one holds everything once, and is published."""
-    sinks: list[ListSink] = []
+    void, sink = sinks = [ListSink(), ListSink()]
+    manifest = run(iter(sinks), meta, *SESSION, scrubber=SecondThoughts())
 
-    def open_sink() -> ListSink:
-        sinks.append(ListSink())
-        return sinks[-1]
-
-    manifest = finalise(
-        meta,
-        lambda: iter(SESSION),
-        open_sink,
-        emulator=LineEmulator,
-        scrubber=SecondThoughts(),
-    )
-
-    void, sink = sinks
     assert (void.aborted, void.manifest) == (True, None)
     assert (sink.aborted, sink.manifest) == (False, manifest)
     assert sink.data == b"$ ls\na b\n$ "
@@ -363,13 +342,7 @@ def test_what_a_step_scrubber_left_stops_publishing(sink: ListSink, meta: Sessio
     scrubber = SecondThoughts()
     scrubber.left = ("output: 1 ms: rule word",)
     with pytest.raises(SecretLeftError, match="rule word"):
-        finalise(
-            meta,
-            lambda: iter(SESSION),
-            lambda: sink,
-            emulator=LineEmulator,
-            scrubber=scrubber,
-        )
+        run(sink, meta, *SESSION, scrubber=scrubber)
 
     assert (sink.aborted, sink.manifest) == (True, None)
 
@@ -377,16 +350,9 @@ def test_what_a_step_scrubber_left_stops_publishing(sink: ListSink, meta: Sessio
 def test_what_was_typed_unseen_is_hidden_when_the_session_is_known(meta: SessionMeta) -> None:
     """Also input that is not marked so: a field in raw mode painted a sign for it."""
     sinks, typed = [ListSink(), ListSink()], TypedWatch()
-    left = iter(sinks)
     session = [Output(1, b"Password: "), Typed(2, b"swordfish\r"), Output(3, b"*" * 9), END]
-    finalise(
-        meta,
-        lambda: iter(session),
-        lambda: next(left),
-        emulator=default_emulator,
-        scrubber=SecondThoughts(),
-        typed=typed,
-    )
+    doubles = {"emulator": default_emulator, "scrubber": SecondThoughts(), "typed": typed}
+    run(iter(sinks), meta, *session, **doubles)
 
     (record,) = sinks[-1].of(InputRecord)
     assert (record.bytes, record.masked) == (b"*" * 9 + b"\r", True)
@@ -396,27 +362,14 @@ def test_what_was_typed_unseen_is_hidden_when_the_session_is_known(meta: Session
 def test_progress_is_told_in_bytes(sink: ListSink, meta: SessionMeta) -> None:
     """After each output, the bytes so far."""
     told: list[int] = []
-    finalise(
-        meta,
-        lambda: iter(SESSION),
-        lambda: sink,
-        emulator=LineEmulator,
-        scrubber=Unscrubbed(),
-        progress=told.append,
-    )
+    run(sink, meta, *SESSION, scrubber=Unscrubbed(), progress=told.append)
 
     assert told == [2, 9, 11]
 
 
 def test_unscrubbed_says_so(sink: ListSink, meta: SessionMeta) -> None:
     """On explicit demand nothing is removed, and the report admits it."""
-    finalise(
-        meta,
-        lambda: iter((Output(1, b"hunter2"), END)),
-        lambda: sink,
-        emulator=LineEmulator,
-        scrubber=Unscrubbed(),
-    )
+    run(sink, meta, Output(1, b"hunter2"), END, scrubber=Unscrubbed())
 
     assert sink.data == b"hunter2"
     assert [getattr(document, "status", "") for document in sink.documents] == ["unscrubbed"]

@@ -41,56 +41,53 @@ def test_styles_are_set_whole(style: Style, codes: str) -> None:
     assert sgr(style) == f"\x1b[{codes}m"
 
 
-def test_equal_screens_need_no_bytes() -> None:
-    """Nothing changed, nothing is sent."""
-    assert paint(_screen("a"), _screen("a")) == b""
+WHOLE = b"\x1b[?25l\x1b[0m\x1b[2J\x1b[1;1H\x1b[0mab\x1b[0m\x1b[1;1H\x1b[?25h"
+HOME = b"\x1b[0m\x1b[1;1H\x1b[?25h"
+PAINTED: dict[str, tuple[Screen | None, Screen, bytes]] = {
+    "equal screens need nothing": (_screen("a"), _screen("a"), b""),
+    "one changed letter, and the cursor put back": (
+        _screen("abc", "def"), _screen("abc", "dXf"), b"\x1b[?25l\x1b[2;2H\x1b[0mX" + HOME
+    ),
+    "the first screen is painted on a cleared one": (None, _screen("ab", ""), WHOLE),
+    "and so is one of another size": (_screen("xy"), _screen("ab", ""), WHOLE),
+    "a tail that became blank is erased": (
+        _screen("abcdef"), _screen("ab"), b"\x1b[?25l\x1b[1;3H\x1b[0m\x1b[K" + HOME
+    ),
+    "the cursor alone moves": (
+        _screen("ab"), _screen("ab", cursor=Cursor(row=0, col=1)), b"\x1b[1;2H\x1b[?25h"
+    ),
+    "the cursor alone hides": (
+        _screen("ab"), _screen("ab", cursor=Cursor(row=0, col=0, visible=False)), b"\x1b[?25l"
+    ),
+    "a cursor outside is kept inside": (
+        _screen("ab"), _screen("ab", cursor=Cursor(row=9, col=99)), b"\x1b[1;8H\x1b[?25h"
+    ),
+    "behind other than ASCII the cursor is placed, should the terminal take another width": (
+        _screen("abc"), _screen("漢x"),
+        b"\x1b[?25l\x1b[1;1H\x1b[0m" + "漢\x1b[3Gx".encode() + HOME,
+    ),
+    "half of a wide character that goes is painted over whole": (
+        _screen("a漢c"), _screen("abbc"), b"\x1b[?25l\x1b[1;2H\x1b[0mbb" + HOME
+    ),
+    "half of a wide character that comes is painted whole": (
+        _screen("abbc"), _screen("a漢c"), "\x1b[?25l\x1b[1;2H\x1b[0m漢".encode() + HOME
+    ),
+    "a change of style in the right half starts at the left one": (
+        _screen("a漢c"), _screen("a漢c", styles=((StyleRun(2, 1, RED),),)),
+        "\x1b[?25l\x1b[1;2H\x1b[0m漢".encode() + HOME,
+    ),
+    "a title and modes never come out": (
+        _screen("a"), _screen("a", title="evil\x07", modes=frozenset({"mouse"})), b""
+    ),
+}  # fmt: skip
 
 
-def test_only_what_changed_is_sent() -> None:
-    """One changed letter is one letter, and the cursor put back."""
-    assert paint(_screen("abc", "def"), _screen("abc", "dXf")) == (
-        b"\x1b[?25l\x1b[2;2H\x1b[0mX\x1b[0m\x1b[1;1H\x1b[?25h"
-    )
+@pytest.mark.parametrize("name", PAINTED)
+def test_a_screen_is_painted_with_the_bytes_that_it_takes(name: str) -> None:
+    """From the screen before it, and not one more."""
+    before, after, painted = PAINTED[name]
 
-
-def test_the_first_screen_is_painted_on_a_cleared_one() -> None:
-    """No screen before, or one of another size, means everything."""
-    whole = paint(None, _screen("ab", ""))
-
-    assert whole == b"\x1b[?25l\x1b[0m\x1b[2J\x1b[1;1H\x1b[0mab\x1b[0m\x1b[1;1H\x1b[?25h"
-    assert paint(_screen("xy"), _screen("ab", "")) == whole
-
-
-def test_a_tail_that_became_blank_is_erased() -> None:
-    """Erasing the line is shorter than spaces."""
-    assert b"\x1b[1;3H\x1b[0m\x1b[K" in paint(_screen("abcdef"), _screen("ab"))
-
-
-def test_the_cursor_alone_moves_or_hides() -> None:
-    """No text is sent for it; a cursor outside is kept inside."""
-    before = _screen("ab")
-
-    assert paint(before, _screen("ab", cursor=Cursor(row=0, col=1))) == b"\x1b[1;2H\x1b[?25h"
-    assert paint(before, _screen("ab", cursor=Cursor(row=0, col=0, visible=False))) == b"\x1b[?25l"
-    assert paint(before, _screen("ab", cursor=Cursor(row=9, col=99))) == b"\x1b[1;8H\x1b[?25h"
-
-
-def test_behind_other_than_ascii_the_cursor_is_placed() -> None:
-    """A terminal that takes another width is put right at the next cell."""
-    assert "漢\x1b[3Gx".encode() in paint(None, _screen("漢x"))
-
-
-def test_half_of_a_wide_character_is_painted_whole() -> None:
-    """A change in its right half starts at its left half, whichever screen it is in."""
-    assert b"\x1b[1;2H" in paint(_screen("a漢c"), _screen("abbc"))
-    assert "\x1b[1;2H\x1b[0m漢".encode() in paint(_screen("abbc"), _screen("a漢c"))
-
-
-def test_a_title_and_modes_never_come_out() -> None:
-    """Screens that differ in them alone give a cursor move and nothing else."""
-    after = _screen("a", title="evil\x07", modes=frozenset({"mouse"}))
-
-    assert b"evil" not in paint(_screen("a"), after)
+    assert paint(before, after) == painted
 
 
 def test_clipping_cuts_to_the_upper_left() -> None:
@@ -136,10 +133,3 @@ def test_blank_cells_with_a_style_are_printed() -> None:
 
     assert list(ansi_lines(screen)) == ["\x1b[0;44m  \x1b[0m"]
     assert list(ansi_lines(screen, colors=False)) == [""]
-
-
-def test_a_change_of_style_in_the_right_half_starts_at_the_left_half() -> None:
-    """No terminal can paint half of a character."""
-    styled = _screen("a漢c", styles=((StyleRun(2, 1, RED),),))
-
-    assert "\x1b[1;2H\x1b[0m漢".encode() in paint(_screen("a漢c"), styled)

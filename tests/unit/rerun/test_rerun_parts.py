@@ -131,6 +131,25 @@ def test_declared_rows_are_left_out_and_nothing_else(
     assert judge.awaited(recorded)(now) is same
 
 
+@pytest.mark.parametrize(
+    ("now", "same"),
+    [
+        ("  Press again to exit", True),
+        ("  Press again to exit      ● low · /effort", True),
+        ("", False),
+        ("  Press again to quit      ● high · /effort", False),
+        ("  Press again to exit      ● high · /effort now", False),
+    ],
+)
+def test_of_a_pattern_with_a_group_the_rest_of_the_row_is_compared(now: str, same: bool) -> None:
+    """So a key is not typed before the rest is there."""
+    judge = ScreenJudge(volatile=(r"(● \w+ · /effort)$",))
+    recorded = ["$", "  Press again to exit      ● high · /effort"]
+
+    assert judge.same(recorded, ["$", now]) is same
+    assert judge.awaited(recorded)(["$", now]) is same
+
+
 STOPPED = ExitMessage(name="stopped", first="^Highlighting failed: ", rows=r"^ +at .+:\d+\)$")
 TRACE = ["      at stop (a.js:1:2)", "      at run (node:b:3)"]
 

@@ -37,21 +37,6 @@ def test_masked_escapes_stay_escapes_of_the_same_length(text: str, masked: str) 
     assert mask(text, ESCAPED) == masked
 
 
-def test_numbers_are_masked_with_as_many_digits() -> None:
-    """What stands between them stays."""
-    assert mask("104, 72,\n 9, 255", NUMBERS) == "120, 88,\n 9, 120"
-
-
-def test_escapes_of_quoted_printable_are_masked_as_such() -> None:
-    """A sign of equality without digits is a character like any other."""
-    assert mask("a=3Db=\nc=\r\nd==g", QUOTED) == "x=78x=\nx=\r\nxxxx"
-
-
-def test_base64_in_quoted_printable_keeps_its_phase() -> None:
-    """An escape is one digit, the end of a line is none."""
-    assert mask("QUJD=\nREVG=3DQUJD", f"base641{QUOTED}") == "Hh4e=\nHh4e=78h4eH"
-
-
 def test_base64_is_masked_in_its_own_form_wherever_it_is_read() -> None:
     """In lines, beside others, in quoted-printable text: no plain letters come among its digits."""
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -166,6 +151,12 @@ def test_a_mask_of_letters_beyond_ascii_says_nothing() -> None:
         (HEX, "41 0x4A:ff", "78 0x78:78"),
         (ESCAPED, r"a%41A\x41\101\nz", r"x%78x\x78\170\nx"),
         (VOLATILE, "2026-01-02T10:11:12Z", "0000-00-00X00:00:00X"),
+        (NUMBERS, "104, 72,\n 9, 255", "120, 88,\n 9, 120"),
+        # A sign of equality without digits is a character like any other.
+        (QUOTED, "a=3Db=\nc=\r\nd==g", "x=78x=\nx=\r\nxxxx"),
+        # An escape is one digit, the end of a line is none.
+        (f"base641{QUOTED}", "QUJD=\nREVG=3DQUJD", "Hh4e=\nHh4e=78h4eH"),
+        (TEXT, "a\xff", "x\xff"),  # a byte that is no character is not painted
     ],
 )
 def test_a_mask_keeps_length_and_form(form: str, text: str, masked: str) -> None:
@@ -191,8 +182,3 @@ def test_masked_base64_in_percent_decodes_to_x(phase: int) -> None:
 
     assert "%78" in masked
     assert set(decoded[3:9] + decoded[12:]) == {ord("x")}
-
-
-def test_a_mask_leaves_what_is_no_text() -> None:
-    """A byte that is no character is not painted, and stays."""
-    assert mask("a\xff") == "x\xff"

@@ -143,12 +143,6 @@ def test_a_wrong_approval_file_is_an_error(text: str) -> None:
         Approval.parse(text, where="a.toml")
 
 
-def test_nothing_goes_where_nobody_agreed_to() -> None:
-    """Also not a request without a body."""
-    with pytest.raises(QuestionRefusedError, match=r"agreed to send .* https://api.anthropic.com"):
-        gate().judge(asked(b"", origin=FAR))
-
-
 INPUTS = {
     "a.auth": {"a": {"auth": "x"}},
     "m[1].apiToken": {"m": [1, {"apiToken": "x"}]},
@@ -178,12 +172,6 @@ def test_other_keys_pass(body: Any) -> None:
     assert forbidden_paths(body, FORBIDDEN) == []
 
 
-def test_forbidden_inputs_are_refused() -> None:
-    """The reason names the places, never the values."""
-    with pytest.raises(QuestionRefusedError, match=r"forbidden keys: a\.auth$"):
-        gate(upstreams=("*",)).judge(asked({"a": {"auth": "x"}}, origin=FAR))
-
-
 def test_forbidden_inputs_are_left_out_if_asked_for() -> None:
     """The rest is sent on."""
     one = gate(upstreams=("*",), strip=True)
@@ -191,14 +179,25 @@ def test_forbidden_inputs_are_left_out_if_asked_for() -> None:
     assert json.loads(one.judge(asked({"a": {"auth": "x", "b": 1}}, origin=FAR))) == {"a": {"b": 1}}
 
 
-def test_packed_inputs_are_looked_at() -> None:
-    """And those that cannot be unpacked are not sent."""
-    one = gate(upstreams=("*",))
-    body = gzip.compress(b'{"auth": "x"}')
-    with pytest.raises(QuestionRefusedError, match="auth"):
-        one.judge(asked(body, origin=FAR, packing="gzip"))
-    with pytest.raises(QuestionRefusedError, match="cannot be looked at"):
-        one.judge(asked(body[:-9], origin=FAR, packing="gzip"))
+PACKED = gzip.compress(b'{"auth": "x"}')
+
+
+@pytest.mark.parametrize(
+    ("upstreams", "question", "says"),
+    [
+        ((), asked(b"", origin=FAR), r"agreed to send .* https://api.anthropic.com"),
+        (("*",), asked({"a": {"auth": "x"}}, origin=FAR), r"forbidden keys: a\.auth$"),
+        (("*",), asked(PACKED, origin=FAR, packing="gzip"), "auth"),
+        (("*",), asked(PACKED[:-9], origin=FAR, packing="gzip"), "cannot be looked at"),
+    ],
+    ids=["nobody agreed, not even without a body", "forbidden", "packed", "packed and broken"],
+)
+def test_a_question_is_refused(
+    upstreams: tuple[str, ...], question: OutgoingRequest, says: str
+) -> None:
+    """The reason names places, never values."""
+    with pytest.raises(QuestionRefusedError, match=says):
+        gate(upstreams=upstreams).judge(question)
 
 
 @given(

@@ -12,10 +12,8 @@ from ptycassette.model import Finished, JournalEvent, Noted, Output, Resized, Si
 from ptycassette.terminal import POLICY_NAMES, frame_policy
 
 
-def frames(
-    name: str, events: list[JournalEvent], *, open_at: frozenset[int] = frozenset()
-) -> list[int]:
-    """The indexes of the events after which the policy takes a frame."""
+def frames(name: str, events: list[JournalEvent], open_at: set[int]) -> list[int]:
+    """The indexes of the events after which the policy takes a frame; updates that are open."""
     policy = frame_policy(name, resolution_ms=100)
     following = [*events[1:], None]
     return [
@@ -30,74 +28,46 @@ def out(t_ms: int) -> Output:
     return Output(t_ms * 1000, b"x")
 
 
-@pytest.mark.parametrize(
-    ("events", "taken"),
-    [
-        ([out(0), out(10), out(20), Finished(t_us=21_000)], [2]),
-        ([out(0), out(10), out(200), Finished(t_us=500_000)], [1, 2]),
-        ([out(0), Typed(1_000, b"k"), Typed(2_000, b"k"), out(3)], [0, 3]),
-        ([out(0), Resized(1_000, Size(2, 2)), out(2), Finished(t_us=3_000)], [1, 2]),
-        ([out(t) for t in range(0, 2500, 20)], [50, 101, 124]),
-        ([Typed(0, b"k"), Finished(t_us=1)], []),
-        ([Noted(0, {}), Finished(t_us=90_000)], []),
-        ([out(0), Finished(t_us=1_000)], [0]),
-        ([out(0), Noted(10_000, {}), Noted(90_000, {}), out(95)], [1, 3]),
-    ],
-)
-def test_settled_takes_a_frame_when_the_screen_is_at_rest(
-    events: list[JournalEvent], taken: list[int]
+def end(t_ms: int) -> Finished:
+    """The end at a moment."""
+    return Finished(t_us=t_ms * 1000)
+
+
+KEY = Typed(150_000, b"k")
+TAKEN: list[tuple[str, list[JournalEvent], list[int], set[int]]] = [
+    # Before a pause, before input, after a resize, each second of noise, at the end.
+    ("settled", [out(0), out(10), out(20), end(21)], [2], set()),
+    ("settled", [out(0), out(10), out(200), end(500)], [1, 2], set()),
+    ("settled", [out(0), Typed(1_000, b"k"), Typed(2_000, b"k"), out(3)], [0, 3], set()),
+    ("settled", [out(0), Resized(1_000, Size(2, 2)), out(2), end(3)], [1, 2], set()),
+    ("settled", [out(t) for t in range(0, 2500, 20)], [50, 101, 124], set()),
+    ("settled", [Typed(0, b"k"), Finished(t_us=1)], [], set()),
+    ("settled", [Noted(0, {}), end(90)], [], set()),
+    ("settled", [out(0), end(1)], [0], set()),
+    ("settled", [out(0), Noted(10_000, {}), Noted(90_000, {}), out(95)], [1, 3], set()),
+    # A pause in the middle of a synchronised update is no rest.
+    ("settled", [out(0), out(200), out(400), end(900)], [1, 2], {0}),
+    # One that is never closed still gives frames: each second, and none behind the end.
+    ("settled", [out(0), out(600), out(1200), out(1300), end(9000)], [2, 3], {0, 1, 2, 3, 4}),
+    # The last change of each tick of 100 ms; a tick without a change gives nothing.
+    ("tick", [out(0), out(50), out(110), KEY, Typed(250_000, b"k"), out(420), end(430)],
+     [1, 3, 5], set()),
+    # The first tick at whose end the update is closed.
+    ("tick", [out(0), out(150), out(250), end(300)], [1, 2], {0}),
+    # Each output and resize, and nothing else.
+    ("chunk", [out(0), Typed(1, b"k"), Resized(2, Size(2, 2)), Noted(3, {})], [0, 2], set()),
+    # Once, however the session ends.
+    ("final", [out(0), out(900), end(901)], [1], set()),
+    ("final", [out(0), out(900)], [1], set()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("policy", "events", "taken", "open_at"), TAKEN)
+def test_a_policy_takes_its_frames(
+    policy: str, events: list[JournalEvent], taken: list[int], open_at: set[int]
 ) -> None:
-    """Before a pause, before input, after a resize, each second of noise, at the end."""
-    assert frames("settled", events) == taken
-
-
-def test_settled_waits_for_the_end_of_a_synchronised_update() -> None:
-    """A pause in the middle of an update is no rest."""
-    events: list[JournalEvent] = [out(0), out(200), out(400), Finished(t_us=900_000)]
-
-    assert frames("settled", events, open_at=frozenset({0})) == [1, 2]
-
-
-def test_settled_waits_no_longer_than_a_second_and_never_past_the_end() -> None:
-    """An update that is never closed still gives frames."""
-    events: list[JournalEvent] = [out(0), out(600), out(1200), out(1300), Finished(t_us=9_000_000)]
-
-    assert frames("settled", events, open_at=frozenset(range(5))) == [2, 3]
-
-
-def test_tick_takes_the_last_change_of_each_tick() -> None:
-    """Ticks of 100 ms; a tick without a change gives nothing."""
-    events: list[JournalEvent] = [
-        out(0),
-        out(50),
-        out(110),
-        Typed(150_000, b"k"),
-        Typed(250_000, b"k"),
-        out(420),
-        Finished(t_us=430_000),
-    ]
-
-    assert frames("tick", events) == [1, 3, 5]
-
-
-def test_tick_holds_a_frame_while_an_update_is_open() -> None:
-    """The frame comes with the first tick at whose end the update is closed."""
-    events: list[JournalEvent] = [out(0), out(150), out(250), Finished(t_us=300_000)]
-
-    assert frames("tick", events, open_at=frozenset({0})) == [1, 2]
-
-
-def test_chunk_takes_each_output_and_resize() -> None:
-    """And nothing else."""
-    events: list[JournalEvent] = [out(0), Typed(1, b"k"), Resized(2, Size(2, 2)), Noted(3, {})]
-
-    assert frames("chunk", events) == [0, 2]
-
-
-def test_final_takes_one_frame_at_the_end() -> None:
-    """Once, however the session ends."""
-    assert frames("final", [out(0), out(900), Finished(t_us=901_000)]) == [1]
-    assert frames("final", [out(0), out(900)]) == [1]
+    """After these events."""
+    assert frames(policy, events, open_at) == taken
 
 
 def test_policies_know_their_names() -> None:

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.model import Finished, Noted, Output, Resized, Signalled, Size, Typed
+from ptycassette.model import (
+    Event,
+    Finished,
+    JournalEvent,
+    Noted,
+    Output,
+    Resized,
+    Signalled,
+    Size,
+    Typed,
+)
 from ptycassette.testing import events_of
 from ptycassette.timeline import exchanges
 
@@ -15,12 +25,74 @@ FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 IDLE, WORKING = b"\x1b]7501;state=idle\x07", b"\x1b]7501;state=working\x07"
 
 
-def test_what_is_said_before_any_input_is_exchange_zero() -> None:
-    """The greeting has no input; the first input starts exchange 1."""
-    greeting, first = exchanges(events_of(Output(0, b"$ "), Typed(5, b"ls\r"), Output(9, b"a b")))
+def spoken(*parts: bytes | str | JournalEvent) -> list[Event]:
+    """Events in turn, at moments that follow on each other: bytes are output, text is typed."""
+    items: list[JournalEvent] = []
+    for t_us, part in enumerate(parts):
+        match part:
+            case bytes():
+                items.append(Output(t_us, part))
+            case str():
+                items.append(Typed(t_us, part.encode()))
+            case _:
+                items.append(part)
+    return events_of(*items)
 
-    assert (greeting.number, greeting.typed, greeting.output) == (0, b"", b"$ ")
-    assert (first.number, first.typed, first.output) == (1, b"ls\r", b"a b")
+
+CUT: dict[str, tuple[list[Event], list[tuple[int, bytes, int, int | None]]]] = {
+    # events; of each exchange its number, what was typed, its last seq, and where its turn ends
+    "nothing is no exchange": ([], []),
+    "what is said before any input is exchange 0": (
+        spoken(b"$ ", "ls\r", b"a b"), [(0, b"", 1, None), (1, b"ls\r", 3, None)]
+    ),
+    "output ends a stretch of input, so that an echoed key is one of its own": (
+        spoken("l", b"l", "s", b"s", Finished(t_us=5)), [(1, b"l", 2, None), (2, b"s", 5, None)]
+    ),
+    "a note inside typing does not hide the last seq": (
+        spoken("a", Noted(1, 1), "b"), [(1, b"ab", 3, None)]
+    ),
+    "a program that marks its turns is cut by them, with echoes and what is typed meanwhile": (
+        spoken(
+            IDLE, "h", b"h", "i", b"i", "\r", WORKING, "y", b"ok" + IDLE, b"> ", "/quit\r", b"bye"
+        ),
+        [(0, b"", 1, 1), (1, b"hi\ry", 10, 9), (2, b"/quit\r", 12, None)],
+    ),
+    "a resize in the middle of typing does not cut it": (
+        spoken(IDLE, "a", b"a", Resized(3, Size(rows=5, cols=30)), b"redrawn", "b\r"),
+        [(0, b"", 1, 1), (1, b"ab\r", 6, None)],
+    ),
+    "a paste marked by the recorder waits for its Enter, also without brackets": (
+        spoken(IDLE, Typed(1, b"pasted\x1b[x", paste=True), b"echo", "\r"),
+        [(0, b"", 1, 1), (1, b"pasted\x1b[x\r", 4, None)],
+    ),
+    "input to a command of a shell is cut as ever: its mark says only that something runs": (
+        spoken(
+            b"\x1b]133;A\x07$ ", "r", b"r", "\r", b"\x1b]133;C\x07name? ",
+            "joe", b"joe", "\r", b"hello\x1b]133;D;0\x07",
+        ),
+        [(0, b"", 1, 1), (1, b"r\r", 5, None), (2, b"joe\r", 9, 9)],
+    ),
+    "work before anybody spoke is the greeting": (
+        spoken(WORKING, "x", IDLE), [(0, b"", 1, None), (1, b"x", 3, 3)]
+    ),
+    "a reset forgets the turns": (
+        spoken(WORKING, "a", b"\x1bc", "b", b"b", "c"),
+        [(0, b"", 1, None), (1, b"a", 3, None), (2, b"b", 5, None), (3, b"c", 6, None)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_session_is_cut_into_exchanges(name: str) -> None:
+    """All of it, in order, with nothing between them."""
+    events, wanted = CUT[name]
+    found = list(exchanges(events))
+
+    assert [(one.number, one.typed, one.last_seq, one.done_seq) for one in found] == wanted
+    assert [one.first_seq for one in found] == [1, *(one.last_seq + 1 for one in found)][:-1]
+    assert b"".join(one.output for one in found) == b"".join(
+        event.data for event in events if event.kind == "output"
+    )
 
 
 def test_input_without_output_between_is_one_stretch() -> None:
@@ -40,23 +112,6 @@ def test_input_without_output_between_is_one_stretch() -> None:
     assert [event.seq for event in only.inputs] == [1, 2, 4, 5]
 
 
-def test_output_ends_a_stretch_of_input() -> None:
-    """An echoed key is an exchange of its own."""
-    found = list(
-        exchanges(
-            events_of(
-                Typed(1, b"l"), Output(2, b"l"), Typed(3, b"s"), Output(4, b"s"), Finished(t_us=5)
-            )
-        )
-    )
-
-    assert [(one.number, one.typed, one.output) for one in found] == [
-        (1, b"l", b"l"),
-        (2, b"s", b"s"),
-    ]
-    assert found[1].answers[-1].kind == "final"
-
-
 def test_answers_of_the_terminal_start_nothing() -> None:
     """What the terminal answers to a query is nobody's input."""
     (only,) = exchanges(
@@ -74,47 +129,6 @@ def test_bounds_of_an_exchange() -> None:
 
     assert (greeting.first_seq, greeting.last_seq, greeting.t_us) == (1, 1, 7)
     assert (first.first_seq, first.last_seq, first.t_us) == (2, 3, 8)
-
-
-def test_a_note_inside_typing_does_not_hide_the_last_seq() -> None:
-    """The last seq is the last of inputs and answers together."""
-    (only,) = exchanges(events_of(Typed(1, b"a"), Noted(2, 1), Typed(3, b"b")))
-
-    assert only.last_seq == 3
-
-
-def test_no_events_no_exchanges() -> None:
-    """Nothing in, nothing out."""
-    assert list(exchanges([])) == []
-
-
-def test_a_program_that_marks_its_turns_is_cut_by_them() -> None:
-    """Typing, its echoes and what is typed while it works are one exchange, up to its end."""
-    found = list(
-        exchanges(
-            events_of(
-                Output(0, IDLE),
-                Typed(1, b"h"),
-                Output(2, b"h"),
-                Typed(3, b"i"),
-                Output(4, b"i"),
-                Typed(5, b"\r"),
-                Output(6, WORKING),
-                Typed(7, b"y"),
-                Output(8, b"ok" + IDLE),
-                Output(9, b"> "),
-                Typed(10, b"/quit\r"),
-                Output(11, b"bye"),
-            )
-        )
-    )
-
-    assert [(one.number, one.typed, one.done_seq) for one in found] == [
-        (0, b"", 1),
-        (1, b"hi\ry", 9),
-        (2, b"/quit\r", None),
-    ]
-    assert found[1].last_seq == 10
 
 
 @pytest.mark.parametrize(
@@ -137,88 +151,6 @@ def test_typing_goes_on_until_it_is_sent_off_or_given_up(
         events += [Typed(2 * number, data), Output(2 * number + 1, b"echo")]
 
     assert len(list(exchanges(events_of(*events)))) == 1 + stretches
-
-
-def test_a_resize_in_the_middle_of_typing_does_not_cut_it() -> None:
-    """What was typed still waits for its Enter."""
-    found = list(
-        exchanges(
-            events_of(
-                Output(0, IDLE),
-                Typed(1, b"a"),
-                Output(2, b"a"),
-                Resized(3, Size(rows=5, cols=30)),
-                Output(4, b"redrawn"),
-                Typed(5, b"b\r"),
-            )
-        )
-    )
-
-    assert [one.typed for one in found] == [b"", b"ab\r"]
-
-
-def test_a_paste_marked_by_the_recorder_waits_for_its_enter() -> None:
-    """Also when the program did not ask for brackets."""
-    found = list(
-        exchanges(
-            events_of(
-                Output(0, IDLE),
-                Typed(1, b"pasted\x1b[x", paste=True),
-                Output(2, b"echo"),
-                Typed(3, b"\r"),
-            )
-        )
-    )
-
-    assert [one.typed for one in found] == [b"", b"pasted\x1b[x\r"]
-
-
-def test_input_to_a_command_of_a_shell_is_cut_as_ever() -> None:
-    """A prompt mark says that something runs, not that it is one turn of it."""
-    found = list(
-        exchanges(
-            events_of(
-                Output(0, b"\x1b]133;A\x07$ "),
-                Typed(1, b"r"),
-                Output(2, b"r"),
-                Typed(3, b"\r"),
-                Output(4, b"\x1b]133;C\x07name? "),
-                Typed(5, b"joe"),
-                Output(6, b"joe"),
-                Typed(7, b"\r"),
-                Output(8, b"hello\x1b]133;D;0\x07"),
-            )
-        )
-    )
-
-    assert [(one.typed, one.done_seq) for one in found] == [
-        (b"", 1),
-        (b"r\r", None),
-        (b"joe\r", 9),
-    ]
-
-
-def test_work_before_anybody_spoke_is_the_greeting() -> None:
-    """Exchange 0 has no input, even when the program was busy when it came."""
-    greeting, first = exchanges(events_of(Output(0, WORKING), Typed(1, b"x"), Output(2, IDLE)))
-
-    assert (greeting.inputs, first.number, first.typed, first.done_seq) == ((), 1, b"x", 3)
-
-
-def test_a_reset_forgets_the_turns() -> None:
-    """Then every echoed key is an exchange again."""
-    found = exchanges(
-        events_of(
-            Output(0, WORKING),
-            Typed(1, b"a"),
-            Output(2, b"\x1bc"),
-            Typed(3, b"b"),
-            Output(4, b"b"),
-            Typed(5, b"c"),
-        )
-    )
-
-    assert [one.typed for one in found] == [b"", b"a", b"b", b"c"]
 
 
 def test_a_recorded_agent_is_cut_into_its_turns() -> None:

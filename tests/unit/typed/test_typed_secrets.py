@@ -54,29 +54,139 @@ def texts(learner: TypedSecrets) -> list[str]:
     return [secret.text for secret in learner.values()]
 
 
-# -- unseen ----------------------------------------------------------------------------
+SIGNS = "*" * len(SECRET)
+SECOND = "another" + "-77y"
+TOKEN = "abcdefgh12" * 8
 
 
-@pytest.mark.parametrize(
-    "events",
-    [
-        [typed(SECRET + ENTER, unseen=True)],
-        keys(SECRET + ENTER, unseen=True),
-        [typed(SECRET, unseen=True), typed(ENTER)],
-        [typed(SECRET, unseen=True)],
-        [typed(SECRET + "\x04", unseen=True)],
+def echoed(text: str) -> list[JournalEvent]:
+    """Key by key, and each shown."""
+    return [event for char in text for event in (typed(char), shown(char))]
+
+
+def sent(screen: str, answer: str, line: str = SECRET) -> list[JournalEvent]:
+    """A line that a driver sends at once, and what the program writes then."""
+    return [shown(screen), typed(line + ENTER), shown(answer)]
+
+
+LEARNT: dict[str, tuple[list[JournalEvent], list[str]]] = {
+    # -- unseen: however it came
+    "whole": ([typed(SECRET + ENTER, unseen=True)], [SECRET]),
+    "key by key": (keys(SECRET + ENTER, unseen=True), [SECRET]),
+    "Enter is seen": ([typed(SECRET, unseen=True), typed(ENTER)], [SECRET]),
+    "no Enter": ([typed(SECRET, unseen=True)], [SECRET]),
+    "ctrl-d": ([typed(SECRET + "\x04", unseen=True)], [SECRET]),
+    "pasted": (
         [Typed(0, b"\x1b[200~" + SECRET.encode() + b"\x1b[201~\r", paste=True, masked=True)],
-    ],
-    ids=["whole", "keys", "enter seen", "no enter", "ctrl-d", "pasted"],
-)
-def test_what_was_typed_unseen_is_secret(events: list[JournalEvent]) -> None:
-    """However it came, and without a screen."""
-    assert texts(learn(*events)) == [SECRET]
+        [SECRET],
+    ),
+    "two prompts, answered in one piece": (
+        [typed("first-1\rsecond-2\r", unseen=True)], ["first-1", "second-2"]
+    ),
+    "asterisks of older journals (before 0123) are none": (
+        [typed("*******" + ENTER, unseen=True)], []
+    ),
+    "two characters are hidden and not sought": ([typed("42" + ENTER, unseen=True)], []),
+    "an answer of the terminal in the middle is not typed": (
+        [typed("hunter", unseen=True), Typed(0, b"\x1b[3;1R", source="terminal"),
+         typed("-22x\r", unseen=True)],
+        [SECRET],
+    ),
+    # -- asked for
+    "a one-time code that is shown": (
+        [shown("Verification code: "), typed("849201" + ENTER), shown("849201\n")], ["849201"]
+    ),
+    **{
+        f"a prompt that is painted anew: {painting!r}": (
+            [shown("Password: "), *keys(SECRET[:4]), shown(painting), *keys(SECRET[4:] + ENTER)],
+            [SECRET],
+        )
+        for painting in ("\b \b\b \b", "\r", "\rPass")
+    },
+    "a long token that wraps": ([shown("Token: "), *echoed(TOKEN), typed(ENTER)], [TOKEN]),
+    "a prompt that was answered does not ask for the next row": (
+        [shown("Password: "), typed(SECRET + ENTER, unseen=True), shown("\n"), typed("open\r")],
+        [SECRET],
+    ),
+    "an answer of the terminal before the prompt begins no field": (
+        [Typed(0, b"\x1b[1;1R"), shown("Password: "), typed(SECRET + ENTER)], [SECRET]
+    ),
+    # -- signs in its place, for a line that was sent at once
+    "behind it": (sent("Unlock > ", f"{SIGNS}\nok\n"), [SECRET]),
+    "painted anew": (sent("Unlock > ", f"\r\x1b[KUnlock > {'•' * len(SECRET)}\nok"), [SECRET]),
+    "one by one, and the secret at last": (
+        [shown("Unlock > "), *keys(SECRET + ENTER), *[shown("•") for _ in SECRET],
+         shown("\n" + SECRET)],
+        [SECRET],
+    ),
+    "whiptail": (sent("\x1b[?1049h\x1b[3;5H", f"{SIGNS}\x1b[?1049l\n"), [SECRET]),
+    "dialog": (
+        sent("\x1b[?1049h| ", "\x1b[30m*\x1b[m\x1b(B" * len(SECRET) + "\x1b[?1049l"), [SECRET]
+    ),
+    "inquirer": (
+        sent("? Say it ",
+             f"\x1b[G? Say it ****\x1b[9G\x1b[2K\r✔ Say it {SIGNS}\nyou typed {SECRET}\n"),
+        [SECRET],
+    ),
+    "prompts": (sent("? Say it › ", f"\x1b[2K\r✔ Say it … {'•' * len(SECRET)}\n"), [SECRET]),  # noqa: RUF001
+    "no cursor": (
+        sent("\x1b[?25lSay it\n\n",
+             f"\x1b[1A\x1b[2K\r> {'●' * len(SECRET)} \n\x1b[?25h{SECRET}\n"),
+        [SECRET],
+    ),
+    **{
+        f"signs that are painted in another way: {name}": (
+            sent("Say it> ", f"{answer}\n{SECRET}\n"), [SECRET]
+        )
+        for name, answer in {
+            "spaced": "* " * len(SECRET),
+            "two": "**" * len(SECRET),
+            "three": "***" * len(SECRET),
+            "placed": "".join(f"\x1b[6;{at}H●" for at in range(1, len(SECRET) + 1)),
+            "one to three": "*" * sum(1 + at % 3 for at in range(len(SECRET))),
+        }.items()
+    },
+    "the last character for a moment, sent at once": (
+        sent("Say it> ", "\b*".join(SECRET)), [SECRET]
+    ),
+    "the last character for a moment, key by key": (
+        [shown("Say it> "),
+         *(event for at, char in enumerate(SECRET)
+           for event in (typed(char), shown(("\b*" if at else "") + char))),
+         typed(ENTER)],
+        [SECRET],
+    ),
+    "two secrets in one piece": (
+        sent("Say it> ", f"{SIGNS}\nAgain> {'*' * len(SECOND)}\n", f"{SECRET}\r{SECOND}"),
+        [SECRET, SECOND],
+    ),
+    "a name in one piece with a secret is none": (
+        sent("Name> ", f"alice-1\nCode> {SIGNS}\n", f"alice-1\r{SECRET}"), [SECRET]
+    ),
+    # -- nothing in its place, in the first prompt of a program
+    "ticked off": (
+        sent("? Say it ‣ ",
+             f"\x1b[2K\r? Say it ‣ \x1b[2K\r✔ Say it · \nyou typed {SECRET}\n"),
+        [SECRET],
+    ),
+    "box": (
+        sent("\x1b[?1049h┌────────────┐\n│            │\x1b[2;3H",
+             f"\x1b[?25l\x1b[?1049l{SECRET}\n"),
+        [SECRET],
+    ),
+    "new line": (sent("Say it: ", f"\nyou typed {SECRET}\n"), [SECRET]),
+}  # fmt: skip
 
 
-def test_each_line_typed_unseen_is_one_secret() -> None:
-    """Two prompts after each other, sent in one piece."""
-    assert texts(learn(typed("first-1\rsecond-2\r", unseen=True))) == ["first-1", "second-2"]
+@pytest.mark.parametrize("name", LEARNT)
+def test_what_is_secret_of_what_was_typed_is_learnt(name: str) -> None:
+    """What was typed unseen, asked for, or shown as signs or not at all; and nothing else."""
+    events, secrets = LEARNT[name]
+
+    assert texts(learn(*events)) == secrets
+
+
+# -- unseen ----------------------------------------------------------------------------
 
 
 def test_an_enter_that_is_seen_belongs_to_the_secret_before_it() -> None:
@@ -84,20 +194,6 @@ def test_an_enter_that_is_seen_belongs_to_the_secret_before_it() -> None:
     learner = learn(typed(SECRET, unseen=True), typed(ENTER), typed("ls" + ENTER))
 
     assert learner.hidden == {1}
-
-
-def test_asterisks_of_older_journals_are_no_secret() -> None:
-    """Recorders before 0123 kept no bytes."""
-    assert texts(learn(typed("*******" + ENTER, unseen=True))) == []
-
-
-def test_answers_of_the_terminal_are_not_typed() -> None:
-    """They come while a password is read, too."""
-    answer = Typed(0, b"\x1b[3;1R", source="terminal")
-
-    assert texts(learn(typed("hunter", unseen=True), answer, typed("-22x\r", unseen=True))) == [
-        SECRET
-    ]
 
 
 def test_nothing_shown_is_learnt_without_a_screen() -> None:
@@ -136,11 +232,6 @@ def test_short_secrets_are_removed_as_words_from_where_they_were_typed(
     (secret,) = learner.values()
 
     assert (secret.text, secret.whole, secret.since) == (text, whole, 1)
-
-
-def test_two_characters_are_hidden_and_not_sought() -> None:
-    """Removing them everywhere would destroy the recording and hide nothing."""
-    assert texts(learn(typed("42" + ENTER, unseen=True))) == []
 
 
 # -- readings --------------------------------------------------------------------------
@@ -218,36 +309,12 @@ def test_what_is_typed_where_a_secret_is_asked_for_is_secret(screen: str) -> Non
     assert learner.hidden == set(range(1, len(SECRET) + 2))
 
 
-def test_what_is_asked_for_is_secret_also_when_it_is_shown() -> None:
-    """A one-time code that the program echoes."""
-    learner = learn(shown("Verification code: "), typed("849201" + ENTER), shown("849201\n"))
-
-    assert texts(learner) == ["849201"]
-
-
 def test_a_field_that_is_left_without_enter_ends() -> None:
     """A PIN of four digits; what comes then is another field."""
     learner = learn(shown("PIN: "), typed("4931"), shown("ok\nName: "), typed("alice" + ENTER))
 
     assert texts(learner) == ["4931"]
     assert learner.hidden == {1}
-
-
-@pytest.mark.parametrize("painting", ["\b \b\b \b", "\r", "\rPass"])
-def test_a_field_whose_prompt_is_painted_anew_goes_on(painting: str) -> None:
-    """What was typed before belongs to what is typed then."""
-    events = [shown("Password: "), *keys(SECRET[:4]), shown(painting), *keys(SECRET[4:] + ENTER)]
-
-    assert texts(learn(*events)) == [SECRET]
-
-
-def test_a_long_token_that_wraps_is_one_field() -> None:
-    """The second row begins with its rest, and not with the prompt."""
-    token = "abcdefgh12" * 8
-    events = [event for char in token for event in (typed(char), shown(char))]
-    learner = learn(shown("Token: "), *events, typed(ENTER))
-
-    assert texts(learner) == [token]
 
 
 @pytest.mark.parametrize(
@@ -270,22 +337,6 @@ def test_ordinary_input_is_not_secret(screen: str) -> None:
     assert (texts(learner), learner.hidden) == ([], set())
 
 
-def test_a_prompt_that_was_answered_does_not_ask_for_the_next_row() -> None:
-    """The password was not shown, so its prompt looks as if it were still waiting."""
-    learner = learn(
-        shown("Password: "), typed(SECRET + ENTER, unseen=True), shown("\n"), typed("open\r")
-    )
-
-    assert texts(learner) == [SECRET]
-
-
-def test_an_answer_of_the_users_terminal_begins_no_field() -> None:
-    """It comes before the prompt that it was asked for."""
-    learner = learn(Typed(0, b"\x1b[1;1R"), shown("Password: "), typed(SECRET + ENTER))
-
-    assert texts(learner) == [SECRET]
-
-
 # -- signs in its place ----------------------------------------------------------------
 
 
@@ -296,24 +347,6 @@ def test_what_is_shown_as_signs_is_secret(sign: str) -> None:
 
     assert texts(learner) == [SECRET]
     assert 1 in learner.hidden
-
-
-@pytest.mark.parametrize(
-    "answer", [f"{'*' * len(SECRET)}\nok\n", f"\r\x1b[KUnlock > {'•' * len(SECRET)}\nok"]
-)
-def test_signs_that_come_after_enter_tell_as_well(answer: str) -> None:
-    """A driver sends the line in one piece."""
-    learner = learn(shown("Unlock > "), typed(SECRET + ENTER), shown(answer))
-
-    assert texts(learner) == [SECRET]
-
-
-def test_signs_that_come_one_by_one_after_enter_tell_as_well() -> None:
-    """The driver was faster than the program, which shows the secret at last."""
-    signs = [shown("•") for _ in SECRET]
-    learner = learn(shown("Unlock > "), *keys(SECRET + ENTER), *signs, shown("\n" + SECRET))
-
-    assert texts(learner) == [SECRET]
 
 
 def test_signs_without_a_cursor_tell_as_well() -> None:
@@ -346,68 +379,6 @@ def test_what_is_shown_is_not_secret(text: str, echo: str) -> None:
     assert texts(learner) == []
 
 
-# -- a line that was sent at once --------------------------------------------------------
-
-SIGNS = "*" * len(SECRET)
-
-
-@pytest.mark.parametrize(
-    ("screen", "answer"),
-    [
-        ("\x1b[?1049h\x1b[3;5H", f"{SIGNS}\x1b[?1049l\n"),
-        ("\x1b[?1049h| ", "".join(f"\x1b[30m{sign}\x1b[m\x1b(B" for sign in SIGNS) + "\x1b[?1049l"),
-        ("? Say it ", f"\x1b[G? Say it ****\x1b[9G\x1b[2K\r✔ Say it {SIGNS}\nyou typed {SECRET}\n"),
-        ("? Say it › ", f"\x1b[2K\r✔ Say it … {'•' * len(SECRET)}\n"),  # noqa: RUF001
-        ("\x1b[?25lSay it\n\n", f"\x1b[1A\x1b[2K\r> {'●' * len(SECRET)} \n\x1b[?25h{SECRET}\n"),
-    ],
-    ids=["whiptail", "dialog", "inquirer", "prompts", "no cursor"],
-)
-def test_as_many_signs_as_were_sent_tell_wherever_they_were_printed(
-    screen: str, answer: str
-) -> None:
-    """The screen never shows them: they are gone when the program has written its answer."""
-    assert texts(learn(shown(screen), typed(SECRET + ENTER), shown(answer))) == [SECRET]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "* " * len(SECRET),
-        "**" * len(SECRET),
-        "***" * len(SECRET),
-        "".join(f"\x1b[6;{at}H●" for at in range(1, len(SECRET) + 1)),
-    ],
-    ids=["spaced", "two", "three", "placed"],
-)
-def test_signs_that_are_painted_in_other_ways_tell(answer: str) -> None:
-    """Also when the line was sent at once."""
-    learner = learn(shown("Say it> "), typed(SECRET + ENTER), shown(f"{answer}\n{SECRET}\n"))
-
-    assert texts(learner) == [SECRET]
-
-
-def test_a_last_character_that_is_shown_for_a_moment_does_not_show_the_rest() -> None:
-    """As telephones do it; the text before it is hidden."""
-    answer = "\b*".join(SECRET)
-    at_once = learn(shown("Say it> "), typed(SECRET + ENTER), shown(answer))
-    pairs = [
-        event
-        for at, char in enumerate(SECRET)
-        for event in (typed(char), shown(("\b*" if at else "") + char))
-    ]
-    by_keys = learn(shown("Say it> "), *pairs, typed(ENTER))
-
-    assert (texts(at_once), texts(by_keys)) == ([SECRET], [SECRET])
-
-
-def test_signs_that_nobody_can_count_tell() -> None:
-    """One to three for each key."""
-    signs = "*" * sum(1 + at % 3 for at in range(len(SECRET)))
-    learner = learn(shown("Say it: "), typed(SECRET + ENTER), shown(f"{signs}\n{SECRET}\n"))
-
-    assert texts(learner) == [SECRET]
-
-
 @pytest.mark.parametrize("sign", ["*", "•"])
 def test_signs_that_are_cut_anywhere_tell(sign: str) -> None:
     """Also within a control function, and within a sign."""
@@ -418,38 +389,6 @@ def test_signs_that_are_cut_anywhere_tell(sign: str) -> None:
         learner = learn(shown("\x1b[?1049h| "), typed(SECRET + ENTER), *parts)
 
         assert texts(learner) == [SECRET], cut
-
-
-def test_two_secrets_that_were_sent_in_one_piece_are_known() -> None:
-    """The second program reads what the first one left."""
-    second = "another" + "-77y"
-    answer = f"{SIGNS}\nAgain> {'*' * len(second)}\n"
-    learner = learn(shown("Say it> "), typed(f"{SECRET}\r{second}\r"), shown(answer))
-
-    assert texts(learner) == [SECRET, second]
-
-
-def test_a_name_that_was_sent_in_one_piece_with_a_secret_is_none() -> None:
-    """Only what is hidden is learnt."""
-    answer = f"alice-1\nCode> {SIGNS}\n"
-
-    assert texts(learn(shown("Name> "), typed(f"alice-1\r{SECRET}\r"), shown(answer))) == [SECRET]
-
-
-@pytest.mark.parametrize(
-    ("screen", "answer"),
-    [
-        ("? Say it ‣ ", "\x1b[2K\r? Say it ‣ \x1b[2K\r✔ Say it · \nyou typed {}\n"),
-        ("\x1b[?1049h┌────────────┐\n│            │\x1b[2;3H", "\x1b[?25l\x1b[?1049l{}\n"),
-        ("Say it: ", "\nyou typed {}\n"),
-    ],
-    ids=["ticked off", "box", "new line"],
-)
-def test_a_line_that_was_taken_unseen_is_secret(screen: str, answer: str) -> None:
-    """In the first prompt of a program, too."""
-    learner = learn(shown(screen), typed(SECRET + ENTER), shown(answer.format(SECRET)))
-
-    assert texts(learner) == [SECRET]
 
 
 @pytest.mark.parametrize(
