@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ptycassette.errors import ManifestError
@@ -28,23 +30,21 @@ def _play(scheduler: Scheduler, *, now_us: int = 0, late_us: int = 0) -> list[tu
                 return seen
 
 
-def test_realtime_emits_when_due() -> None:
-    """Each event comes as long after the first step as it is after the start."""
-    assert _play(Scheduler(EVENTS), now_us=50) == [(1_050, 1), (4_050, 2), (4_050, 3)]
-
-
-def test_scaled_multiplies_gaps() -> None:
-    """Scale 2 is half as fast."""
-    scheduler = Scheduler(EVENTS, mode="scaled", scale=2.0)
-
-    assert _play(scheduler) == [(2_000, 1), (8_000, 2), (8_000, 3)]
-
-
-def test_collapsed_never_waits_and_keeps_logical_time() -> None:
-    """All at once, each with the time of the recording."""
-    scheduler = Scheduler(EVENTS, mode="collapsed")
-
-    assert _play(scheduler) == [(0, 1), (0, 2), (0, 3)]
+@pytest.mark.parametrize(
+    ("options", "now_us", "seen"),
+    [
+        ({}, 50, [(1_050, 1), (4_050, 2), (4_050, 3)]),
+        ({"mode": "scaled", "scale": 2.0}, 0, [(2_000, 1), (8_000, 2), (8_000, 3)]),
+        ({"mode": "collapsed"}, 7, [(7, 1), (7, 2), (7, 3)]),
+        ({"start_us": 500}, 0, [(500, 1), (3_500, 2), (3_500, 3)]),
+    ],
+    ids=["realtime", "half as fast", "collapsed", "from its start"],
+)
+def test_an_event_is_emitted_when_it_is_due(
+    options: dict[str, Any], now_us: int, seen: list[tuple[int, int]]
+) -> None:
+    """Counted from the first step; each keeps the time of the recording."""
+    assert _play(Scheduler(EVENTS, **options), now_us=now_us) == seen
     assert [event.t_us for event in EVENTS] == [1_000, 4_000, 4_000]
 
 
@@ -63,11 +63,6 @@ def test_a_third_of_the_speed_does_not_drift_by_rounding() -> None:
     events = events_of(*(Output(n, b"x") for n in range(1, 10_001)))
 
     assert _play(Scheduler(events, mode="scaled", scale=1 / 3))[-1] == (3_333, 10_000)
-
-
-def test_a_replay_starts_at_its_start() -> None:
-    """With a start, the time before it is not waited for."""
-    assert _play(Scheduler(EVENTS[1:], start_us=3_500)) == [(500, 2), (500, 3)]
 
 
 def test_one_wait_is_never_longer_than_a_system_call_takes() -> None:
@@ -136,20 +131,16 @@ def test_answers_of_the_terminal_are_not_awaited() -> None:
     assert scheduler.step(0) == Emit(TALK[3])
 
 
-@pytest.mark.parametrize("events", [TALK[:1], TALK[4:], []])
-def test_input_cannot_arrive_when_none_is_awaited(events: list[Event]) -> None:
-    """Saying so in front of output or at the end is misuse."""
-    with pytest.raises(RuntimeError, match="no input is awaited"):
-        Scheduler(events, await_input=True).input_arrived(0)
-
-
-def test_input_is_emitted_like_the_rest_when_nobody_awaits_it() -> None:
-    """A plain replay hands inputs on as events, and takes none."""
-    scheduler = Scheduler(TALK[1:], mode="collapsed")
+@pytest.mark.parametrize(
+    ("events", "awaits"), [(TALK[:1], True), (TALK[4:], True), ([], True), (TALK[1:], False)]
+)
+def test_input_cannot_arrive_when_none_is_awaited(events: list[Event], *, awaits: bool) -> None:
+    """In front of output, at the end, and in a plain replay, which emits inputs like the rest."""
+    scheduler = Scheduler(events, mode="collapsed", await_input=awaits)
     with pytest.raises(RuntimeError, match="no input is awaited"):
         scheduler.input_arrived(0)
 
-    assert scheduler.step(0) == Emit(TALK[1])
+    assert scheduler.step(0) == (Emit(events[0]) if events else DONE)
 
 
 def test_a_skipped_wait_is_not_caught_up() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -39,48 +41,46 @@ def stage() -> Stage:
     return Stage()
 
 
-def test_a_program_that_works_is_not_idle_however_quiet(stage: Stage) -> None:
-    """It thinks for five seconds without a word; its own word ends the wait at once."""
-    stage.pty.say(WORKING + "thinking").say(IDLE + "done", after_s=5)
+Act = Callable[[Any], object]
+IDLE_AT: dict[str, tuple[Act, Act, int, str, float]] = {
+    # what the program does; what the driver does first; how long quiet counts; shown; at seconds
+    "who works is not idle, however quiet; its word ends the wait at once": (
+        lambda pty: pty.say(WORKING + "thinking").say(IDLE + "done", after_s=5),
+        lambda session: session.wait_for_text("thinking"), 300, "thinkingdone", 5,
+    ),
+    "a word from before the input does not count": (
+        lambda pty: (
+            pty.say(IDLE + "> ").expect("hi").say(WORKING, after_s=0.1).say(IDLE + "!", after_s=2)
+        ),
+        lambda session: (session.wait_idle(300), session.type("hi")), 300, "> !", 2.4,
+    ),
+    "who tells nothing is idle when nothing new came for so long": (
+        lambda pty: (
+            pty.say("one").say("two", after_s=0.2).say("three", after_s=0.2).say("late", after_s=9)
+        ),
+        lambda session: session.wait_for_text("one"), 300, "onetwothree", 0.7,
+    ),
+    "quiet is counted from the last input": (
+        lambda pty: pty.say("> ").expect("x").say("answer", after_s=0.2),
+        lambda session: (session.wait_stable(5000), session.type("x")), 300, "> answer", 5.5,
+    ),
+    "who ended is idle, whatever was said last": (
+        lambda pty: pty.say(WORKING + "bye").exits(0), lambda _: None, 60_000, "bye", 0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IDLE_AT)
+def test_a_program_is_idle(name: str, stage: Stage) -> None:
+    """At the moment at which it is, with the screen of that moment."""
+    script, begin, quiet_ms, text, at_s = IDLE_AT[name]
+    script(stage.pty)
     with stage.session() as session:
-        session.wait_for_text("thinking")
-        screen, at_s = session.wait_idle(300), stage.now_s
+        begin(session)
+        screen, now_s = session.wait_idle(quiet_ms), stage.now_s
 
-    assert screen.text == "thinkingdone"
-    assert at_s == pytest.approx(5, abs=0.1)
-
-
-def test_its_word_from_before_the_input_does_not_count(stage: Stage) -> None:
-    """It was idle, gets a prompt, and takes a moment to say that it works."""
-    stage.pty.say(IDLE + "> ").expect("hi").say(WORKING, after_s=0.1).say(IDLE + "!", after_s=2)
-    with stage.session() as session:
-        session.wait_idle(300)
-        session.type("hi")
-        screen = session.wait_idle(300)
-
-    assert screen.text == "> !"
-
-
-def test_a_program_that_tells_nothing_is_idle_when_it_is_quiet(stage: Stage) -> None:
-    """Nothing new for so long after the last output."""
-    stage.pty.say("one").say("two", after_s=0.2).say("three", after_s=0.2).say("late", after_s=9)
-    with stage.session() as session:
-        session.wait_for_text("one")
-        screen, at_s = session.wait_idle(300), stage.now_s
-
-    assert screen.text == "onetwothree"
-    assert at_s == pytest.approx(0.7, abs=0.01)
-
-
-def test_quiet_is_counted_from_the_last_input(stage: Stage) -> None:
-    """The answer is still on its way when the screen has been still for long."""
-    stage.pty.say("> ").expect("x").say("answer", after_s=0.2)
-    with stage.session() as session:
-        session.wait_stable(5000)
-        session.type("x")
-        screen = session.wait_idle(300)
-
-    assert screen.text == "> answer"
+    assert screen.text == text
+    assert now_s == pytest.approx(at_s, abs=0.11)
 
 
 def test_work_without_an_end_runs_out_of_time(stage: Stage) -> None:
@@ -92,15 +92,6 @@ def test_work_without_an_end_runs_out_of_time(stage: Stage) -> None:
             session.wait_idle(100, timeout_s=2)
 
     assert caught.value.screen == ("busy",)
-
-
-def test_a_program_that_ended_is_idle(stage: Stage) -> None:
-    """Nobody works any more, whatever was said last."""
-    stage.pty.say(WORKING + "bye").exits(0)
-    with stage.session() as session:
-        screen = session.wait_idle(60_000)
-
-    assert screen.text == "bye"
 
 
 def test_the_async_session_waits_likewise(stage: Stage) -> None:
