@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["main", "script"]
 
 _COLLECT_AFTER = 60_000
-"""Objects between two looks for garbage. Importing makes 40,000 that stay: a short recording ends
-before the first look, which takes a tenth of it."""
+"""Objects between two looks for garbage. Importing makes 40,000 that stay, so a short recording
+ends before the first look."""
 
 
 def script() -> NoReturn:

@@ -190,9 +190,9 @@ class ExitMessage(StrictTable, frozen=True, kw_only=True):
 class Screens(StrictTable, frozen=True, kw_only=True):
     """How to recognise its states: ready for a prompt, busy, done with a turn.
 
-    ``volatile`` are patterns of rows that are another in each run; a rerun does not compare them,
-    or, where a pattern has a group, not what the group matched.
-    ``at_exit`` are messages that it does not compare on the last screen.
+    ``volatile`` are patterns of rows that are another in each run: a rerun leaves these rows out.
+    Where a pattern has a group, it leaves out only what the group matched.
+    ``at_exit`` are messages that it leaves out of the last screen.
     """
 
     ready: ScreenPredicate

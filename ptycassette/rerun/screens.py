@@ -24,7 +24,7 @@ class ScreenJudge:
     Args:
         normalisers: names of normalisers, applied in order.
         volatile: patterns of rows that are another each time. A row that one of them matches is
-            left out; of a pattern with a group, only what the group matched.
+            left out. Where the pattern has a group, only what the group matched is.
 
     Raises:
         KeyError: an unknown normaliser.

@@ -24,13 +24,6 @@ FOUR = ExitStatus(code=4, exited=True, signaled=False)
 KILLED = ExitStatus(code=-1, signal="killed", exited=False, signaled=True)
 
 
-@pytest.fixture(autouse=True)
-def _no_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of the test run decides nothing here."""
-    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
-    monkeypatch.delenv("CI", raising=False)
-
-
 def run_sync(path: Path, argv: list[str], act: str, mode: str) -> tuple[Any, str]:
     """Wait for the program, end it; how it ended, and its last screen."""
     with use(path, argv, mode=mode) as session:

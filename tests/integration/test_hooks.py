@@ -51,12 +51,6 @@ def _shown(path: Path) -> str:
         return b"".join(cassette.raw()).decode() + frames
 
 
-@pytest.fixture(autouse=True)
-def _no_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
-    monkeypatch.delenv("CI", raising=False)
-
-
 def test_use_asks_before_it_records(tmp_path: Path) -> None:
     """Output and frames are those that the function returned; what it leaves out is not there."""
     path = tmp_path / "c"

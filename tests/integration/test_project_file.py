@@ -28,8 +28,6 @@ SAY = ["sh", "-c", "stty size; read line; echo you said $line"]
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with a project file, as the current directory."""
-    for name in ("PTYCASSETTE_MODE", "PTYCASSETTE_SCRUB_CONFIG", "CI"):
-        monkeypatch.delenv(name, raising=False)
     (tmp_path / ".git").mkdir()
     (tmp_path / "ptycassette.toml").write_text(
         'size = "101x31"\nidle_limit = 2\nlibrary = "shelf"\nmode = "record"\ncompare = "any"\n'

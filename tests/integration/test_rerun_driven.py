@@ -33,16 +33,7 @@ pytestmark = pytest.mark.integration
 COMMAND = str(Path(sys.executable).with_name("ptycassette"))
 CLIENT = Path(__file__).parent.parent / "programs" / "tape_client.py"
 AGENT = ("agent",)
-SCRIPT = """
-version = 1
-[[replies]]
-when = { prompt_contains = "note", after = "prompt", tools = true }
-parts = [{ text = "I will look. " }, { tool = "read_note", arguments = {} }]
-[[replies]]
-times = 0
-text = "The note says something."
-"""
-"""One question with a tool call, and any other."""
+SCRIPT = CLIENT.with_suffix(".toml").read_text()
 
 
 @pytest.fixture(scope="module")

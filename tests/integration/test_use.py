@@ -48,13 +48,6 @@ def cassette(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(autouse=True)
-def _no_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of the test run decides nothing here."""
-    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
-    monkeypatch.delenv("CI", raising=False)
-
-
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", ["replay", "auto", "record", "rerecord", "rewrite", "live"])
 def test_the_same_block_runs_in_every_mode(cassette: Path, mode: str) -> None:

@@ -29,13 +29,6 @@ FAILED: dict[str, Any] = {"code": 3}
 KILLED: dict[str, Any] = {"signal": "kill"}
 
 
-@pytest.fixture(autouse=True)
-def _no_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of the test run decides nothing here."""
-    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
-    monkeypatch.delenv("CI", raising=False)
-
-
 def options(shown: str, end: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
     """A scripted program that shows something and ends so; None runs on."""
     clock = ManualClock()

@@ -31,10 +31,8 @@ PASSING = """
 
 
 @pytest.fixture(autouse=True)
-def _quiet(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the environment nor other plugins of this run decide anything."""
-    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
-    monkeypatch.delenv("CI", raising=False)
+def _quiet(pytester: pytest.Pytester) -> None:
+    """No other plugin of this run decides anything."""
     pytester.makeini(INI)
 
 

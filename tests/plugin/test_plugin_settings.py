@@ -136,7 +136,6 @@ def test_recording_with_two_workers_records_a_shared_cassette_once(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other waits and replays; orphans are judged over all workers."""
-    monkeypatch.delenv("CI", raising=False)  # auto never records there
     pytester.makepyfile(
         test_one="""
         import pytest

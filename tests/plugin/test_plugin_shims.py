@@ -34,9 +34,7 @@ DRIVE = """
 
 @pytest.fixture(autouse=True)
 def _place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real program on PATH; no settings from outside."""
-    for name in ("PTYCASSETTE_MODE", "CI"):
-        monkeypatch.delenv(name, raising=False)
+    """A real program on PATH."""
     real = pytester.path / "real"
     real.mkdir()
     (real / "agent").write_text(AGENT)

@@ -22,15 +22,7 @@ INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
 # Plugins that cannot run within a run of themselves.
 ALONE = ("-p", "no:xdist", "-p", "no:textual-snapshot")
 CLIENT = Path(__file__).parent.parent / "programs" / "tape_client.py"
-SCRIPT = """
-version = 1
-[[replies]]
-when = { prompt_contains = "note", after = "prompt", tools = true }
-parts = [{ text = "I will look. " }, { tool = "read_note", arguments = {} }]
-[[replies]]
-times = 0
-text = "The note says something."
-"""
+SCRIPT = CLIENT.with_suffix(".toml").read_text()
 TEST = """
 import pytest
 AGENT = ["python3", "-I", CLIENT]
@@ -49,8 +41,7 @@ def test_note(ptycassette_use):
 
 @pytest.fixture(autouse=True)
 def _folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing from outside, and a note that the program reads."""
-    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
+    """A note that the program reads."""
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
     pytester.makeini(INI)
     (pytester.path / "note.txt").write_text("buy milk\n")
