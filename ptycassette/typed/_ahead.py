@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 
 from ptycassette.model import lazy_pattern
-from ptycassette.typed._fields import AtCursor, row_asks
+from ptycassette.typed._at_cursor import AtCursor
+from ptycassette.typed._fields import row_asks
 
 _MOST_LINES = 64
 _OUTPUTS_LOOKED_AT = 64  # behind the last line

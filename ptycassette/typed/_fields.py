@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ptycassette.model import lazy_pattern
+from ptycassette.typed._at_cursor import BORDERS, AtCursor, stops
 from ptycassette.typed._prompts import asks_for_secret
 from ptycassette.typed._readings import text_of_line
 from ptycassette.typed._signs import FEW_SIGNS, MASKS, Printed, hides
@@ -22,7 +23,6 @@ _ROWS_WITHOUT_CURSOR = 6
 _SILENT_US = 300_000
 _SHORTEST_SILENT = 4
 _SHORTEST_WITHOUT_CURSOR = 3
-_BORDERS = "│┃|║▏▕╎┊ \t╭╮╰╯┌┐└┘─━═+-"
 _LETTER = lazy_pattern(r"[^\W\d_]")
 _PROMPT_ENDS = tuple(":?>=]›❯»")  # noqa: RUF001
 _INPUT_BEGINS = tuple(">›❯»")  # noqa: RUF001
@@ -35,36 +35,6 @@ _MOST_LABEL_WORDS = 4  # behind a sign with which input lines begin, too
 
 How = Literal["unseen", "asked", "hidden", "silent"]
 """Why something typed is secret; see ``typed_secrets``."""
-
-
-class AtCursor(NamedTuple):
-    """What is on the screen at one moment.
-
-    Attributes:
-        rows: the text of all rows, from the top.
-        row: the number of the row in which the cursor is, from 0.
-        before: what stands in that row left of the cursor, blanks included.
-        cols: how many cells a row has.
-        visible: whether the cursor is shown. Where it is not (ink), the program paints one of
-            its own, and the terminal's stands anywhere below.
-    """
-
-    rows: tuple[str, ...]
-    row: int
-    before: str
-    cols: int
-    visible: bool = True
-
-    @property
-    def prompt(self) -> str:
-        """What stands left of the cursor, without borders and blanks around it."""
-        return self.before.strip(_BORDERS)
-
-    def full(self, row: int) -> bool:
-        """Whether the text of a row may continue in the next one."""
-        text = self.rows[row]
-        cells_at_most = len(text) if text.isascii() else 2 * len(text)
-        return cells_at_most >= self.cols - 1
 
 
 class Field:
@@ -166,10 +136,19 @@ class Field:
             return False
         if self.printed.new_line_first and _SAYS_SOMETHING.fullmatch(first.before):
             return at.row > first.row and at.rows[first.row] == first.before.rstrip()
-        if self.printed.left and first.visible and _in_box(first):
+        if self.printed.left and first.visible and self._stood_in_box(first):
             return not self.printed.shows(typed[:_SHORTEST_SILENT])
         question = _QUESTION.fullmatch(first.before)
         return question is not None and self.printed.shows_tick(question[1], typed)
+
+    def _stood_in_box(self, first: AtCursor) -> bool:
+        """Whether the cursor stood in an empty box when it was typed, or when that was read.
+
+        A driver may type while the box is being painted; then all the rest may come as one.
+        """
+        if _in_box(first):
+            return True
+        return any(_in_box(at) for at in stops(first, bytes(self.printed.output)))
 
     def silent(self, t_us: int, at: AtCursor) -> bool:
         """Whether nothing appeared at a prompt, although there was time for it."""
@@ -202,7 +181,7 @@ class Field:
 def _in_box(at: AtCursor) -> bool:
     """Whether the cursor is in a row that has nothing but blanks between borders."""
     row = at.rows[at.row]
-    return _BOX.fullmatch(row) is not None and not row.strip(_BORDERS + "_")
+    return _BOX.fullmatch(row) is not None and not row.strip(BORDERS + "_")
 
 
 def _asks(at: AtCursor, answered: str) -> bool:
@@ -218,7 +197,7 @@ def _asks(at: AtCursor, answered: str) -> bool:
             return row_asks(label) or _label_asks(label)
     for row in reversed(at.rows[max(0, at.row - _ROWS_ABOVE) : at.row]):
         if _LETTER.search(row):
-            old = answered != "" and row.strip(_BORDERS).startswith(answered)
+            old = answered != "" and row.strip(BORDERS).startswith(answered)
             return not old and row_asks(row)
     below = [row for row in at.rows[at.row + 1 : at.row + 1 + _ROWS_BELOW] if _LETTER.search(row)]
     return bool(below) and row_asks(below[0])
@@ -230,7 +209,7 @@ def _asks_somewhere(rows: tuple[str, ...]) -> bool:
     for row in reversed(lettered[-_ROWS_WITHOUT_CURSOR:]):
         if row_asks(row):
             return True
-        if row.rstrip(_BORDERS).endswith(_PROMPT_ENDS) or row.lstrip(_BORDERS).startswith("?"):
+        if row.rstrip(BORDERS).endswith(_PROMPT_ENDS) or row.lstrip(BORDERS).startswith("?"):
             return False
     return False
 
@@ -238,13 +217,13 @@ def _asks_somewhere(rows: tuple[str, ...]) -> bool:
 def row_asks(row: str) -> bool:
     """Whether a row asks for a secret. One that begins as an input line was typed itself."""
     arrow = _ARROW.match(row)
-    text = row[arrow.end() if arrow else 0 :].strip(_BORDERS)
+    text = row[arrow.end() if arrow else 0 :].strip(BORDERS)
     return not text.startswith(_INPUT_BEGINS) and asks_for_secret(text)
 
 
 def _label_asks(label: str) -> bool:
     """Whether a few words beside the cursor ask for one, behind the sign of an input line."""
-    text = label.strip(_BORDERS).lstrip("".join(_INPUT_BEGINS))
+    text = label.strip(BORDERS).lstrip("".join(_INPUT_BEGINS))
     return len(text.split()) <= _MOST_LABEL_WORDS and asks_for_secret(text)
 
 

@@ -38,10 +38,11 @@ import msgspec
 
 from ptycassette.model import JournalEvent, Output, Typed, lazy_pattern
 from ptycassette.typed._ahead import TypedAhead
-from ptycassette.typed._fields import AtCursor, Field, How
+from ptycassette.typed._at_cursor import AtCursor
+from ptycassette.typed._fields import Field, How
 from ptycassette.typed._readings import readings, text_of_line
 
-__all__ = ["AtCursor", "How", "LookAtScreen", "TypedSecret", "TypedSecrets"]
+__all__ = ["How", "LookAtScreen", "TypedSecret", "TypedSecrets"]
 
 _LONGEST_WHOLE = 5
 _MOST_LINE_BYTES = 4 << 10

@@ -41,10 +41,12 @@ class Printed:
 
     Attributes:
         left: the program left the alternate screen. What it prints behind that is no echo.
+        output: the bytes of it, of a long output the beginning.
     """
 
     def __init__(self) -> None:
         self.left = False
+        self.output = bytearray()
         self._text = ""
         self._rest = b""
         self._decoder = getincrementaldecoder("utf-8")("replace")
@@ -61,6 +63,7 @@ class Printed:
         cut = _CUT.search(data)
         end = len(data) if cut is None else cut.start()
         self._rest = data[end:]
+        self.output += data[: min(end, _MOST_PRINTED - len(self.output))]
         visible = _CONTROL.sub(_replacement, _QUIET.sub(b"", data[:end]))
         tail = self._text[-_LONGEST_RUN:]  # a run in it may go on
         start = max(0, len(self._text) - len(tail) + len(tail.rstrip(tail[-1:] + " \0")) - 1)

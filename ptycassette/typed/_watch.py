@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ptycassette.model import Emulator, JournalEvent, Screen
-from ptycassette.terminal import split_cells
+from ptycassette.model import Emulator, JournalEvent
+from ptycassette.typed._at_cursor import at_cursor
 from ptycassette.typed._piped import PipedLine, PipedPrompts
-from ptycassette.typed._secrets import AtCursor, TypedSecret, TypedSecrets
+from ptycassette.typed._secrets import TypedSecret, TypedSecrets
 
 
 class TypedWatch:
@@ -48,12 +48,3 @@ class TypedWatch:
         """What was sent over a pipe to prompts that ask for a secret."""
         for line, number in lines:
             yield from self._learner.learn(line, "asked", number)
-
-
-def at_cursor(screen: Screen) -> AtCursor:
-    """A screen as ``TypedSecrets`` looks at it."""
-    row, col = screen.cursor.row, screen.cursor.col
-    text = screen.rows[row]
-    cells = text if text.isascii() else split_cells(text)
-    before = "".join(cells[:col]) + " " * (col - len(cells))
-    return AtCursor(screen.rows, row, before, screen.size.cols, screen.cursor.visible)

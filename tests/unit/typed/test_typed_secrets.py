@@ -392,6 +392,30 @@ def test_signs_that_are_cut_anywhere_tell(sign: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "echo", "learnt"),
+    [(" " * 12, "", [SECRET]), (" " * 12, SECRET, []), ("  item one  ", "", [])],
+    ids=["box", "text box", "menu"],
+)
+def test_a_line_that_was_sent_while_a_box_was_painted(
+    content: str, echo: str, learnt: list[str]
+) -> None:
+    """Wherever the box was when it was sent, and also where all the rest came as one."""
+    begun = "\x1b[?1049h\x1b[2J\x1b[2;5H┌────────────────┐\x1b[3;5H│ Enter it       │"
+    rest = (
+        "\x1b[4;5H│ ┌────────────┐ │",
+        f"\x1b[5;5H│ │{content}│ │",
+        "\x1b[6;5H│ └────────────┘ │\x1b[7;5H└────────────────┘",
+        "\x1b[5;8H",
+        f"{echo}\x1b[7;23H\x1b[12;1H\x1b[?1049l",
+    )
+    for cut in range(len(rest)):
+        before, behind = begun + "".join(rest[:cut]), "".join(rest[cut:])
+        learner = learn(shown(before), typed(SECRET + ENTER), shown(behind), shown("you typed"))
+
+        assert texts(learner) == learnt, cut
+
+
+@pytest.mark.parametrize(
     ("screen", "line", "answer"),
     [
         ("> ", "hello there", "hello there\n***********\n"),
