@@ -9,13 +9,16 @@ before the end.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from ptycassette.model import EventSource, Finished, JournalEvent, TapeBegun
 from ptycassette.tape import Assembler, TapeHead, TapeItem
+
+if TYPE_CHECKING:  # reading a recording without a tape does without it
+    from ptycassette.tape.consent import Prices
 
 _COMPARED = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_output_tokens")
 
@@ -41,10 +44,13 @@ class TapeSource:
     Args:
         journal: the recorder's events.
         tape: opens the proxy's journal.
+        prices: what models cost at most.
     """
 
-    def __init__(self, journal: EventSource, tape: Callable[[], ItemReader]) -> None:
-        self._journal, self._tape = journal, tape
+    def __init__(
+        self, journal: EventSource, tape: Callable[[], ItemReader], prices: Prices
+    ) -> None:
+        self._journal, self._tape, self._prices = journal, tape, prices
         self._places = array("Q")  # for each item before which of the recorder's events it stands
         self._decided = 0
 
@@ -69,7 +75,7 @@ class TapeSource:
             self._decided = max(self._decided, number + 1)
             if isinstance(event, Finished):
                 yield from assembler.end(event.t_us)
-                yield with_totals(event, assembler)
+                yield with_totals(event, assembler, self._prices)
             else:
                 yield event
 
@@ -127,8 +133,11 @@ class _Items:
         return item
 
 
-def with_totals(event: Finished, assembler: Assembler) -> Finished:
-    """The end of a session with the tokens that the tape says, compared with the CLI's own log."""
+def with_totals(event: Finished, assembler: Assembler, prices: Prices) -> Finished:
+    """The end of a session with the tokens that the tape says, compared with the CLI's own log.
+
+    Where nobody says what it cost, it says what that is at most.
+    """
     said: dict[str, Any] = {"requests": assembler.entries}
     if assembler.totals.outcomes:
         said["outcomes"] = dict(sorted(assembler.totals.outcomes.items()))
@@ -143,9 +152,29 @@ def with_totals(event: Finished, assembler: Assembler) -> Finished:
     cost = assembler.totals.usage.get("cost_usd")
     if cost is not None and event.cost_usd is not None:
         said["log_cost_usd"] = event.cost_usd
+    by_model = dict(sorted(assembler.totals.usage_by_model.items()))
+    if by_model:
+        said["usage_by_model"] = by_model
+        counted = sum(int(one["requests"]) for one in by_model.values())
+        said["requests_without_usage"] = assembler.entries - counted
+        if cost is None and event.cost_usd is None:
+            said |= _at_most(by_model, prices)
     return msgspec.structs.replace(
         event,
         usage=usage or event.usage,
         cost_usd=event.cost_usd if cost is None else cost,
         metadata={**(event.metadata or {}), "tape": said},
     )
+
+
+def _at_most(by_model: Mapping[str, Mapping[str, int | float]], prices: Prices) -> dict[str, Any]:
+    """What so many tokens cost at most; without a figure if the price of a model is not known."""
+    unknown = [name for name in by_model if prices.model(name) is None]
+    if unknown:
+        return {"models_without_price": unknown, "prices_of": str(prices.date)}
+    usd = sum(
+        model.usd(int(used.get("input_tokens", 0)), int(used.get("output_tokens", 0)))
+        for name, used in by_model.items()
+        if (model := prices.model(name)) is not None
+    )
+    return {"cost_usd_at_most": round(usd, 6), "prices_of": str(prices.date)}

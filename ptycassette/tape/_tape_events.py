@@ -7,7 +7,7 @@ tokens are events of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ptycassette.model import ExchangeOutcome, Noted
@@ -48,6 +48,8 @@ class TapeTotals:
     Attributes:
         usage: the tokens and costs of all answers.
         models: how often each answered.
+        usage_by_model: the same as ``usage`` for each model, with how many ``requests`` said it;
+            empty is the name of one that was not said.
         outcomes: how often each.
     """
 
@@ -55,6 +57,7 @@ class TapeTotals:
         self._results: set[str] = set()
         self.usage: dict[str, int | float] = {}
         self.models: dict[str, int] = {}
+        self.usage_by_model: dict[str, dict[str, int | float]] = {}
         self.outcomes: dict[str, int] = {}
 
     def question(self, number: int, document: Any, t_us: int) -> Iterator[Noted]:
@@ -76,7 +79,12 @@ class TapeTotals:
         if usage:
             by = {} if model is None else {"model": model}
             yield Noted(t_us, {"type": "usage", "entry": number, **usage, **by})
-            for name, count in usage.items():
-                self.usage[name] = self.usage.get(name, 0) + count
+            _add(self.usage, usage)
+            _add(self.usage_by_model.setdefault(model or "", {}), {"requests": 1, **usage})
         if model is not None:
             self.models[model] = self.models.get(model, 0) + 1
+
+
+def _add(total: dict[str, int | float], counts: Mapping[str, int | float]) -> None:
+    for name, count in counts.items():
+        total[name] = total.get(name, 0) + count

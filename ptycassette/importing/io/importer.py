@@ -16,11 +16,12 @@ import msgspec
 from ptycassette.errors import UnreadableError
 from ptycassette.importing.registry import ImportFormat, import_of_file
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import Finished, Harness, JournalEvent, SessionMeta
+from ptycassette.model import EventSource, Finished, Harness, JournalEvent, SessionMeta
 from ptycassette.recording import TAPE_OPTION, TapeSource
 from ptycassette.recording.io import Finaliser, timestamp
 from ptycassette.system.files import open_plain, read_plain
 from ptycassette.tape import TapeItem
+from ptycassette.tape.io import load_prices
 from ptycassette.version import __version__
 
 MAX_FILE_BYTES = 256 << 20
@@ -98,7 +99,9 @@ def import_file(
         yield from session.events
         yield end
 
-    source = TapeSource(events, lambda: _Items(session.items)) if session.items else events
+    source: EventSource = events
+    if session.items:
+        source = TapeSource(events, lambda: _Items(session.items), load_prices())
     manifest = Finaliser().publish(_meta(session, said), source, target, overwrite=overwrite)
     return Imported(
         cassette=str(target),

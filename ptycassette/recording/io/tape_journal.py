@@ -80,7 +80,9 @@ def with_tape(source: EventSource, tape: Path, *, salvage: bool = False) -> Even
         tape: the proxy's journal.
         salvage: of one that is damaged in the middle, take what stands before.
     """
-    return TapeSource(source, lambda: _reader(tape, salvage=salvage))
+    from ptycassette.tape.io import load_prices
+
+    return TapeSource(source, lambda: _reader(tape, salvage=salvage), load_prices())
 
 
 class _Nothing:

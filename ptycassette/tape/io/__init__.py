@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .journal_file import TapeJournalReader as TapeJournalReader
     from .journal_file import TapeSink as TapeSink
     from .matching_rules import load_matching_rules as load_matching_rules
+    from .price_table import load_prices as load_prices
     from .proxy import Proxy as Proxy
     from .running_proxy import PROVIDER_VARIABLE as PROVIDER_VARIABLE
     from .running_proxy import RunningProxy as RunningProxy
@@ -32,6 +33,7 @@ else:
             "draw_log": "open_draws served_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
             "matching_rules": "load_matching_rules",
+            "price_table": "load_prices",
             "proxy": "Proxy",
             "running_proxy": (
                 "PROVIDER_VARIABLE RunningProxy base_url_variables proxy_variables refuse_network "

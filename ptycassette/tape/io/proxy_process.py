@@ -19,8 +19,7 @@ import msgspec
 
 from ptycassette.errors import CassetteError, StorageError
 from ptycassette.model import resolved
-from ptycassette.tape import consent
-from ptycassette.tape.consent import Prices, TermsGate
+from ptycassette.tape.consent import TermsGate
 from ptycassette.tape.io._proxy_messages import (
     FromProxy,
     NotStarted,
@@ -31,10 +30,10 @@ from ptycassette.tape.io._proxy_messages import (
 )
 from ptycassette.tape.io._scheduling import ask_for_short_slices
 from ptycassette.tape.io.journal_file import TapeJournalFile
+from ptycassette.tape.io.price_table import load_prices
 from ptycassette.tape.io.proxy import Proxy
 from ptycassette.tape.items import TapeItem
 
-_PRICES = Path(consent.__file__).parent / "prices.toml"
 _LOOK_S = 0.5
 _MOST_REPORTS = 100
 
@@ -79,7 +78,7 @@ async def _serve(order: Order, parent: int) -> None:
     _when_input_ends(loop, ended.set)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, ended.set)
-    gate = TermsGate(order.terms, Prices.parse(_PRICES.read_text(encoding="utf-8")))
+    gate = TermsGate(order.terms, load_prices())
     with TapeJournalFile(Path(order.journal), origin_us=order.plan.origin_us) as journal:
         proxy = Proxy(order.plan, sink=_WatchedSink(journal), gate=gate, report=_Reports())
         await proxy.start()

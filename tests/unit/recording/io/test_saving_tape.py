@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -197,6 +199,46 @@ def test_calls_and_tokens_are_service_events_and_sums(tmp_path: Path) -> None:
     assert final.usage == {"input_tokens": 7, "output_tokens": 5}
     assert final.metadata is not None
     assert final.metadata["tape"]["log_agrees"] is True
+
+
+@pytest.mark.parametrize(
+    ("models", "said", "expected"),
+    [
+        (
+            ("gpt-5-2026-01-01", "gpt-5-nano"),
+            {},
+            {"cost_usd_at_most": 2 * 2.5 + 20.0 + 0.4, "prices_of": "2026-11-24"},
+        ),
+        (
+            ("gpt-5", "made-up"),
+            {},
+            {"models_without_price": ["made-up"], "prices_of": "2026-11-24"},
+        ),
+        ((None, "gpt-5"), {}, {"models_without_price": [""], "prices_of": "2026-11-24"}),
+        (("gpt-5", "gpt-5"), {"cost": 0.5}, {}),
+    ],
+)
+def test_what_it_cost_at_most_is_said_where_nobody_says_what_it_cost(
+    tmp_path: Path, models: Sequence[str | None], said: dict[str, float], expected: dict[str, Any]
+) -> None:
+    """By the dated table, for each model what it used; a model without a price has no figure."""
+    items = http(9, {"model": "gpt-5"}, b"no tokens", t_us=9000)
+    for number, model in enumerate(models, 1):
+        usage = {"input_tokens": 1_000_000, "output_tokens": 1_000_000, **said}
+        response = {"usage": usage} if model is None else {"model": model, "usage": usage}
+        done = event(type="response.completed", response=response)
+        items += http(number, {"input": "hi"}, done, t_us=1000 * number)
+    saved = Saved(tmp_path, sorted(items, key=lambda item: item.t_us), Output(1, b"x"))
+    with open_cassette(saved.path) as cassette:
+        metadata = cassette.final.metadata
+    assert metadata is not None
+    tape = metadata["tape"]
+    cost = {"cost_usd_at_most", "models_without_price", "prices_of"}
+
+    assert {name: value for name, value in tape.items() if name in cost} == expected
+    assert tape["requests_without_usage"] == 1
+    assert set(tape["usage_by_model"]) == {model or "" for model in models}
+    assert sum(one["requests"] for one in tape["usage_by_model"].values()) == 2
 
 
 def test_each_message_of_a_client_is_a_question(tmp_path: Path) -> None:

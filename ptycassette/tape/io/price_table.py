@@ -1,0 +1,15 @@
+"""Where the table of prices lies: ``tape/consent/prices.toml``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ptycassette.tape import consent
+from ptycassette.tape.consent import Prices
+
+_PRICES = Path(consent.__file__).parent / "prices.toml"
+
+
+def load_prices() -> Prices:
+    """What models cost at most."""
+    return Prices.parse(_PRICES.read_text(encoding="utf-8"))
