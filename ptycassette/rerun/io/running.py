@@ -6,10 +6,7 @@ cassette were, and the two can be compared.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -21,15 +18,13 @@ from ptycassette.errors import (
 )
 from ptycassette.harness.io import log_reader
 from ptycassette.model import FinalRecord, InputRecord
-from ptycassette.recording.io import ask_version, record, version_arguments
-from ptycassette.rerun.io.preparing import PreparedRerun, RerunPlace
+from ptycassette.recording.io import record
+from ptycassette.rerun.io.preparing import PreparedRerun
+from ptycassette.rerun.io.version_now import version_now
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
 from ptycassette.tape import DrawnValues, drawn_in
-from ptycassette.tape.io import network_disabled
-
-_VERSION_TIMEOUT_S = 15.0  # CLIs on Node take over 5 s on a busy machine
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +72,7 @@ def run_again(
     if profile is not None:
         options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)
     known = cassette.manifest.harness.binary_version
-    version = None if known is None else _version(place)
+    version = None if known is None else version_now(place)
     with record(place.argv, target, **options) as session:
         typist.type(session, prepared.script)
         left_us = cassette.final.duration_ms * 1000 - typist.last_us
@@ -93,16 +88,6 @@ def run_again(
             version=version,
             problem=problem,
         )
-
-
-def _version(place: RerunPlace) -> str | None:
-    """What the program says that it is; None if it does not, or must not be asked."""
-    path = place.environment.get("PATH") or os.environ.get("PATH")
-    found = shutil.which(place.program, path=path)
-    asking = None if found is None else version_arguments(Path(found), version=None)
-    if found is None or asking is None or network_disabled(os.environ):  # asked without a guard
-        return None
-    return ask_version(Path(found), asking, timeout_s=_VERSION_TIMEOUT_S)
 
 
 class _Typist:
