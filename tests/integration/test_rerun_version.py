@@ -1,4 +1,4 @@
-"""A program that is run again is asked for its version off the network, and in a home of its own."""
+"""Before a rerun the program is asked for its version off the network, in a home of its own."""
 
 from __future__ import annotations
 

@@ -17,8 +17,10 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.harness.io import log_reader
-from ptycassette.model import FinalRecord, InputRecord
+from ptycassette.model import FinalRecord, InputRecord, Size
+from ptycassette.profiles import Profile
 from ptycassette.recording.io import record
+from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
 from ptycassette.rerun.io.preparing import PreparedRerun
 from ptycassette.rerun.io.version_now import version_now
 from ptycassette.rerun.screens import ScreenJudge
@@ -32,6 +34,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     ``met`` are inputs whose screen was there when they were sent, ``late`` those whose screen did
     not come. ``version`` is what the program says that it is, if the recorded one was asked, too.
+    ``above`` are the rows above the last screen, where a message may begin that is left out.
     """
 
     script: RerunScript
@@ -42,6 +45,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     late: tuple[int, ...]
     version: str | None = None
     problem: str = ""
+    above: tuple[str, ...] = ()
 
 
 def run_again(
@@ -78,8 +82,10 @@ def run_again(
         left_us = cassette.final.duration_ms * 1000 - typist.last_us
         problem = _end(session, patience_s + 2 * max(0, left_us) / 1e6)
     with open_cassette(target) as now:
+        script = script_of(now.events())
         return RunOutcome(
-            script=script_of(now.events()),
+            script=script,
+            above=rows_above(now, script, profile),
             drawn=drawn_in(event.payload for event in now.service_events()),
             final=now.final,
             typed=typist.typed,
@@ -88,6 +94,16 @@ def run_again(
             version=version,
             problem=problem,
         )
+
+
+def rows_above(cassette: Cassette, script: RerunScript, profile: Profile | None) -> tuple[str, ...]:
+    """What scrolled off the last screen, if a message that is left out may have begun there."""
+    messages = profile.screens.at_exit if profile else ()
+    if not may_begin_above(script.last_screen or (), messages):
+        return ()
+    terminal = cassette.manifest.terminal
+    size = Size(terminal.initial_rows, terminal.initial_cols)
+    return scrolled_off(cassette.events(), size)
 
 
 class _Typist:

@@ -1,4 +1,4 @@
-"""Which version the program that is run again says that it is, asked as far from the world as it runs.
+"""Which version the program says that it is, asked under the guard under which it runs again.
 
 The program is another process for this, before the run: off the network by the same guard, and in
 an empty home of its own, so that neither the user's files nor the home of the run are touched.
