@@ -252,11 +252,15 @@ def test_a_masked_place_is_any_text(now: Sequence[str], shown: bool) -> None:
         ("session: session-1111", "session: session-2222", True),
         ("session: xxxxxxxxxxxx", "session: session-2222", False),
         ("session: session-1111", "session: session-3333", False),
+        ("in /work/one/a.", "in /tmp/two/a.", True),
+        ("in /work/one, /work/one", "in /tmp/two, /tmp/two", True),
+        ("in /work/one-old/a", "in /tmp/two-old/a", False),
+        ("run /work/one.py", "run /tmp/two.py", False),
     ],
 )
 def test_a_screen_may_show_what_has_another_name_now(recorded: str, now: str, same: bool) -> None:
     """As the requests of the two runs say, and only then."""
-    names = [("session-2222", "session-1111")]
+    names = [("session-2222", "session-1111"), ("/tmp/two", "/work/one")]
 
     assert ScreenJudge().same([recorded], [now], names) is same
 
