@@ -29,7 +29,7 @@ AGENT = ["python3", "-I", CLIENT]
 
 @pytest.mark.ptycassette("agent.cassette", argv=AGENT, tape=TAPE)
 def test_note(ptycassette_use):
-    with ptycassette_use(probe_version=False, **OPTIONS) as session:
+    with ptycassette_use(probe_version=False) as session:
         session.wait_for_text("> ")
         session.submit("the note?")
         session.wait_for_regex("(?:something[.]|error 404.*)\\n>")
@@ -51,9 +51,7 @@ def run(
     pytester: pytest.Pytester, mode: str, *, tape: str | bool = True, fails: bool = False
 ) -> pytest.RunResult:
     """A run of the one test, which fails after the answer if it is to fail."""
-    options = {"env": {"OPENAI_BASE_URL": f"{tape}/v1"}} if mode == "live" else {}
     text = TEST.replace("CLIENT", repr(str(CLIENT))).replace("TAPE", repr(tape))
-    text = text.replace("OPTIONS", repr(options))
     pytester.makepyfile(test_agent=text.replace("FAILS", str(fails)))
     return pytester.runpytest_subprocess("-W", "error", *ALONE, f"--ptycassette-mode={mode}")
 
@@ -97,7 +95,7 @@ def test_a_test_is_recorded_with_its_tape_and_rerun_from_it(pytester: pytest.Pyt
 def test_live_asks_the_provider_and_keeps_nothing(
     pytester: pytest.Pytester,
 ) -> None:
-    """There is no proxy: the program finds the provider in its environment."""
+    """There is no proxy: the program is pointed at the provider itself."""
     with provider() as url:
         run(pytester, "live", tape=url).assert_outcomes(passed=1)
 
