@@ -11,10 +11,10 @@ from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep
 from ptycassette.session import Session
 
-PAUSE_S = 0.1
+PAUSE_S = 0.5
 """Between a screen and the input that was typed on it, or as much as there was in the recording.
-Gemini CLI takes an Enter that it reads within 30 ms of a text for a part of the text (so do
-others, see ``SUBMIT_PAUSE_S``); without a pause a busy machine typed it so soon."""
+Gemini CLI takes an Enter within 30 to 40 ms of a paste for a part of it (so do others, see
+``SUBMIT_PAUSE_S``), by a timer that is late on a busy machine: 0.1 s was too short there."""
 
 
 class Typist:

@@ -49,7 +49,7 @@ def test_an_enter_does_not_come_right_behind_its_text() -> None:
         cast("Any", session), RerunScript(steps=steps, last_screen=None)
     )
 
-    assert session.log == ["screen", 0.1, b"text", "screen", 0.1, b"\r", 0.001, b"q"]
+    assert session.log == ["screen", 0.5, b"text", "screen", 0.5, b"\r", 0.001, b"q"]
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_CORK"), reason="only Linux has TCP_CORK")
