@@ -149,7 +149,7 @@ PAGE_ELEMENTS = frozenset({
     "script",
 })  # fmt: skip
 PAGE_ATTRIBUTES = frozenset({
-    "lang", "charset", "http-equiv", "content", "name", "class", "style", "open",
+    "lang", "charset", "http-equiv", "content", "name", "class", "open",
     "title", "rowspan", "data-frame", "data-shot", "type", "min", "max", "value",
     "hidden", "aria-label",
 })  # fmt: skip
@@ -170,8 +170,8 @@ def test_a_trace_shows_text_and_nothing_else(name: str, tmp_path: Path) -> None:
     assert elements.attributes <= PAGE_ATTRIBUTES
     assert text.count("<script>") == 1
     assert "evil" not in elements.script
-    assert "default-src 'none'; base-uri 'none'; form-action 'none'; " in text
-    assert f"script-src 'sha256-{digest}'\">" in text
+    assert "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" in text
+    assert f"script-src 'sha256-{digest}'; require-trusted-types-for 'script'\">" in text
     assert all(
         " " <= char <= "~" or char == "\n" for char in page.with_name("trace.json").read_text()
     )
