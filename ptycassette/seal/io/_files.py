@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -78,15 +78,6 @@ def read_seal(path: str) -> bytes | None:
         return read_plain(seal_path(path), max_bytes=MAX_SEAL_BYTES, follow_links=False)
     except NotFoundError:
         return None
-
-
-def named_cassettes(paths: Iterable[str]) -> list[str]:
-    """The paths, with the cassette in place of its seal, each once: for ``cassettes/*``."""
-    found = {}
-    for path in paths:
-        is_seal = path.endswith(SUFFIX) and not os.path.isdir(path)  # noqa: PTH112 - one call
-        found[path.removesuffix(SUFFIX) if is_seal else path] = None
-    return list(found)
 
 
 def for_each(function: Callable[[str], T], paths: list[str]) -> Iterator[T]:

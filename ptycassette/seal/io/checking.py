@@ -6,13 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ptycassette.errors import CassetteError, TamperedError
 from ptycassette.model import visible
-from ptycassette.seal.io._files import (
-    for_each,
-    hashed_files,
-    named_cassettes,
-    read_seal,
-    real_path,
-)
+from ptycassette.seal.io._files import for_each, hashed_files, read_seal, real_path
 from ptycassette.seal.judging import SealStatus, SealVerdict, judged, unreadable, unsigned
 from ptycassette.seal.trust import Trust
 
@@ -34,5 +28,5 @@ def check_seal(path: str, trust: Trust) -> SealVerdict:
 
 
 def check_seals(paths: Iterable[str], trust: Trust) -> Iterator[SealVerdict]:
-    """The verdict on each; a path of a seal stands for its cassette."""
-    return for_each(lambda path: check_seal(path, trust), named_cassettes(paths))
+    """The verdict on each, in order."""
+    return for_each(lambda path: check_seal(path, trust), list(paths))

@@ -15,7 +15,6 @@ from ptycassette.seal.io._files import (
     HashedFiles,
     for_each,
     hashed_files,
-    named_cassettes,
     read_seal,
     real_path,
     seal_path,
@@ -125,11 +124,11 @@ def seal_cassettes(
     overwrite: bool = False,
     allow_unscrubbed: bool = False,
 ) -> Iterator[Sealed]:
-    """Seal each; a path of a seal stands for its cassette."""
+    """Seal each, in order."""
 
     def one(path: str) -> Sealed:
         return seal_cassette(
             path, signer, public, overwrite=overwrite, allow_unscrubbed=allow_unscrubbed
         )
 
-    return for_each(one, named_cassettes(paths))
+    return for_each(one, list(paths))
