@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptycassette.cli._present import error_lines, field_lines
-from ptycassette.errors import UsageError
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
     from ptycassette.cli._reports import SealReport
     from ptycassette.seal import SealVerdict, Trust
-
-
-@contextmanager
-def needing_seals() -> Iterator[None]:
-    """Say which extra to install if the packages for signatures are missing.
-
-    Raises:
-        UsageError: a package of another project is missing.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] == "ptycassette":
-            raise
-        raise UsageError(
-            f"seals need the package {missing.name!r}", hint="pip install 'ptycassette[seal]'"
-        ) from missing
 
 
 def trust_in_force(named: Path | None) -> Trust:
@@ -50,7 +31,10 @@ def trust_in_force(named: Path | None) -> Trust:
 def cassettes_named(paths: Sequence[str]) -> list[str]:
     """The paths, each once, with the cassette in place of its seal: ``cassettes/*`` names both."""
     is_seal = [path.endswith(SUFFIX) and Path(path).is_file() for path in paths]
-    named = (path.removesuffix(SUFFIX) if seal else path for path, seal in zip(paths, is_seal, strict=True))
+    named = (
+        path.removesuffix(SUFFIX) if seal else path
+        for path, seal in zip(paths, is_seal, strict=True)
+    )
     return list(dict.fromkeys(named))
 
 

@@ -34,8 +34,9 @@ def command(
     Example: ptycassette seal tests/cassettes/* --key release.key
     """
     from ptycassette.cli._reports import ErrorReport, SealedCassette, SealsReport
-    from ptycassette.cli._seals import cassettes_named, needing_seals
+    from ptycassette.cli._seals import cassettes_named
     from ptycassette.errors import UsageError
+    from ptycassette.seal.io import needing_seals
 
     if key is not None and new_key is not None:
         raise UsageError("--new-key makes the key: --key is not needed")
@@ -56,7 +57,11 @@ def command(
     signer, public = read_signer(None if key is None else str(key))
     done = []
     for one in seal_cassettes(
-        cassettes_named(cassettes), signer, public, overwrite=overwrite, allow_unscrubbed=allow_unscrubbed
+        cassettes_named(cassettes),
+        signer,
+        public,
+        overwrite=overwrite,
+        allow_unscrubbed=allow_unscrubbed,
     ):
         done.append(one)
         if as_json:

@@ -19,13 +19,7 @@ from ptycassette.cli._present import (
     time_text,
     write_lines,
 )
-from ptycassette.cli._seals import (
-    cassettes_named,
-    needing_seals,
-    seal_report,
-    trust_in_force,
-    verdict_lines,
-)
+from ptycassette.cli._seals import cassettes_named, seal_report, trust_in_force, verdict_lines
 from ptycassette.errors import UsageError
 from ptycassette.model import visible
 
@@ -97,6 +91,7 @@ def command(
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
     """``verify --sealed``."""
     from ptycassette.cassette.io import Verdict
+    from ptycassette.seal.io import needing_seals
 
     with needing_seals():
         from ptycassette.seal.io import check_seals
@@ -108,13 +103,18 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
         if not as_json:
             write_lines(verdict_lines(verdict))
     if as_json:
-        plain = (Verdict(path=one.path, id=one.statement and one.statement.id) for one in verdicts)
+        plain = (
+            Verdict(path=one.path, id=None if one.statement is None else one.statement.id)
+            for one in verdicts
+        )
         _write_report(tuple(map(_report, plain, verdicts)))
     return next(filter(None, map(_seal_status, verdicts)), 0)
 
 
 def _seal_checker(trust: Path | None) -> Callable[[str], SealVerdict]:
     """What checks one seal."""
+    from ptycassette.seal.io import needing_seals
+
     with needing_seals():
         from ptycassette.seal.io import check_seal
 

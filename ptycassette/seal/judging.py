@@ -84,7 +84,8 @@ def judged(
         trust: whose seals count.
     """
     place = visible(f"{path}.seal.json")
-    statement, keyids = None, ()
+    statement: SealStatement | None = None
+    keyids: tuple[str, ...] = ()
     try:
         envelope = decode_envelope(seal, where=place)
         keyids = tuple(envelope.signatures)
@@ -101,11 +102,11 @@ def judged(
         )
     signed_by = [one for one in trust.keys if one.key.keyid in verified]
     counted = tuple(one.name for one in signed_by if one.may_seal(absolute))
-    error = None if counted else _untrusted(keyids, [one.name for one in signed_by], trust, place)
+    others = [one.name for one in signed_by]
     return SealVerdict(
         path=path,
         status=SealStatus.TRUSTED if counted else SealStatus.UNKNOWN_KEY,
-        error=error,
+        error=None if counted else _untrusted(keyids, others, trust, place),
         signers=counted,
         keyids=keyids,
         statement=statement,

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from .key_files import read_signer as read_signer
     from .key_files import read_trust as read_trust
     from .key_files import write_new_key as write_new_key
+    from .policy import needing_seals as needing_seals
+    from .policy import require_seal as require_seal
     from .sealing import Sealed as Sealed
     from .sealing import seal_cassette as seal_cassette
     from .sealing import seal_cassettes as seal_cassettes
@@ -20,6 +22,7 @@ else:
         {
             "checking": "check_seal check_seals",
             "key_files": "read_signer read_trust write_new_key",
+            "policy": "needing_seals require_seal",
             "sealing": "Sealed seal_cassette seal_cassettes",
         },
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -59,8 +59,13 @@ def hashed_files(path: str) -> HashedFiles:
 
 def real_path(path: str) -> str:
     """Where a cassette is, with the links above it resolved and its own name kept."""
-    whole = os.path.abspath(path)  # noqa: PTH100 - drops `..` and `/` at the end
-    return str(Path(whole).parent.resolve() / os.path.basename(whole))  # noqa: PTH119
+    above, name = os.path.split(os.path.abspath(path))  # noqa: PTH100 - drops `..` and a last `/`
+    return f"{_resolved(above).rstrip('/')}/{name}"
+
+
+@lru_cache(maxsize=64)
+def _resolved(directory: str) -> str:
+    return os.path.realpath(directory)
 
 
 def seal_path(path: str) -> str:
@@ -83,7 +88,7 @@ def read_seal(path: str) -> bytes | None:
 def for_each(function: Callable[[str], T], paths: list[str]) -> Iterator[T]:
     """The results of ``function`` in order, computed on as many processors as there are."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if len(paths) < 2 or processors < 2:  # noqa: PLR2004 - one is no reason for a thread
+    if len(paths) < 2 or processors < 2:
         yield from map(function, paths)
         return
     with ThreadPoolExecutor(processors) as pool:

@@ -12,7 +12,7 @@ from ptycassette.errors import RefusedError, UsageError
 from ptycassette.model import MAX_TOML_BYTES, parse_toml, visible
 from ptycassette.seal.keys import PublicKey, new_private_key, signer_of
 from ptycassette.seal.trust import Trust, trust_of
-from ptycassette.system.files import read_plain, write_whole
+from ptycassette.system.files import check_replaceable, read_plain, write_whole
 
 KEY_VARIABLE = "PTYCASSETTE_SEAL_KEY"
 _MAX_KEY_BYTES = 64 << 10
@@ -46,6 +46,8 @@ def write_new_key(path: str) -> PublicKey:
     target = Path(path).resolve()
     if any((parent / MANIFEST).exists() for parent in target.parents):
         raise RefusedError("a private key inside of a cassette", where=visible(path))
+    for name in (path, f"{path}.pub"):
+        check_replaceable(Path(name), overwrite=False)
     private = new_private_key()
     _, public = signer_of(private, where=visible(path))
     for name, data, mode in (

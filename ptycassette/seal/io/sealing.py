@@ -103,9 +103,7 @@ def _is_sealed(path: str, files: HashedFiles, public: PublicKey) -> bool:
     if seal is None:
         return False
     own = Trust((TrustedKey("own", public),))
-    verdict = judged(
-        seal, path=path, absolute=real_path(path), digests=files.digests, trust=own
-    )
+    verdict = judged(seal, path=path, absolute=real_path(path), digests=files.digests, trust=own)
     if verdict.ok:
         return True
     holds = verdict.status is SealStatus.UNKNOWN_KEY
