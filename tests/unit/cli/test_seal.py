@@ -130,21 +130,29 @@ def test_a_seal_of_another_key_is_not_replaced_unasked(place: Path, run: Run) ->
     assert done.status == 0
 
 
-@pytest.mark.parametrize("change", ["digest", "diagnostic", "nothing there"])
-def test_what_is_not_as_pinned_is_not_sealed(change: str, place: Path, run: Run) -> None:
+@pytest.mark.parametrize(
+    ("change", "status", "said"),
+    [
+        ("digest", 4, "the manifest pins"),
+        ("diagnostic", 4, "diagnostic directory"),
+        ("nothing", 3, "there is no cassette"),
+    ],
+)
+def test_what_is_not_as_pinned_is_not_sealed(
+    change: str, status: int, said: str, place: Path, run: Run
+) -> None:
     """A signature would only hide it."""
     Path("short.cassette.seal.json").unlink()
-    status = 4
     if change == "digest":
         Path("short.cassette/output.raw").write_bytes(b"other")
     elif change == "diagnostic":
         Path("short.cassette/diagnostic.json").write_text("{}")
     else:
         shutil.rmtree("short.cassette")
-        status = 3
     ran = run("seal", "short.cassette", "--key", "release.key")
 
     assert ran.status == status
+    assert said in ran.text
     assert not Path("short.cassette.seal.json").exists()
 
 

@@ -119,6 +119,12 @@ def payload_type_swapped(case: SealedCase) -> None:
 
 
 @forgery(SealStatus.TAMPERED)
+def payload_type_renamed(case: SealedCase) -> None:
+    """The signature fits, and the envelope says that something else was signed."""
+    case.put({**case.envelope, "payloadType": "application/json"})
+
+
+@forgery(SealStatus.TAMPERED)
 def another_predicate(case: SealedCase) -> None:
     """The trusted key made a statement of another kind about the same files."""
     payload = json.loads(base64.b64decode(case.envelope["payload"]))
@@ -223,6 +229,22 @@ def two_signatures_of_one_key(case: SealedCase) -> None:
     envelope = case.envelope
     bad = {**envelope["signatures"][0], "sig": base64.b64encode(b"\0" * 64).decode()}
     case.put({**envelope, "signatures": [*envelope["signatures"], bad]})
+
+
+@forgery(SealStatus.TAMPERED)
+def two_signatures_of_one_key_the_good_one_last(case: SealedCase) -> None:
+    """Whichever a reader takes."""
+    two_signatures_of_one_key(case)
+    case.put({**case.envelope, "signatures": case.envelope["signatures"][::-1]})
+
+
+@forgery(SealStatus.TAMPERED)
+def a_short_signature_of_a_stranger(case: SealedCase) -> None:
+    """It is no signature, whoever made it."""
+    a_short_signature(case)
+    envelope = case.envelope
+    envelope["signatures"][0]["keyid"] = "0" * 64
+    case.put(envelope)
 
 
 @forgery(SealStatus.TAMPERED)
