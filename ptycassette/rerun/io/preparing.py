@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette import TAPE_KEY
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io import Cassette, disk_errors
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile, placed_run, run_place
 from ptycassette.model import Size, TapeEntry, visible
@@ -239,12 +239,24 @@ def _server(
 
 
 def _copy(folder: Path, target: Path, *, without: Path) -> None:
-    """Copy what was there when the program was recorded: its cassette came later."""
+    """Copy what was there when the program was recorded: its cassette came later.
+
+    Sockets and named pipes are left out: whoever listens to them is elsewhere.
+    """
 
     def left_out(inside: str, names: list[str]) -> list[str]:
-        return [name for name in names if Path(inside, name).absolute() == without.absolute()]
+        paths = [Path(inside, name) for name in names]
+        return [
+            path.name
+            for path in paths
+            if path.absolute() == without.absolute()
+            or not (path.is_symlink() or path.is_dir() or path.is_file())
+        ]
 
-    shutil.copytree(folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out)
+    with disk_errors("copying the work folder", folder):
+        shutil.copytree(
+            folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out
+        )
 
 
 @contextmanager
