@@ -121,10 +121,10 @@ def listing(
         items += _items_of(event)
     entries = list(iter_entries(inputs))
     items += _loose_inputs(inputs, entries)
-    told = [_model_item(one, payloads.get(one.entry.entry, [])) for one in tape]
-    if told:
+    asked = [_model_item(one, payloads.get(one.entry.entry, [])) for one in tape]
+    if asked:
         items = [one for one in items if one.label not in _FOLDED]
-    items += [*_with_bodies(told), *others]
+    items += [*_with_bodies(asked), *others]
     items.sort(key=lambda item: (item.seq, item.t_us))
     return Listing(
         turns=_turns(entries, items[:MOST_ITEMS], begun, first_us or 0),
@@ -270,9 +270,9 @@ def _model_item(exchange: RecordedExchange, payloads: Iterable[dict[str, Any]]) 
     return item, exchange
 
 
-def _with_bodies(told: Iterable[tuple[Item, RecordedExchange]]) -> Iterator[Item]:
+def _with_bodies(asked: Iterable[tuple[Item, RecordedExchange]]) -> Iterator[Item]:
     left = MOST_BODIES
-    for item, exchange in told:
+    for item, exchange in asked:
         bodies = []
         for title, read in (("question", exchange.question), ("answer", exchange.answer)):
             data = read() if left > 0 else b""
