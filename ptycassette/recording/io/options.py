@@ -355,6 +355,7 @@ def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
         options[TAPE_OPTION] = {
             "key": secrets.token_hex(32),
             "secrets": list(tape.secrets),
+            "address": tape.address,
             "described": dict(tape.described),
         }
     return options
