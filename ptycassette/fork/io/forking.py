@@ -91,6 +91,8 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
     with prepared_rerun(cassette, run, server_of=server_of, tapeless=True) as prepared:
         server = prepared.server
         assert isinstance(server, ForkServer)  # noqa: S101 - it was made above
+        for line in prepared.desk.damage:
+            raise DivergenceError(f"no fork: the tape is damaged: {line}")
         branch = Branch(prepared.desk, cut, patience_s=run.patience_s)
         server.answers = branch.answer
         with _tail(options, prepared.profile, clock, branch) as tail:
