@@ -93,7 +93,7 @@ def _origin(origin: ForkRecord) -> str:
     proof = origin.prefix
     return (
         f"at {visible(origin.at, limit=20)}: {change} ({visible(origin.tail, limit=20)};"
-        f" {len(proof.entries)} requests and {proof.screens} screens verified)"
+        f" verified: requests {len(proof.entries)}, screens {proof.screens})"
     )
 
 

@@ -44,13 +44,13 @@ def fork_lines(report: ForkReport) -> Iterator[str]:
     origin = report.origin
     proof = origin.prefix
     yield (
-        f"prefix verified: {len(proof.entries)} requests, {proof.screens} screens,"
-        f" {proof.inputs} inputs before {origin.at}"
+        f"verified up to {origin.at}: requests {len(proof.entries)}, screens {proof.screens},"
+        f" inputs {proof.inputs}"
     )
     yield printable(f"changed: {origin.change}={origin.value}"[:300])
     yield (
-        f"then ({origin.tail}): {report.requests} requests, {len(report.unanswered)} of them"
-        f" without an answer; {report.inputs} inputs, {report.left} not sent;"
+        f"then ({origin.tail}): requests {report.requests}, without an answer"
+        f" {len(report.unanswered)}; inputs {report.inputs}, not sent {report.left};"
         f" exit: {_exit(report.exit)}"
     )
     yield f"network: {report.guard}"
