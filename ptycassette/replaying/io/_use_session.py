@@ -32,7 +32,7 @@ from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, R
 from ptycassette.replaying.io._use_program import (
     Plan,
     ShownOutput,
-    live_options,
+    live_run,
     program_of,
     recording_options,
     rerun_options,
@@ -115,7 +115,8 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                     yield session
                 session.close()
         case "live":
-            with Session(program_of(plan), **live_options(plan)) as session:
+            argv, live = live_run(plan)
+            with Session(argv, **live) as session:
                 yield session
         case "record" | "rewrite":
             shown = ShownOutput()
@@ -154,7 +155,8 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                     yield session
                 await session.close()
         case "live":
-            async with AsyncSession(program_of(plan), **live_options(plan)) as session:
+            argv, live = live_run(plan)
+            async with AsyncSession(argv, **live) as session:
                 yield session
         case "record" | "rewrite":
             shown = ShownOutput()
