@@ -94,6 +94,7 @@ class RecordOptions(TypedDict, total=False):
             standard streams is.
         tape: True to record the program's model traffic, too (docs/tape.md), or the provider: its
             name or base URL; or what starts the proxy, from ``tape_starter``.
+        started_as: what is started in place of argv, and becomes it; argv is what is recorded.
     """
 
     size: Size
@@ -134,6 +135,7 @@ class RecordOptions(TypedDict, total=False):
     pty: Scripted | None
     streams: StreamChoice | None
     tape: TapeStarter | bool | str
+    started_as: Sequence[str]
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,6 +179,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     pty: Scripted | None = None
     streams: StreamKinds | None = None
     tape: TapeStarter | None = None
+    started_as: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.resolution_ms < 1:
@@ -355,6 +358,7 @@ def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
         options[TAPE_OPTION] = {
             "key": secrets.token_hex(32),
             "secrets": list(tape.secrets),
+            "address": tape.address,
             "described": dict(tape.described),
         }
     return options
