@@ -78,7 +78,7 @@ class TapeDesk:
         answer = self._matcher.ask(
             msgspec.structs.replace(
                 question,
-                upstream=question.upstream or self._upstream(question.target),
+                upstream=question.upstream or self.upstream(question.target),
                 secrets=tuple(self._secrets(question.body)),
             )
         )
@@ -126,13 +126,13 @@ class TapeDesk:
         """Of what was asked, served and drawn, in its order."""
         return self._matcher.fingerprint(draws)
 
-    def _upstream(self, target: str) -> str:
+    def upstream(self, target: str) -> str:
         """The provider that the server stands for: the one that was asked for this path."""
         path = target.partition("?")[0]
         for entry in self._entries:
             if entry.target.partition("?")[0] == path:
                 return entry.upstream
-        return self._entries[0].upstream
+        return self._entries[0].upstream if self._entries else ""
 
 
 def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:

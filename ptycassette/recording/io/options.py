@@ -93,6 +93,7 @@ class RecordOptions(TypedDict, total=False):
             standard streams is.
         tape: True to record the program's model traffic, too (docs/tape.md), or the provider: its
             name or base URL; or what starts the proxy, from ``tape_starter``.
+        started_as: what is started in place of argv, and becomes it; argv is what is recorded.
     """
 
     size: Size
@@ -133,6 +134,7 @@ class RecordOptions(TypedDict, total=False):
     pty: Scripted | None
     streams: StreamChoice | None
     tape: TapeStarter | bool | str
+    started_as: Sequence[str]
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,6 +178,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     pty: Scripted | None = None
     streams: StreamKinds | None = None
     tape: TapeStarter | None = None
+    started_as: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.resolution_ms < 1:
@@ -216,6 +219,27 @@ def _default_tape(options: RecordOptions, tape: bool | str) -> TapeStarter:  # n
         profile=None if name is None else known_profile(name),
         provider=tape if isinstance(tape, str) else None,
     )
+
+
+def provider_without_proxy(
+    options: RecordOptions,
+) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Variables and arguments for a program that is run without being recorded.
+
+    They point it at the provider that ``tape`` names; there are none if it names none.
+
+    Raises:
+        PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and the provider is elsewhere.
+        UsageError: it is not known how to point it there, or there is no such provider.
+    """
+    if not options.get("tape"):
+        return {}, ()
+    from ptycassette.recording.io.tape_proxy import ProxyStarter  # few runs have one
+
+    plan = plan_of(options)
+    if not isinstance(plan.tape, ProxyStarter):
+        return {}, ()
+    return plan.tape.without_proxy(environment_of(plan))
 
 
 _OF_A_TERMINAL = ("TERM", "COLUMNS", "LINES", "TERMCAP")

@@ -229,7 +229,7 @@ class Recorder:
         """
         plan = self.plan
         self.started_us = plan.clock.now_us()  # before the program: it begins while we return
-        argv = self.argv
+        argv = tuple(plan.started_as) or self.argv
         if self._tape is not None:
             self.journal.on_event(TapeBegun(0, self.started_us))
             argv = (argv[0], *self._tape.arguments, *argv[1:])

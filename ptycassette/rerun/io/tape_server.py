@@ -14,7 +14,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 from aiohttp import WSMsgType, web
@@ -30,6 +30,8 @@ from ptycassette.tape.matching import Hit, Miss, Question
 MISS_STATUS = 404
 """Of a question that the tape does not have: clients do not repeat it, as they would a 5xx."""
 _MOST_BYTES = 256 << 20
+_MASKED_TOKEN = "x" * 32
+"""What a recording has of the token in the address of the recorder's proxy."""
 _EITHER_SIDES = frozenset((None, 1000, 1001, 1005))
 """Codes with which a client closes a WebSocket, too (RFC 6455, 7.4.1)."""
 _OF_THIS_CONNECTION = frozenset(
@@ -66,6 +68,10 @@ class TapeServer:
     def url(self) -> str:
         """``http://127.0.0.1:PORT``."""
         return self._server.url
+
+    def url_as_recorded(self, route: str) -> str:
+        """``url`` in the form that the recorder's proxy had: a program may show its base URL."""
+        return f"{self.url}/{_MASKED_TOKEN}/{route}"
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -120,7 +126,7 @@ class TapeServer:
     def _application(self) -> web.Application:
         self._opened = asyncio.Condition()
         app = web.Application(client_max_size=_MOST_BYTES)
-        app.router.add_route("*", "/{path:.*}", self._handle)
+        app.router.add_route("*", "/{path:.*}", self.handle)
         return app
 
     async def _open(self, count: int) -> None:
@@ -139,7 +145,7 @@ class TapeServer:
                     self._opened.wait_for(lambda: self._gates.is_open(t_us)), self._hold_s
                 )
 
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.Request) -> web.StreamResponse:
         """Any request."""
         socket = request.headers.get("upgrade", "").lower() == "websocket"
         body = b"" if socket else await request.read()
@@ -153,7 +159,7 @@ class TapeServer:
             body=unpacked_body(body, request.headers.get("content-encoding", "")),
             within=id(request) if socket else None,
         )
-        answer = self._ask(asked)
+        answer = await self.ask(request, asked)
         if isinstance(answer, Miss):
             return _refused(answer)
         if socket and answer.status == 101:
@@ -164,15 +170,28 @@ class TapeServer:
         """The provider that is meant, empty if that is not said, and the target."""
         own = request.transport.get_extra_info("sockname") if request.transport else None
         if self._tunnels is None or own is None or own[1] != self._tunnels.port:
-            return "", request.raw_path
+            head, mark, rest = request.raw_path.partition(f"/{_MASKED_TOKEN}/")
+            return "", request.raw_path if head or not mark else f"/{rest.partition('/')[2]}"
         scheme, mark, rest = request.raw_path.partition("://")
         if mark and not request.raw_path.startswith("/"):  # without a tunnel
             authority, _, path = rest.partition("/")
             return f"{scheme}://{authority}", f"/{path}"
         return f"{'https' if request.secure else 'http'}://{request.host}", request.raw_path
 
-    def _ask(self, question: Question) -> Hit | Miss:
+    async def ask(self, request: web.Request, question: Question) -> Hit | Miss:
+        """The answer to a question, or to a message over the WebSocket of ``request``."""
+        del request
         return self._desk().ask(question)
+
+    def response(self, request: web.Request, status: int) -> web.StreamResponse:
+        """What an answer is sent with, piece by piece."""
+        del request
+        return web.StreamResponse(status=status)
+
+    def socket(self, request: web.Request, **options: Any) -> web.WebSocketResponse:
+        """The server's side of a WebSocket."""
+        del request
+        return web.WebSocketResponse(**options)
 
     def _desk(self) -> TapeDesk:
         if self.desk is None:
@@ -184,7 +203,7 @@ class TapeServer:
         if entry.answer is None or answer.status is None:
             return await self._end(request, entry)
         await self._passes(entry.answer.t_us)
-        response = web.StreamResponse(status=answer.status)
+        response = self.response(request, answer.status)
         for name, value in answer.headers:
             if name == "content-length":
                 response.content_length = int(value)
@@ -216,7 +235,8 @@ class TapeServer:
     ) -> web.StreamResponse:
         headers = dict(answer.headers)
         chosen = headers.get("sec-websocket-protocol")
-        socket = web.WebSocketResponse(
+        socket = self.socket(
+            request,
             max_msg_size=_MOST_BYTES,
             protocols=() if chosen is None else (chosen,),
             compress="permessage-deflate" in headers.get("sec-websocket-extensions", ""),
@@ -232,7 +252,8 @@ class TapeServer:
                 if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
                     break
                 text = message.type is WSMsgType.TEXT
-                spoken = self._ask(
+                spoken = await self.ask(
+                    request,
                     msgspec.structs.replace(
                         opening,
                         kind="message",
@@ -242,7 +263,7 @@ class TapeServer:
                         headers=(),
                         body=message.data.encode() if text else message.data,
                         form="text" if text else "binary",
-                    )
+                    ),
                 )
                 if isinstance(spoken, Miss):
                     await socket.close(code=1008, message=spoken.text().encode()[:120])
