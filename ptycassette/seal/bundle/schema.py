@@ -44,8 +44,7 @@ def _one_of(*names: str) -> Check:
 
 
 def _number(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool)  # the parser: finite
 
 
 def _integer(value: Any) -> bool:
