@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .exporting import Exported as Exported
     from .exporting import exported as exported
+    from .schema import read_object as read_object
     from .verifying import BundleResult as BundleResult
     from .verifying import Demands as Demands
     from .verifying import verify_bundle as verify_bundle
@@ -20,6 +21,7 @@ else:
         __name__,
         {
             "exporting": "Exported exported",
+            "schema": "read_object",
             "verifying": "BundleResult Demands verify_bundle",
         },
     )

@@ -11,8 +11,14 @@ from securesystemslib.signer import CryptoSigner
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model import visible
-from ptycassette.seal.bundle import BundleResult, Demands, Exported, exported, verify_bundle
-from ptycassette.seal.bundle.schema import read_object
+from ptycassette.seal.bundle import (
+    BundleResult,
+    Demands,
+    Exported,
+    exported,
+    read_object,
+    verify_bundle,
+)
 from ptycassette.seal.trust import Trust
 from ptycassette.system.files import read_plain
 
