@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .listing import place_lines as place_lines
     from .live import LiveTerms as LiveTerms
     from .options import ForkOptions as ForkOptions
+    from .reading_lineage import fork_time_us as fork_time_us
     from .reading_lineage import read_lineage as read_lineage
 else:
     __getattr__, __all__ = face(
@@ -19,6 +20,6 @@ else:
             "listing": "place_lines",
             "live": "LiveTerms",
             "options": "ForkOptions",
-            "reading_lineage": "read_lineage",
+            "reading_lineage": "fork_time_us read_lineage",
         },
     )

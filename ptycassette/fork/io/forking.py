@@ -35,7 +35,7 @@ from ptycassette.rerun import ScreenJudge
 from ptycassette.rerun.io import PreparedRerun, RerunOptions, prepared_rerun
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import tape_fingerprint
+from ptycassette.tape.matching import Matcher
 
 
 def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
@@ -120,8 +120,8 @@ class _Forked:
         with record(prepared.argv, target, **self._record_options(notes, clock)) as session:
             try:
                 typist.prefix(session)
-                self._branch.fork()
-                origin = self._origin()
+                fingerprint, entries = self._branch.fork()
+                origin = self._origin(self._checked(fingerprint, entries))
                 session.note(msgspec.to_builtins(origin))
                 typist.change(session, options.change)
                 inputs = TailInputs(steps=options.inputs)
@@ -161,7 +161,7 @@ class _Forked:
             options["before_record"] = _with_status(change.status)
         return options
 
-    def _origin(self) -> ForkRecord:
+    def _origin(self, fingerprint: str) -> ForkRecord:
         options = self._options
         return ForkRecord(
             parent=self._parent,
@@ -171,35 +171,35 @@ class _Forked:
             tail=options.tail,
             prefix=PrefixProof(
                 entries=tuple(sorted(self._branch.served)),
-                fingerprint=self._fingerprint(),
+                fingerprint=fingerprint,
                 screens=self._cut.screens,
                 inputs=len(self._cut.prefix),
             ),
         )
 
-    def _fingerprint(self) -> str:
-        """Of what was asked and served, which must be that of these entries.
+    def _checked(self, fingerprint: str, entries: frozenset[int]) -> str:
+        """The fingerprint of what was asked and served, which must be that of these entries.
 
         Raises:
             DivergenceError: it is not.
         """
         if not self._cassette.has_tape:
             return ""
-        now = self._prepared.desk.fingerprint()
-        served = set(self._branch.served) | ({self._cut.entry} if self._cut.entry else set())
         tape, profile = self._cassette.tape(), self._prepared.profile
-        expected = tape_fingerprint(
-            [one for one in tape if one.entry.entry in served],
-            load_matching_rules((profile.name,) if profile else ()),
-            key=bytes.fromhex(tape.key),
-        )
-        if now != expected:
+        rules = load_matching_rules((profile.name,) if profile else ())
+        # Of the whole tape, because names are numbered over all of it.
+        matcher = Matcher(list(tape), rules, key=bytes.fromhex(tape.key))
+        for index, one in enumerate(matcher.recorded.exchanges):
+            if one.entry.entry in entries:
+                matcher.ask_again(index)
+        expected = matcher.fingerprint()
+        if fingerprint != expected:
             raise DivergenceError(
                 f"no fork: up to {self._options.at} what was asked and served is not what was"
                 " recorded, or not in its order",
                 hint="there is no child",
             )
-        return now
+        return fingerprint
 
 
 def _exit(session: Recording, change: Change) -> ExitStatus | None:
