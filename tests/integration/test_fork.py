@@ -145,13 +145,13 @@ def test_a_changed_response_has_a_child(
         assert "It says to buy silk." in printed(child)
         assert fork_of(child.final.metadata) == report.origin
         assert child.manifest.command.argv == (*AGENT,)
-        told = [event for event in child.events() if _type(event) == "fork"]
+        marked = [event for event in child.events() if _type(event) == "fork"]
         asked = [event.seq for event in child.events() if _type(event) == "model-request"]
-        assert len(told) == 1
-        assert asked[1] < told[0].seq
+        assert len(marked) == 1
+        assert asked[1] < marked[0].seq
         again = rerun(child, RerunOptions(trusted=True, cwd=work))
     assert again.passed, again
-    assert fork_time_us(tmp_path / "child.cassette", parent) == told[0].t_us
+    assert fork_time_us(tmp_path / "child.cassette", parent) == marked[0].t_us
     with open_cassette(parent) as cassette:
         second = list(cassette.tape())[1].entry
     assert fork_time_us(parent, tmp_path / "child.cassette") == second.t_us

@@ -20,7 +20,7 @@ from tests.integration.test_tape_fixtures import HOMES, TAPES, drive_of
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 CASES = [
-    ("codex-tape", "tape:6", "response=It says to buy silk.", "scripted", 5, "buy silk"),
+    ("codex-tape", "tape:3", "response=It says to buy silk.", "scripted", 2, "buy silk"),
     ("codex-tape", "exchange:1", "input=Say hello", "fake", 2, "Say hello"),
     ("codex-tape", "tape:7", "tool-result=buy silk", "fake", 6, "The tool has answered."),
     ("codex-tape", "exchange:2", "size=100x30", "scripted", 7, ""),

@@ -76,14 +76,14 @@ def fork_time_us(first: Path, second: Path) -> int | None:
             if origin is None or origin.parent.manifest_sha256 != manifest_sha256(parent):
                 continue
             if child is first:
-                told = (
+                marks = (
                     event.t_us
                     for event in cassette.events()
                     if isinstance(event.record, ServiceEventRecord)
                     and isinstance(event.record.payload, dict)
                     and event.record.payload.get("type") == FORK
                 )
-                return next(told, None)
+                return next(marks, None)
         with open_cassette(parent, check="manifest", allow_unscrubbed=True) as cassette:
             entries = [one.entry for one in cassette.tape()] if cassette.has_tape else []
             with suppress(NotFoundError, UsageError):  # what a cassette says may be anything

@@ -267,7 +267,7 @@ def test_a_question_without_an_answer_gets_its_apis_error() -> None:
 
 
 def test_an_answer_that_only_the_tape_had_is_not_continued() -> None:
-    """A made answer knows nothing of it; the call of a result that is told is put in front."""
+    """A made answer knows nothing of it; the call of a result that is marked is put in front."""
     said_now = [{"type": "function_call_output", "call_id": "t1", "output": "milk"}]
     body = {"model": "m", "previous_response_id": "resp_of_the_tape", "input": said_now}
     asked = Question(
@@ -312,7 +312,7 @@ def test_lineage_is_a_tree_and_says_what_is_missing() -> None:
 
 def test_an_origin_that_is_nonsense_is_none() -> None:
     """A cassette is untrusted: what it says of its parent is data."""
-    told = msgspec.to_builtins(_record("aaa"))
-    assert fork_of({"fork": told}) == _record("aaa")
-    for wrong in (None, {}, {"fork": 3}, {"fork": {**told, "at": 1}}, {"fork": {}}):
+    marked = msgspec.to_builtins(_record("aaa"))
+    assert fork_of({"fork": marked}) == _record("aaa")
+    for wrong in (None, {}, {"fork": 3}, {"fork": {**marked, "at": 1}}, {"fork": {}}):
         assert fork_of(wrong) is None
