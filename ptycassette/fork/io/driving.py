@@ -7,6 +7,7 @@ it goes: inputs are typed when their recorded screen is there, or when the progr
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -27,7 +28,7 @@ from ptycassette.model import PASTE_END, InputRecord, Screen, printable
 from ptycassette.recording import ScriptStep
 from ptycassette.recording.io import Recording, perform
 from ptycassette.rerun import RerunReport, RerunStep, ScreenChange, ScreenJudge, finding_lines
-from ptycassette.rerun.io import PreparedRerun
+from ptycassette.rerun.io import PAUSE_S, PreparedRerun
 
 _POLL_S = 0.1
 _ENTERS = (b"\r", b"\n")
@@ -103,7 +104,7 @@ class ForkTypist:
             _type_instead(session, here, change.value)
         else:
             for step in here:
-                _deliver(session, step.record)
+                self._deliver(session, step)
         typed = here[-1].number if here else len(self._cut.prefix)
         server.sent(typed)
         self._branch.proceed()
@@ -160,13 +161,18 @@ class ForkTypist:
 
     def _send(self, session: Recording, step: RerunStep) -> None:
         try:
-            _deliver(session, step.record)
+            self._deliver(session, step)
         except (SessionClosedError, InputRefusedError) as gone:
             if step.number <= len(self._cut.prefix):
                 raise self._early(session) from gone
             raise
-        self._last_us = step.t_us
         self._prepared.server.sent(step.number)
+
+    def _deliver(self, session: Recording, step: RerunStep) -> None:
+        """Send a step as long behind its screen as it was, as a rerun does."""
+        time.sleep(min(PAUSE_S, max(0, step.t_us - self._last_us) / 1e6))
+        _deliver(session, step.record)
+        self._last_us = step.t_us
 
     def _await_screen(self, session: Recording, step: RerunStep) -> None:
         if step.screen is None or step.follows:
