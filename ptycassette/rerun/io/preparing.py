@@ -188,6 +188,7 @@ def prepared_rerun(
             secrets=_secret_places,
             fingerprint=_published_fingerprint(cassette, rules),
             draws=drawn.draws if recorded else (),
+            stripped=_recorded_pointing(cassette).get("stripped", ()),
             strict=options.strict_order,
         )  # fmt: skip
         yield PreparedRerun(
