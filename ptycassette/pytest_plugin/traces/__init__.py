@@ -6,13 +6,13 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._assets import PAGE_STYLE as PAGE_STYLE
     from .directories import PLACE as PLACE
     from .directories import find_traces as find_traces
     from .directories import prune_runs as prune_runs
     from .directories import run_name as run_name
     from .directories import traces_at as traces_at
     from .files import write_trace as write_trace
+    from .index import write_index as write_index
     from .trace import drift_object as drift_object
     from .trace import steps_object as steps_object
     from .trace import trace_object as trace_object
@@ -20,9 +20,9 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "_assets": "PAGE_STYLE",
             "directories": "PLACE find_traces prune_runs run_name traces_at",
             "files": "write_trace",
+            "index": "write_index",
             "trace": "drift_object steps_object trace_object",
         },
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -27,13 +26,13 @@ from ptycassette.recording.hooks import BeforeRecord
 from ptycassette.recording.io._running_tape import RunningTape, TapeStarter
 from ptycassette.recording.io.binary_probe import (
     architecture,
-    git_commit,
     locale_of,
     probe_harness,
     system,
     timestamp,
     version_arguments,
 )
+from ptycassette.recording.io.git_head import git_commit
 from ptycassette.recording.io.journal_file import Durability
 from ptycassette.session import (
     CLEAN_NAMES,
@@ -356,7 +355,7 @@ def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
         options["scrub"] = False
     if tape is not None:
         options[TAPE_OPTION] = {
-            "key": secrets.token_hex(32),
+            "key": os.urandom(32).hex(),
             "secrets": list(tape.secrets),
             "address": tape.address,
             "described": dict(tape.described),

@@ -25,12 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette.io import (
-    disk_errors,
-    fsync_directory,
-    published_manifest,
-    remove_abandoned_recordings,
-)
+from ptycassette.cassette.io import disk_errors, fsync_directory
 from ptycassette.errors import (
     CassetteError,
     RunFailedError,
@@ -343,6 +338,8 @@ class Recorder:
             if self.saved is not None:
                 return self.saved.manifest
             # It may have been killed after it published, before it could report.
+            from ptycassette.cassette.io import published_manifest, remove_abandoned_recordings
+
             published = published_manifest(self.target, self.meta.id)
             if published is not None:
                 with disk_errors("publishing the cassette", self.target):
