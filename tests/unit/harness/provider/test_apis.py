@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.places import at, held
+
 CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 GEMINI = "/v1beta/models/g-1:generateContent"
 GEMINI_STREAM = "/v1beta/models/g-1:streamGenerateContent?alt=sse"
@@ -28,16 +30,6 @@ usage = { input = 100, output = 20, cached_input = 40, reasoning_output = 3 }
 [pace]
 chunk_chars = 5
 """
-
-
-def at(value: Any, place: str) -> Any:
-    """What is at a dotted place of JSON, or None."""
-    for name in place.split("."):
-        try:
-            value = value[int(name)] if isinstance(value, list) else value[name]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
 
 
 def streamed(said: Any, api: str, **more: Any) -> list[dict[str, Any]]:
@@ -82,7 +74,7 @@ def test_an_answer_in_one_piece(talk: Any, api: str) -> None:
     said = talk(PARTS)
     answer = said.json(said.ask(api, BODIES[api]))
 
-    assert {place: at(answer, place) for place in WHOLE[api]} == WHOLE[api]
+    assert held(answer, WHOLE[api]) == WHOLE[api]
 
 
 # Of the events, what is at a place, joined; and what is at places of the last ones.
@@ -110,7 +102,7 @@ def test_a_stream_says_the_same_in_pieces(
     events = streamed(talk(PARTS), api, **more)
 
     assert {place: "".join(at(one, place) or "" for one in events) for place in joined} == joined
-    assert {place: at(events, place) for place in ends} == ends
+    assert held(events, ends) == ends
 
 
 def test_a_stream_of_chat_ends_with_done_and_tells_usage_where_it_is_asked_for(talk: Any) -> None:
@@ -267,7 +259,7 @@ def test_an_error_breaks_a_stream_off(
     *before, last = streamed(talk(script), api)
 
     assert len(before) == after
-    assert {place: at(last, place) for place in wanted} == wanted
+    assert held(last, wanted) == wanted
 
 
 COUNTED = {"contents": [{"parts": [{"text": "x" * 40}]}]}
@@ -301,7 +293,7 @@ def test_models_are_listed_and_tokens_counted(
     said = talk(MODELS)
     answer = said.json(said.ask(path, body, **headers))
 
-    assert {place: at(answer, place) for place in wanted} == wanted
+    assert held(answer, wanted) == wanted
 
 
 def test_a_scripted_error_may_have_details(talk: Any) -> None:
@@ -328,7 +320,9 @@ def test_keys_are_refused_in_the_words_of_gemini(
 def test_a_result_of_gemini_may_name_its_function_alone(talk: Any) -> None:
     """The oldest call of that function which has none yet gets it; one too few is a mistake."""
     said = talk("[[replies]]\ntimes = 0\nwhen = { after = 'tool' }\ntext = 'thanks'")
-    calls: list[Any] = [{"functionCall": {"id": one, "name": "ls", "args": {}}} for one in ("a", "b")]
+    calls: list[Any] = [
+        {"functionCall": {"id": one, "name": "ls", "args": {}}} for one in ("a", "b")
+    ]
     result = {"functionResponse": {"name": "ls", "response": {"output": "x"}}}
     statuses: list[int] = []
     for results in ([result, result], [result]):
