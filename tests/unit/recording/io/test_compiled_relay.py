@@ -18,20 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from record_doubles import PLAIN
 
-from ptycassette.model import Harness, JournalEvent, Output, SessionMeta, Size, Typed
+from ptycassette.model import JournalEvent, Output, Typed
 from ptycassette.recording.io import compiled_relay
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.compiled_relay import PURE_PYTHON, CompiledRelay, RelayRun
 from ptycassette.recording.io.journal_file import JournalFile
-
-META = SessionMeta(
-    id="11111111-2222-4333-8444-555555555555",
-    argv=("cat",),
-    size=Size(24, 80),
-    recorded_at="2026-01-01T00:00:00Z",
-    harness=Harness(name="cat"),
-)
 
 
 class Place:
@@ -46,7 +39,7 @@ class Place:
         self._stop, self.stopping = os.pipe()
         os.set_blocking(self.out, False)
         os.set_blocking(self.screen, False)
-        self.journal = JournalFile(META, directory=folder)
+        self.journal = JournalFile(PLAIN, directory=folder)
         self.start_us = time.monotonic_ns() // 1000
         self.relay = CompiledRelay(
             library,
