@@ -12,7 +12,7 @@ import termios
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import c_uint32
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,17 @@ def place(compiled_library: Any, tmp_path: Path) -> Iterator[Place]:
     made.close()
 
 
+def run_beside(place: Place, *others: Callable[[], None], **options: int) -> RelayRun:
+    """One run, while others act beside it."""
+    threads = [threading.Thread(target=other) for other in others]
+    for thread in threads:
+        thread.start()
+    run = place.run(**options)
+    for thread in threads:
+        thread.join()
+    return run
+
+
 def moments(events: list[JournalEvent]) -> list[int]:
     """When they were."""
     return [event.t_us for event in events if isinstance(event, Output | Typed)]
@@ -139,10 +150,7 @@ def test_many_reads_make_one_batch(place: Place) -> None:
             received.extend(place.shown())
         place.stop()
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    run = place.run()
-    thread.join()
+    run = run_beside(place, look)
 
     events = place.events()
     assert received == b"".join(sent)
@@ -160,12 +168,9 @@ def test_a_key_goes_to_the_program_and_before_its_echo(place: Place) -> None:
         select.select([place.screen], [], [])
         place.stop()
 
-    thread = threading.Thread(target=answer)
     before_us = time.monotonic_ns() // 1000 - place.start_us
     os.write(place.typing, b"x")
-    thread.start()
-    run = place.run()
-    thread.join()
+    run = run_beside(place, answer)
 
     key, echo = place.events()
     assert isinstance(key, Typed)
@@ -175,54 +180,29 @@ def test_a_key_goes_to_the_program_and_before_its_echo(place: Place) -> None:
     assert run.key is None
 
 
-def test_a_key_without_an_answer_is_in_the_journal(place: Place) -> None:
-    """After a moment of silence, while the run goes on; the last one at its end."""
+@pytest.mark.parametrize("waits", [True, False], ids=["with silence", "at once"])
+def test_keys_without_an_answer_are_in_the_journal_in_their_order(
+    place: Place, *, waits: bool
+) -> None:
+    """After a moment of silence while the run goes on, or at its end; nobody waits for answers."""
     sizes = [place.journal.size]
-
-    def look() -> None:
-        for key in (b"x", b"y"):
-            os.write(place.typing, key)
-            place.program.recv(100)
-            until = time.monotonic() + 60
-            while place.journal.path.stat().st_size <= sizes[-1] and time.monotonic() < until:
-                time.sleep(0.01)
-            sizes.append(place.journal.path.stat().st_size)
-        os.write(place.typing, b"z")
-        place.program.recv(100)
-        place.stop()
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    place.run()
-    thread.join()
-
-    assert sizes[0] < sizes[1] < sizes[2] < place.journal.size
-    assert [event.data for event in place.events() if isinstance(event, Typed)] == [
-        b"x",
-        b"y",
-        b"z",
-    ]
-
-
-def test_keys_that_follow_at_once_keep_their_order(place: Place) -> None:
-    """Nobody waits for the answer of the one before."""
 
     def look() -> None:
         for key in (b"x", b"y", b"z"):
             os.write(place.typing, key)
             place.program.recv(100)
+            until = time.monotonic() + 60 * (waits and key != b"z")
+            while place.journal.path.stat().st_size <= sizes[-1] and time.monotonic() < until:
+                time.sleep(0.01)
+            sizes.append(place.journal.path.stat().st_size)
         place.stop()
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    place.run()
-    thread.join()
+    run_beside(place, look)
 
+    assert not waits or sizes[0] < sizes[1] < sizes[2] < place.journal.size
     assert [event.data for event in place.events() if isinstance(event, Typed)] == [
-        b"x",
-        b"y",
-        b"z",
-    ]
+        b"x", b"y", b"z",
+    ]  # fmt: skip
 
 
 def test_a_screen_that_takes_little_gets_it_all(place: Place) -> None:
@@ -241,12 +221,7 @@ def test_a_screen_that_takes_little_gets_it_all(place: Place) -> None:
             received.extend(os.read(place.screen, source.randrange(1, 9000)))
         place.stop()
 
-    threads = [threading.Thread(target=write), threading.Thread(target=look)]
-    for thread in threads:
-        thread.start()
-    place.run()
-    for thread in threads:
-        thread.join()
+    run_beside(place, write, look)
 
     assert received == b"".join(sent)
 
@@ -271,10 +246,7 @@ def test_a_slow_screen_loses_nothing_and_stops_the_program(place: Place, ends: s
         else:
             place.stop()
 
-    thread = threading.Thread(target=fill)
-    thread.start()
-    run = place.run()
-    thread.join()
+    run = run_beside(place, fill)
 
     journaled = b"".join(event.data for event in place.events() if isinstance(event, Output))
     assert place.shown() + run.unshown == journaled
