@@ -134,8 +134,8 @@ def sent(data: bytes, *, t_us: int = 0, **more: Any) -> Typed:
     return Typed(t_us, data, source="driver", **more)
 
 
-INPUT: dict[str, tuple[Callable[[ScriptedPty], object], Callable[[Session], object], bytes,
-                       list[Typed]]] = {
+Drive = Callable[[Session], object]
+INPUT: dict[str, tuple[Callable[[ScriptedPty], object], Drive, bytes, list[Typed]]] = {
     # The program, what a driver does, what the program gets, and what the tap is told.
     # A terminal sends CR for Enter.
     "newlines that are typed are the Enter key": (
