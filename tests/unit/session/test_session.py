@@ -134,6 +134,7 @@ def sent(data: bytes, *, t_us: int = 0, **more: Any) -> Typed:
     return Typed(t_us, data, source="driver", **more)
 
 
+PAUSE_US = int(SUBMIT_PAUSE_S * 1e6)
 Drive = Callable[[Session], object]
 INPUT: dict[str, tuple[Callable[[ScriptedPty], object], Drive, bytes, list[Typed]]] = {
     # The program, what a driver does, what the program gets, and what the tap is told.
@@ -163,7 +164,7 @@ INPUT: dict[str, tuple[Callable[[ScriptedPty], object], Drive, bytes, list[Typed
         lambda pty: pty.say("\x1b[?20").say("04h> "),
         lambda session: (session.wait_for_text("> "), session.submit("a\nb")),
         b"\x1b[200~a\rb\x1b[201~\r",
-        [sent(b"\x1b[200~a\rb\x1b[201~", paste=True), sent(b"\r", key="enter", t_us=int(SUBMIT_PAUSE_S * 1e6))]),
+        [sent(b"\x1b[200~a\rb\x1b[201~", paste=True), sent(b"\r", key="enter", t_us=PAUSE_US)]),
 }  # fmt: skip
 
 
