@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
     "rerun": ("ptycassette.cli.rerun", "Run the real program again, offline, from its tape."),
     "scrub": ("ptycassette.cli.scrub", "Remove secrets from a cassette that exists."),
+    "seal": ("ptycassette.cli.seal", "Sign what is in a cassette, with a key."),
     "shim": ("ptycassette.cli.shim", "Make executables that play cassettes."),
     "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),
     "tape": ("ptycassette.cli.tape", "List the model traffic of a cassette."),
@@ -106,7 +107,7 @@ class LazyGroup(click.Group):
 MEANT = {
     "asciicast": "export", "codegen": "export", "compare": "diff", "convert": "export",
     "dump": "cat", "list": "ls", "open": "view", "record": "rec", "replay": "play",
-    "serve": "view", "show": "info", "show-trace": "view", "stream": "watch",
+    "serve": "view", "sign": "seal", "show": "info", "show-trace": "view", "stream": "watch",
     "test": "check", "trace": "view", "upload": "export",
 }  # fmt: skip
 """What other tools call our commands, where the spelling is too far off to be found by likeness."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -79,7 +80,15 @@ class Pointing(msgspec.Struct, frozen=True, kw_only=True):
             proxy: its URL as an HTTP proxy.
             ca: the file of certificates to trust.
         """
-        names = {name: f"{base}/{name}" for name in self.upstreams} | {"proxy": proxy, "ca": ca}
+        return self._filled(
+            {name: f"{base}/{name}" for name in self.upstreams} | {"proxy": proxy, "ca": ca}
+        )
+
+    def at_upstreams(self) -> tuple[dict[str, str], tuple[str, ...]]:
+        """The same for no proxy: each route leads to its provider itself."""
+        return self._filled({name: url.rstrip("/") for name, url in self.upstreams.items()})
+
+    def _filled(self, names: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
         filled = fill_variables(dict(self.environment), "tape", names)
         return filled, tuple(fill_variables(list(self.arguments), "tape", names))
 
@@ -171,7 +180,8 @@ def _without_tail(url: str, name: str, templates: list[str]) -> str:
     base_url(url)
     url = url.rstrip("/")
     for template in templates:
-        tail = template.partition(f"${{{name}}}")[2].rstrip("/")
+        # In an argument or a file, the URL ends at a quote.
+        tail = re.split(r"[^\w/.-]", template.partition(f"${{{name}}}")[2])[0].rstrip("/")
         if tail.startswith("/") and url.endswith(tail):
             return url.removesuffix(tail)
     return url

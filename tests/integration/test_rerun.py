@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -179,6 +180,21 @@ def test_the_program_has_no_network(recorded: Path, elsewhere: Path) -> None:
     assert "CONNECTED" not in shown
 
 
+@pytest.mark.slow
+def test_a_program_without_a_profile_has_a_home_of_its_own(
+    recorded: Path, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that the variables of the user's folders say."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "users-config"))
+    program = (
+        "import os; home = os.environ['HOME']\n"
+        "print([n for n, v in os.environ.items() if n[:4] == 'XDG_' and not v.startswith(home)])"
+    )
+    _, report = again(recorded, elsewhere, [sys.executable, "-c", program], "--patience", "1")
+
+    assert "[]" in report["changes"][-1]["got"]
+
+
 @pytest.mark.parametrize(("namespaces", "guard"), [(True, "namespace"), (False, "proxy")])
 def test_a_process_with_threads_says_what_kept_the_program_offline(
     recorded: Path,
@@ -244,6 +260,20 @@ def test_a_cassette_in_the_work_folder_disturbs_neither_run(recorded: Path) -> N
 
     assert "['agent.cassette', 'note.txt', 'typed.txt']" in shown
     assert "['listed.cassette', 'note.txt', 'typed.txt']" in now
+
+
+def test_a_copy_of_the_work_folder_leaves_out_what_cannot_be_copied(
+    recorded: Path, elsewhere: Path
+) -> None:
+    """Sockets and pipes, as editors and git leave them there; links stay links."""
+    os.mkfifo(elsewhere / "pipe")
+    (elsewhere / "link").symlink_to("nowhere")
+    lists = [sys.executable, "-c", "import os; print(sorted(os.listdir()))"]
+    options = RerunOptions(trusted=True, argv=tuple(lists), copied=elsewhere, patience_s=0.1)
+    with open_cassette(recorded) as cassette:
+        report = rerun(cassette, options)
+
+    assert "['link', 'note.txt']" in "".join(report.changes[-1].got)
 
 
 def test_nothing_of_a_cassette_is_run_without_trust(recorded: Path, tmp_path: Path) -> None:

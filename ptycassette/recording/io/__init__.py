@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .lifeline import Lifeline as Lifeline
     from .options import RecordOptions as RecordOptions
     from .options import RecordPlan as RecordPlan
+    from .options import provider_without_proxy as provider_without_proxy
     from .rec_session import RecordingEnded as RecordingEnded
     from .rec_session import record_headless as record_headless
     from .rec_session import record_interactive as record_interactive
@@ -66,7 +67,7 @@ else:
             "journal_follower": "JournalFollower live_journals",
             "journal_name": "JOURNAL_SUFFIX delete_journal",
             "lifeline": "LIFELINE_END Lifeline",
-            "options": "RecordOptions RecordPlan",
+            "options": "RecordOptions RecordPlan provider_without_proxy",
             "rec_session": "RecordingEnded record_headless record_interactive shell_status",
             "recorder": "Recorder",
             "recording": "Recording record",

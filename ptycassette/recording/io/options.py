@@ -219,6 +219,27 @@ def _default_tape(options: RecordOptions, tape: bool | str) -> TapeStarter:  # n
     )
 
 
+def provider_without_proxy(
+    options: RecordOptions,
+) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Variables and arguments for a program that is run without being recorded.
+
+    They point it at the provider that ``tape`` names; there are none if it names none.
+
+    Raises:
+        PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and the provider is elsewhere.
+        UsageError: it is not known how to point it there, or there is no such provider.
+    """
+    if not options.get("tape"):
+        return {}, ()
+    from ptycassette.recording.io.tape_proxy import ProxyStarter  # few runs have one
+
+    plan = plan_of(options)
+    if not isinstance(plan.tape, ProxyStarter):
+        return {}, ()
+    return plan.tape.without_proxy(environment_of(plan))
+
+
 _OF_A_TERMINAL = ("TERM", "COLUMNS", "LINES", "TERMCAP")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptycassette.profiles import Profile
-from ptycassette.recording.io._running_tape import RunningTape, TapeStarter
+from ptycassette.recording.io._running_tape import RunningTape
 from ptycassette.system import Closing
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def tape_starter(
     proxy_env: bool = False,
     terms: Terms | None = None,
     retries: Retries | None = None,
-) -> TapeStarter:
+) -> ProxyStarter:
     """What starts the proxy of a recording.
 
     Args:
@@ -34,28 +34,64 @@ def tape_starter(
         terms: what may leave the machine; nothing by default.
         retries: what to do about errors of providers; None to pass them on as they are.
     """
+    return ProxyStarter(
+        profile=profile, provider=provider, proxy_env=proxy_env, terms=terms, retries=retries
+    )
 
-    def start(journal: Path, environment: Mapping[str, str]) -> RunningTape:
+
+class ProxyStarter:
+    """A ``TapeStarter``; see ``tape_starter``, which makes it."""
+
+    def __init__(
+        self,
+        *,
+        profile: Profile | None,
+        provider: str | None,
+        proxy_env: bool,
+        terms: Terms | None,
+        retries: Retries | None,
+    ) -> None:
+        self._profile, self._provider, self._proxy_env = profile, provider, proxy_env
+        self._terms, self._retries = terms, retries
+
+    def __call__(self, journal: Path, environment: Mapping[str, str]) -> RunningTape:
+        """Start it."""
         # It loads the proxy's libraries, which other recordings do not need.
         from ptycassette.tape.io import start_proxy
 
+        profile = self._profile
         proxy = start_proxy(
             journal=journal,
             profile=profile,
-            provider=provider,
-            proxy_env=proxy_env,
+            provider=self._provider,
+            proxy_env=self._proxy_env,
             environment=environment,
-            terms=terms,
-            retries=retries,
+            terms=self._terms,
+            retries=self._retries,
         )
-        described: dict[str, Any] = {"pointed": {"proxy_env": proxy_env}}
+        described: dict[str, Any] = {"pointed": {"proxy_env": self._proxy_env}}
         if profile is not None:
             described["harness"] = profile.name
         if proxy.upstreams:
             described["pointed"]["upstreams"] = dict(proxy.upstreams)
         return _Proxied(proxy, described, Path(f"{journal}.pem"))
 
-    return start
+    def without_proxy(
+        self, environment: Mapping[str, str]
+    ) -> tuple[Mapping[str, str], Sequence[str]]:
+        """Variables and arguments that point the program at the provider itself.
+
+        There are none if no provider was named: the program knows its own.
+
+        Raises:
+            PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and the provider is elsewhere.
+            UsageError: it is not known how to point it there, or there is no such provider.
+        """
+        if self._provider is None:
+            return {}, ()
+        from ptycassette.tape.io import point_at_provider
+
+        return point_at_provider(self._profile, self._provider, environment)
 
 
 class _Proxied(Closing):

@@ -13,7 +13,7 @@ from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model import Size, streams_of
-from ptycassette.recording.io import check_network
+from ptycassette.recording.io import check_network, provider_without_proxy
 from ptycassette.session import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
@@ -24,6 +24,7 @@ _OF_THE_START = (
 """The record options that say how the program is started and driven, not what is kept of it."""
 _OF_THE_DRIVE = ("term", "timeout_s", "clock", "sleeper", "emulator")
 """Those of them that a rerun leaves to the caller: place and environment are its own."""
+_OF_THE_TAPE = ("tape", "harness")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,12 +55,26 @@ def program_of(plan: Plan) -> Sequence[str]:
     )  # fmt: skip
 
 
-def live_options(plan: Plan) -> Any:
-    """How a program is run that is not recorded: the options of its start, as in ``record``."""
+def live_run(plan: Plan) -> tuple[Sequence[str], Any]:
+    """How a program is run that is not recorded: its argv, and the options of its start.
+
+    If ``tape`` names a provider, the program is pointed at it as in a recording, but straight.
+
+    Raises:
+        CassetteError: it is not known which program, or how to point it at that provider.
+    """
     size = plan.size or find_project().size or DEFAULT_SIZE
     started = {name: plan.options[name] for name in _OF_THE_START if name in plan.options}
-    check_network(program_of(plan)[0], {**os.environ, **(started.get("env") or {})})
-    return {"size": size, "streams": live_streams(plan), **started}
+    program, *words = program_of(plan)
+    names = (*_OF_THE_START, *_OF_THE_TAPE)
+    asked: Any = {name: plan.options[name] for name in names if name in plan.options}
+    environment, arguments = provider_without_proxy(asked)
+    if environment or arguments:
+        started["env"] = {**(started.get("env") or {}), **environment}
+    else:
+        check_network(program, {**os.environ, **(started.get("env") or {})})
+    argv = (program, *arguments, *words)
+    return argv, {"size": size, "streams": live_streams(plan), **started}
 
 
 def live_streams(plan: Plan) -> StreamChoice:

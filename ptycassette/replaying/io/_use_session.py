@@ -32,7 +32,7 @@ from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, R
 from ptycassette.replaying.io._use_program import (
     Plan,
     ShownOutput,
-    live_options,
+    live_run,
     program_of,
     recording_options,
     rerun_options,
@@ -41,6 +41,7 @@ from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.standin import StandinOptions, Unplayed
 from ptycassette.rerun import RerunReport
+from ptycassette.seal.io import require_seal
 from ptycassette.session import (
     AsyncSession,
     Session,
@@ -115,7 +116,8 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                     yield session
                 session.close()
         case "live":
-            with Session(program_of(plan), **live_options(plan)) as session:
+            argv, live = live_run(plan)
+            with Session(argv, **live) as session:
                 yield session
         case "record" | "rewrite":
             shown = ShownOutput()
@@ -154,7 +156,8 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                     yield session
                 await session.close()
         case "live":
-            async with AsyncSession(program_of(plan), **live_options(plan)) as session:
+            argv, live = live_run(plan)
+            async with AsyncSession(argv, **live) as session:
                 yield session
         case "record" | "rewrite":
             shown = ShownOutput()
@@ -216,6 +219,7 @@ def _compare(result: UseResult, old: Path, new: Path) -> None:
 
 def _opened(plan: Plan) -> Cassette:
     try:
+        require_seal(plan.path)
         return open_cassette(plan.path)
     except NotFoundError as exc:
         raise NotFoundError(

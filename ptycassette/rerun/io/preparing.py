@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette import TAPE_KEY
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io import Cassette, disk_errors
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
+from ptycassette.harness import home_variables
 from ptycassette.harness.io import load_profile, placed_run, run_place
 from ptycassette.model import Size, TapeEntry, visible
 from ptycassette.profiles import Profile
@@ -79,7 +80,10 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program runs, and with what. ``argv`` is started in its place, and becomes it."""
+    """Where the program runs, and with what. ``argv`` is started in its place, and becomes it.
+
+    ``guard`` says what keeps it off the network; ``isolated`` if that is a namespace.
+    """
 
     argv: tuple[str, ...]
     program: str
@@ -88,6 +92,7 @@ class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path
     folder: Path
     guard: str
+    isolated: bool
 
 
 class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,7 +162,7 @@ def prepared_rerun(
             argv,
             profile,
             options,
-            _pointed(server, ca_file, [one.entry for one in exchanges]),
+            _pointed(cassette, server, ca_file, [one.entry for one in exchanges]),
             {**draws, **clock.environment},
         ) as place,
     ):
@@ -193,18 +198,34 @@ class _Pointed(msgspec.Struct, frozen=True, kw_only=True):
 
     ``url`` is the tape's server, or the real provider where the server is an HTTP proxy, whose
     certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs where it is
-    another one than ``url`` and ``/v1``.
+    another one than ``url`` and ``/v1``. ``usual_url`` is for a program without a profile.
     """
 
     server: TapeServer
     url: str
+    usual_url: str
     openai_url: str
     ca_file: str
 
 
-def _pointed(server: TapeServer, ca_file: str, entries: Sequence[TapeEntry]) -> _Pointed:
+def _pointed(
+    cassette: Cassette, server: TapeServer, ca_file: str, entries: Sequence[TapeEntry]
+) -> _Pointed:
     url, openai_url = asked_providers(entries) if ca_file else (server.url, "")
-    return _Pointed(server=server, url=url, openai_url=openai_url, ca_file=ca_file)
+    route = next(iter(_recorded_pointing(cassette).get("upstreams") or ()), "main")
+    return _Pointed(
+        server=server,
+        url=url,
+        usual_url=server.url_as_recorded(route),
+        openai_url=openai_url,
+        ca_file=ca_file,
+    )
+
+
+def _recorded_pointing(cassette: Cassette) -> Mapping[str, Any]:
+    """How the program was pointed at the recorder's proxy."""
+    said: Mapping[str, Any] = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    return said.get("pointed") or {}
 
 
 @contextmanager
@@ -212,8 +233,7 @@ def _server(
     cassette: Cassette, gates: Gates, options: RerunOptions
 ) -> Iterator[tuple[TapeServer, str]]:
     """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
-    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {}).get("pointed") or {}
-    if not said.get("proxy_env"):
+    if not _recorded_pointing(cassette).get("proxy_env"):
         with TapeServer(gates, hold_s=options.patience_s) as server:
             yield server, ""
         return
@@ -224,12 +244,24 @@ def _server(
 
 
 def _copy(folder: Path, target: Path, *, without: Path) -> None:
-    """Copy what was there when the program was recorded: its cassette came later."""
+    """Copy what was there when the program was recorded: its cassette came later.
+
+    Sockets and named pipes are left out: whoever listens to them is elsewhere.
+    """
 
     def left_out(inside: str, names: list[str]) -> list[str]:
-        return [name for name in names if Path(inside, name).absolute() == without.absolute()]
+        paths = [Path(inside, name) for name in names]
+        return [
+            path.name
+            for path in paths
+            if path.absolute() == without.absolute()
+            or not (path.is_symlink() or path.is_dir() or path.is_file())
+        ]
 
-    shutil.copytree(folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out)
+    with disk_errors("copying the work folder", folder):
+        shutil.copytree(
+            folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out
+        )
 
 
 @contextmanager
@@ -268,7 +300,7 @@ def _placed(
                 run_place(options.root, cwd=options.cwd, files=options.files)
             )
             home, cwd, folder = made.home, made.cwd, made.folder
-            own = {"HOME": str(home), **(proxy or base_url_variables(pointed.url))}
+            own = {**home_variables(str(home)), **(proxy or base_url_variables(pointed.usual_url))}
         guard = stack.enter_context(
             Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
         )
@@ -282,6 +314,7 @@ def _placed(
             cwd=cwd,
             folder=folder.path,
             guard=guard.text,
+            isolated=guard.isolated,
         )
 
 

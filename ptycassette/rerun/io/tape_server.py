@@ -30,6 +30,8 @@ from ptycassette.tape.matching import Hit, Miss, Question
 MISS_STATUS = 404
 """Of a question that the tape does not have: clients do not repeat it, as they would a 5xx."""
 _MOST_BYTES = 256 << 20
+_MASKED_TOKEN = "x" * 32
+"""What a recording has of the token in the address of the recorder's proxy."""
 _EITHER_SIDES = frozenset((None, 1000, 1001, 1005))
 """Codes with which a client closes a WebSocket, too (RFC 6455, 7.4.1)."""
 _OF_THIS_CONNECTION = frozenset(
@@ -66,6 +68,10 @@ class TapeServer:
     def url(self) -> str:
         """``http://127.0.0.1:PORT``."""
         return self._server.url
+
+    def url_as_recorded(self, route: str) -> str:
+        """``url`` in the form that the recorder's proxy had: a program may show its base URL."""
+        return f"{self.url}/{_MASKED_TOKEN}/{route}"
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -164,7 +170,8 @@ class TapeServer:
         """The provider that is meant, empty if that is not said, and the target."""
         own = request.transport.get_extra_info("sockname") if request.transport else None
         if self._tunnels is None or own is None or own[1] != self._tunnels.port:
-            return "", request.raw_path
+            head, mark, rest = request.raw_path.partition(f"/{_MASKED_TOKEN}/")
+            return "", request.raw_path if head or not mark else f"/{rest.partition('/')[2]}"
         scheme, mark, rest = request.raw_path.partition("://")
         if mark and not request.raw_path.startswith("/"):  # without a tunnel
             authority, _, path = rest.partition("/")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .running_proxy import PROVIDER_VARIABLE as PROVIDER_VARIABLE
     from .running_proxy import RunningProxy as RunningProxy
     from .running_proxy import base_url_variables as base_url_variables
+    from .running_proxy import point_at_provider as point_at_provider
     from .running_proxy import proxy_variables as proxy_variables
     from .running_proxy import refuse_network as refuse_network
     from .running_proxy import start_proxy as start_proxy
@@ -36,8 +37,8 @@ else:
             "price_table": "load_prices",
             "proxy": "Proxy",
             "running_proxy": (
-                "PROVIDER_VARIABLE RunningProxy base_url_variables proxy_variables refuse_network "
-                "start_proxy"
+                "PROVIDER_VARIABLE RunningProxy base_url_variables point_at_provider "
+                "proxy_variables refuse_network start_proxy"
             ),
             "tunnels": "Tunnels",
         },

@@ -33,6 +33,7 @@ from ptycassette.tape.io._proxy_messages import (
 from ptycassette.tape.io.disabled_network import network_disabled, refuse_provider
 from ptycassette.tape.pointing import CA_VARIABLES, Pointing, Providers, pointing
 from ptycassette.tape.retries import Retries
+from ptycassette.tape.routing import base_url
 
 PROVIDER_VARIABLE = "PTYCASSETTE_PROVIDER"
 """Environment variable: the provider of what is recorded. ``ptycassette offline`` sets it."""
@@ -61,6 +62,30 @@ def proxy_variables(profile: Profile | None, *, proxy: str, ca: str) -> dict[str
     """
     where = pointing(_providers(), profile=profile, provider=None, proxy_env=True, environment={})
     return where.at("", proxy=proxy, ca=ca)[0]
+
+
+def point_at_provider(
+    profile: Profile | None, provider: str, environment: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Variables and arguments that point a program at a provider, with no proxy in between.
+
+    Args:
+        profile: of the program, if it has one.
+        provider: the name of the provider, or its base URL.
+        environment: with which the program is to be started.
+
+    Raises:
+        PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and the provider is elsewhere.
+        UsageError: it is not known how to point it there, or there is no such provider.
+    """
+    where = pointing(
+        _providers(), profile=profile, provider=provider, proxy_env=False, environment=environment
+    )
+    for url in where.upstreams.values():
+        base_url(url)
+    if network_disabled(os.environ):
+        refuse_provider(where.upstreams[where.main])
+    return where.at_upstreams()
 
 
 def start_proxy(
@@ -169,8 +194,9 @@ class RunningProxy(Closing):
     """
 
     def __init__(self, plan: ProxyPlan, where: Pointing, terms: Terms, *, journal: Path) -> None:
-        self.secrets = (plan.token,)
-        """What nobody may learn: the program's environment holds it."""
+        self.secrets: tuple[str, ...] = (plan.token,)
+        """What nobody may learn, and its address, which is another one in each recording: both
+        are in the program's environment, and it may show them."""
         self.upstreams = dict(plan.upstreams)
         """Base URLs of the providers that it serves; none where it is an HTTP proxy for all."""
         self.reports: list[str] = []
@@ -194,6 +220,7 @@ class RunningProxy(Closing):
             self.close()
             raise
         address = f"127.0.0.1:{self.port}"
+        self.secrets = (plan.token, address)
         self.environment, self.arguments = where.at(
             f"http://{address}/{plan.token}",
             proxy=f"http://ptycassette:{plan.token}@{address}",

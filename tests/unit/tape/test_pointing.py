@@ -101,6 +101,16 @@ def test_a_url_is_where_the_traffic_goes() -> None:
     """With or without the version that the variable has."""
     for url in ("http://127.0.0.1:9", "http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1/"):
         assert pointed("qwen", url).upstreams == {"openai": "http://127.0.0.1:9"}
+        assert pointed("codex", url).upstreams == {"openai": "http://127.0.0.1:9"}  # in quotes
+
+
+def test_without_a_proxy_the_program_asks_the_provider_itself() -> None:
+    """In the form that its profile says, with the version that the variable has."""
+    where = pointed("codex", "http://127.0.0.1:9/v1/")
+    usual = pointed(None, "http://127.0.0.1:9/")
+
+    assert where.at_upstreams() == ({}, ("-c", 'openai_base_url="http://127.0.0.1:9/v1"'))
+    assert usual.at_upstreams()[0] == PROVIDERS.base_url_variables("http://127.0.0.1:9")
 
 
 def test_a_base_url_of_the_users_own_is_where_the_traffic_goes() -> None:
