@@ -127,8 +127,12 @@ def test_the_checksum_is_that_of_zlib(compiled_library: Any, count: int) -> None
 def test_output_is_in_the_journal_and_on_the_screen(place: Place) -> None:
     """As it came, with its moment, and counted."""
     place.program.send(b"hello\xff")
-    threading.Timer(0.05, place.stop).start()
-    run = place.run()
+
+    def look() -> None:
+        select.select([place.screen], [], [])
+        place.stop()
+
+    run = run_beside(place, look)
 
     (event,) = place.events()
     assert isinstance(event, Output)
@@ -302,10 +306,14 @@ def test_a_full_disk_ends_the_run(place: Place) -> None:
 
 def test_the_journal_goes_on_after_a_run(place: Place) -> None:
     """Records of both kinds of writer follow each other."""
+
+    def look() -> None:
+        place.program.recv(100)
+        place.stop()
+
     os.write(place.typing, b"a")
     place.journal.on_output(1, b"before")
-    threading.Timer(0.05, place.stop).start()
-    place.run()
+    run_beside(place, look)
     place.journal.hold_key(10**9, b"held")
     place.run()
     place.journal.on_output(2 * 10**9, b"after")
