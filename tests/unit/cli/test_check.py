@@ -157,3 +157,36 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """For editors."""
     assert main(["check", "--schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "ptycassette scenario"
+
+
+def test_a_page_has_an_index_the_checks_and_the_recordings(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What does not hold is at its moment in the list beside the player."""
+    scenario.write_text(scenario.read_text().replace("text: ready", "text: st<b>eady"))
+    record(tmp_path / "other")
+    assert main(["check", "--init", str(tmp_path / "other" / "a.cassette")]) == 0
+    page = tmp_path / "page.html"
+
+    assert main(["check", str(tmp_path), "--html", str(page)]) == 1
+    text = page.read_text()
+    assert "<title>2 scenarios, 1 failed</title>" in text
+    assert [found.split(">")[-1] for found in text.split("</a></li>")[:2]] == [
+        f"{scenario} (a)",
+        f"{tmp_path / 'other' / 'a.scenario.yaml'} (a)",
+    ]
+    assert text.count('class="player"') == 2
+    assert "<b>failed check</b> screen/first-1" in text
+    assert "<b>ea" not in text
+    assert main(["check", str(tmp_path), "--html", str(page)]) == 6
+    assert main(["check", str(tmp_path), "--html", str(page), "--overwrite"]) == 1
+
+
+def test_a_page_shows_what_cannot_be_checked(tmp_path: Path) -> None:
+    """The reason, and no recording."""
+    (tmp_path / "b.scenario.yaml").write_text("name: b\nfoo: 1\n")
+    page = tmp_path / "page.html"
+
+    assert main(["check", str(tmp_path), "--html", str(page)]) == 2
+    assert "UsageError" in page.read_text()
+    assert 'class="player"' not in page.read_text()
