@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from ptycassette.cli import _reports as reports
+from ptycassette.cli import _seal_reports as seal_reports
 from ptycassette.cli import _tape_reports as tape_reports
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
@@ -30,6 +31,7 @@ STRUCTS = {
     for name, struct in (
         *((name, getattr(reports, name)) for name in reports.__all__),
         *vars(tape_reports).items(),
+        *vars(seal_reports).items(),
         ("ForkReport", ForkReport),
         ("ForkRecord", ForkRecord),
     )
