@@ -68,6 +68,11 @@ DROVE_OTHERWISE = 125
     help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
 )
 @click.option(
+    "--strict-order",
+    is_flag=True,
+    help="Requests of one conversation must come in their recorded order.",
+)
+@click.option(
     "--tape-only",
     is_flag=True,
     help="Type nothing: whoever started this command drives the program, the tape answers it.",
@@ -133,6 +138,7 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
         environment=_pairs(given["env"]),
         normalise=(*VOLATILE, *given["normalise"]),
         patience_s=given["patience"],
+        strict_order=given["strict_order"],
         shared_network=given["shared_network"],
         faketime=given["faketime"],
     )

@@ -37,6 +37,7 @@ class TapeDesk:
         secrets: where in a body secrets are: pairs of offset and length.
         fingerprint: the tape's, as it was published by the same rules; empty if that is not known.
         draws: the draws of the recording.
+        strict: the questions of one conversation must come in their recorded order.
 
     Attributes:
         asked: how many questions came.
@@ -54,9 +55,10 @@ class TapeDesk:
         secrets: Callable[[bytes], Sequence[tuple[int, int]]],
         fingerprint: str = "",
         draws: Sequence[Draw] = (),
+        strict: bool = False,
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
-        self._matcher = Matcher(exchanges, rules, key=key, declared=declared)
+        self._matcher = Matcher(exchanges, rules, key=key, declared=declared, strict=strict)
         self._secrets = secrets
         self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key)
         self.damage: list[str] = []

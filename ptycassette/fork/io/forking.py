@@ -89,6 +89,7 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
 
     run = _with_binary(options, cassette)
     with prepared_rerun(cassette, run, server_of=server_of, tapeless=True) as prepared:
+        notes.address = prepared.server.url.removeprefix("http://")
         server = prepared.server
         assert isinstance(server, ForkServer)  # noqa: S101 - it was made above
         for line in prepared.desk.damage:

@@ -43,6 +43,7 @@ class TapeNotes(Closing):
         self.environment: Mapping[str, str] = {}
         self.arguments: Sequence[str] = ()
         self.secrets: Sequence[str] = ()
+        self.address = ""
         self.reports: Sequence[str] = ()
         self.described = described
         self._clock = clock

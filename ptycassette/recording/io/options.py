@@ -357,6 +357,7 @@ def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
         options[TAPE_OPTION] = {
             "key": os.urandom(32).hex(),
             "secrets": list(tape.secrets),
+            "address": tape.address,
             "described": dict(tape.described),
         }
     return options

@@ -59,6 +59,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         normalise: names of the normalisers that screens are compared with.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
             the time that it took in the recording.
+        strict_order: refuse a question that comes before an earlier one of its conversation.
         faketime: give the program a clock that starts when the recording did, by libfaketime.
         shared_network: leave the program on the network, with proxy variables alone.
     """
@@ -75,6 +76,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     normalise: tuple[str, ...] = VOLATILE
     patience_s: float = 20.0
+    strict_order: bool = False
     faketime: bool = False
     shared_network: bool = False
 
@@ -186,6 +188,7 @@ def prepared_rerun(
             secrets=_secret_places,
             fingerprint=_published_fingerprint(cassette, rules),
             draws=drawn.draws if recorded else (),
+            strict=options.strict_order,
         )  # fmt: skip
         yield PreparedRerun(
             argv=argv,

@@ -64,6 +64,7 @@ class WrittenTape:
     environment: Mapping[str, str] = {}
     arguments: Sequence[str] = ()
     secrets: Sequence[str] = ()
+    address: str = ""
     described: Mapping[str, Any] = {}
     reports: Sequence[str] = ()
 
