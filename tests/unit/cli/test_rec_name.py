@@ -32,6 +32,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
             click.Argument(["argv"], nargs=-1, type=click.UNPROCESSED),
             click.Option(["-c", "--command", "line"]),
             click.Option(["-t", "--title"]),
+            click.Option(["-q", "--quiet"], is_flag=True),
         ],
     )
 
@@ -63,6 +64,25 @@ def test_what_stands_before_the_dashes_is_the_name(
     found = parsed(*words)
 
     assert (found["cassette"], tuple(found["argv"])) == (cassette, argv)
+
+
+@pytest.mark.parametrize(
+    ("words", "quiet", "title"),
+    [
+        (("-q", "--", "env"), True, None),
+        (("-qt", "T", "--", "env"), True, "T"),
+        (("-q", "-t", "-q", "--", "env", "-q"), True, "-q"),
+        (("-t", "-q", "x", "env"), False, "-q"),
+        (("x", "-q", "--", "env"), True, None),
+    ],
+)
+def test_flags_in_short_are_flags_where_they_stand_as_such(
+    words: tuple[str, ...], *, quiet: bool, title: str | None, parsed: Callable[..., Any]
+) -> None:
+    """The value of another option, and an argument of the program, are none."""
+    found = parsed(*words)
+
+    assert (found["quiet"], found["title"]) == (quiet, title)
 
 
 @pytest.mark.parametrize(
