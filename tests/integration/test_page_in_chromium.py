@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,12 @@ def page_of(cassette: Path, page: Path, **options: Any) -> str:
     return page.as_uri()
 
 
+async def search(tab: Tab, words: str) -> None:
+    """Search for this."""
+    await tab.value(f"document.querySelector('.query').value = {json.dumps(words)}")
+    await tab.value("document.querySelector('.query').dispatchEvent(new Event('input'))")
+
+
 def looked_at(browser: Browser, url: str, look: Callable[[Tab], Awaitable[None]]) -> None:
     """Open it, look, and expect that it complained of nothing and asked for nothing else."""
 
@@ -88,13 +95,14 @@ def test_it_plays_seeks_and_searches(browser: Browser, tmp_path: Path) -> None:
         await tab.press(" ")
         await tab.value(UNTIL.replace("WANTED", f"{TIME} >= 6610"))
         assert "To continue this session" in await tab.value(SHOWN)
+        await search(tab, "to CONTINUE")  # on the screen that is shown already
+        assert await tab.value("document.querySelector('.view mark').textContent") == "To continue"
         await tab.press("[")
         assert await tab.value(TIME) == 6489
         here = "document.querySelector('.beside .here').textContent"
         assert "<ctrl-c>" in await tab.value(here)
         await tab.press("/")
-        await tab.value("document.querySelector('.query').value = 'walnuts'")
-        await tab.value("document.querySelector('.query').dispatchEvent(new Event('input'))")
+        await search(tab, "walnuts")
         await tab.press("Escape")
         await tab.press("n")
         assert await tab.value("document.querySelector('.view mark').textContent") == "walnuts"
@@ -171,8 +179,7 @@ def test_a_hostile_recording_stays_text(browser: Browser, tmp_path: Path) -> Non
 
     async def look(tab: Tab) -> None:
         assert "<img src=x onerror=alert(1)>" in await tab.value(SHOWN)
-        await tab.value("document.querySelector('.query').value = '<img src=x onerror=alert(1)>'")
-        await tab.value("document.querySelector('.query').dispatchEvent(new Event('input'))")
+        await search(tab, "<img src=x onerror=alert(1)>")
         assert await tab.value("document.querySelectorAll('.view mark').length") > 0
         await tab.press("End")
         assert await tab.value("document.querySelectorAll('img, iframe, object').length") == 0
