@@ -24,6 +24,7 @@ from ptycassette.version import __version__
 # name -> (module, one line for the list of commands). The command object in the
 # module is called ``command``.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "bundle": ("ptycassette.cli.bundle", "Bundles of agent-rerun: export, verify."),
     "cat": ("ptycassette.cli.cat", "Write the recorded output bytes to stdout, nothing else."),
     "check": ("ptycassette.cli.check", "Hold recordings against their scenarios."),
     "completion": ("ptycassette.cli.completion", "Print the completion script for a shell."),

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from ._running_tape import TapeStarter as TapeStarter
     from .async_record import AsyncRecording as AsyncRecording
     from .async_record import arecord as arecord
+    from .binary_probe import architecture as architecture
     from .binary_probe import ask_version as ask_version
+    from .binary_probe import locale_of as locale_of
+    from .binary_probe import system as system
     from .binary_probe import timestamp as timestamp
     from .binary_probe import version_arguments as version_arguments
     from .compiled_relay import CompiledRelay as CompiledRelay
@@ -58,7 +61,9 @@ else:
             "_preflight": "check_network",
             "_running_tape": "RunningTape TapeStarter",
             "async_record": "AsyncRecording arecord",
-            "binary_probe": "ask_version timestamp version_arguments",
+            "binary_probe": (
+                "architecture ask_version locale_of system timestamp version_arguments"
+            ),
             "compiled_relay": "CompiledRelay",
             "diagnostic_writer": "diagnostic_path",
             "finalising": "Finaliser",
