@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .example import example_script as example_script
     from .preparing import Place as Place
     from .preparing import PreparedRun as PreparedRun
+    from .preparing import home_variables as home_variables
     from .preparing import prepare as prepare
     from .preparing import shown as shown
     from .probe import Probe as Probe
@@ -23,7 +24,7 @@ else:
         {
             "drive": "Drive",
             "example": "example_script",
-            "preparing": "Place PreparedRun prepare shown",
+            "preparing": "Place PreparedRun home_variables prepare shown",
             "probe": "Probe parse_window",
             "probe_run": "ProbeResult ProbeRun",
             "step": "DriveStep",

@@ -140,9 +140,12 @@ def _environment(
     asked = {**profile.environment, **profile.offline.environment, **mode.environment}
     # A variable whose value is empty, as for a certificate that is not needed, is left out.
     filled = {name: value for name, value in fill_variables(asked, where, names).items() if value}
-    home = names["home"]
-    places = {name: f"{home}/{folder}" for name, folder in _XDG.items()}
-    return {"HOME": home, **places, **filled}
+    return {**home_variables(names["home"]), **filled}
+
+
+def home_variables(home: str) -> dict[str, str]:
+    """What says that a program's home is this one, also where it asks for the parts of it."""
+    return {"HOME": home, **{name: f"{home}/{folder}" for name, folder in _XDG.items()}}
 
 
 def _names(place: Place, now: datetime, prompt: str) -> dict[str, str]:

@@ -2,45 +2,77 @@
 
 Its profile declares them (``screens.at_exit``). They are left out of the last screen alone, so a
 screen on which a key was typed is compared whole. What such a message pushed off the screen is
-missing, and is found as a difference.
+missing, and is found as a difference. So is a stack whose message is not above it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from ptycassette.model import file_pattern
+from ptycassette.model import Event, InputRecord, Size, file_pattern, painted_bytes
 from ptycassette.profiles import ExitMessage
+from ptycassette.terminal import PyteEmulator
+
+_ROWS_ABOVE = 1000  # a message of which more has scrolled off is compared
 
 
 def without_exit_messages(
-    rows: Sequence[str], messages: Sequence[ExitMessage]
+    rows: Sequence[str], messages: Sequence[ExitMessage], above: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
     """The rows without these messages, and the names of the messages that were there.
 
-    A message is its first row, the rows of it that follow, and one blank row behind them. At the
-    top of the screen its first row may be gone already.
+    A message is its first row, the rows of it that follow, and one blank row behind them.
+
+    Args:
+        rows: of the last screen.
+        messages: in the order in which they are looked for.
+        above: the rows that scrolled off the screen, the oldest first: a message may begin there.
     """
-    left = list(rows)
+    left, gone = list(rows), list(above)
     names = []
     for message in messages:
-        kept = _without(left, message)
+        gone, kept = _without(gone, left, message)
         if kept != left:
             left = kept
             names.append(message.name)
     return left, names
 
 
-def _without(rows: Sequence[str], message: ExitMessage) -> list[str]:
+def may_begin_above(rows: Sequence[str], messages: Sequence[ExitMessage]) -> bool:
+    """Whether the first row may be the rest of a message: then what was above it is needed."""
+    return any(file_pattern(message.rows).found(row) for message in messages for row in rows[:1])
+
+
+def scrolled_off(events: Iterable[Event], size: Size) -> tuple[str, ...]:
+    """The rows that scrolled off the screen by the end of a recording, the oldest first.
+
+    Args:
+        events: all of it.
+        size: of its terminal when it began.
+    """
+    emulator = PyteEmulator(size, scrollback=_ROWS_ABOVE)
+    for event in events:
+        if event.kind == "output":
+            emulator.feed(painted_bytes(event))
+        elif isinstance(event.record, InputRecord) and event.record.size is not None:
+            emulator.resize(event.record.size)
+    return emulator.scrollback()
+
+
+def _without(
+    above: Sequence[str], rows: Sequence[str], message: ExitMessage
+) -> tuple[list[str], list[str]]:
+    """What is left above the screen and on it."""
     first, more = file_pattern(message.first), file_pattern(message.rows)
+    gone: list[str] = []
     kept: list[str] = []
-    inside = bool(rows) and more.found(rows[0])
-    for row in rows:
+    inside = False
+    for number, row in enumerate((*above, *rows)):
         if first.found(row) or (inside and more.found(row)):
             inside = True
         elif inside and not row.strip():
             inside = False
         else:
             inside = False
-            kept.append(row)
-    return kept
+            (gone if number < len(above) else kept).append(row)
+    return gone, kept

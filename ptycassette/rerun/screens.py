@@ -93,7 +93,11 @@ class ScreenJudge:
 
 def _renamed(row: str, names: Sequence[tuple[str, str]]) -> str:
     for live, recorded in names:
-        row = row.replace(live, recorded)
+        if live.startswith("/"):  # a path; what is beside it is another one
+            literal = recorded.replace("\\", "\\\\")
+            row = re.sub(rf"{re.escape(live)}(?!\.?[\w-])", literal, row)
+        else:
+            row = row.replace(live, recorded)
     return row
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import Finished, Noted, Probed, TapeMoment, resolved
+from ptycassette.model import Finished, Noted, Probed, TapeMoment, lazy_pattern, resolved
 from ptycassette.scrub._mask import TEXT, mask
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
@@ -15,6 +15,8 @@ from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
 from ptycassette.scrub.views import Line, View, joined_lines, panes, rewrite, view_of
 
+# What continues the last name of a path; a full stop before a blank ends a sentence.
+_SAME_NAME = lazy_pattern(r"\.?[A-Za-z0-9_\x80-\xff-]")
 _OF_FINISHED = (
     *("metadata", "usage", "routing_actual", "session_log_path", "final_text", "failure"),
 )
@@ -118,6 +120,7 @@ def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
     """``text`` with placeholders for plain secrets and masks for encoded ones.
 
     Also returns the rule of each replacement. Overlapping ones get the placeholder of the longest.
+    A folder is named (``$PWD``) only where its path ends; what is beside it is masked.
     """
     spans = sorted(
         (*stretch, number, at)
@@ -136,6 +139,8 @@ def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
         *_, number, which = max(group, key=lambda span: span[1] - span[0])
         longest = matches[which]
         named = longest.placeholder if longest.form == TEXT and not number else ""
+        if named.startswith("$") and _SAME_NAME.match(text, end):
+            named = ""  # /x/work.py is beside /x/work: $PWD.py would be another file elsewhere
         parts += [text[at:start], named or mask(text[start:end], longest.form)]
         rules.append(longest.rule)
         at = end

@@ -179,6 +179,21 @@ def test_the_program_has_no_network(recorded: Path, elsewhere: Path) -> None:
     assert "CONNECTED" not in shown
 
 
+@pytest.mark.slow
+def test_a_program_without_a_profile_has_a_home_of_its_own(
+    recorded: Path, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that the variables of the user's folders say."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "users-config"))
+    program = (
+        "import os; home = os.environ['HOME']\n"
+        "print([n for n, v in os.environ.items() if n[:4] == 'XDG_' and not v.startswith(home)])"
+    )
+    _, report = again(recorded, elsewhere, [sys.executable, "-c", program], "--patience", "1")
+
+    assert "[]" in report["changes"][-1]["got"]
+
+
 @pytest.mark.parametrize(("namespaces", "guard"), [(True, "namespace"), (False, "proxy")])
 def test_a_process_with_threads_says_what_kept_the_program_offline(
     recorded: Path,

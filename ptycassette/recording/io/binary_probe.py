@@ -112,16 +112,26 @@ def ask_version(
     arguments: Sequence[str] = ("--version",),
     *,
     timeout_s: float = VERSION_TIMEOUT_S,
+    environment: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> str | None:
     """The first line that ``binary --version`` prints; None when it prints none in time.
 
     It runs in a clean environment without input. It is killed, with its children, if it
     takes too long or prints too much.
+
+    Args:
+        binary: the program.
+        arguments: that ask it.
+        timeout_s: how long it may take.
+        environment: what to add to the clean environment, or replace in it.
+        cwd: its work folder; the current one when None.
     """
     try:
         process = subprocess.Popen(
             [os.fspath(binary), *arguments],
-            env=child_environment(clean=True, term="dumb"),
+            env=child_environment(clean=True, term="dumb", extra=environment),
+            cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

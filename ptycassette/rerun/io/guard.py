@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ptycassette.errors import PreflightError, SpawnError
-from ptycassette.rerun.io.launch import SOCKET_NAME
+from ptycassette.rerun.io.launch import NO_FOLDER, SOCKET_NAME
 from ptycassette.system import Closing
 from ptycassette.tape.io import NETWORK_VARIABLE, network_disabled
 
@@ -101,8 +101,7 @@ class Guard(Closing):
             raise SpawnError(f"{argv[0]} is not there, or cannot be executed")
         if not self.isolated:
             return tuple(argv)
-        ports = ",".join(map(str, self._ports))
-        return (sys.executable, "-I", "-S", str(_LAUNCH), str(self._folder), ports, *argv)
+        return _launched(str(self._folder), self._ports, argv)
 
     def close(self) -> None:
         """Take no sockets any more."""
@@ -119,6 +118,28 @@ class Guard(Closing):
                 for fd in fds:
                     self._serve(socket.socket(fileno=fd))
                 inside.sendall(b"s")
+
+
+def kept_off(
+    argv: Sequence[str], *, isolated: bool
+) -> tuple[tuple[str, ...], Mapping[str, str]] | None:
+    """How to start a program that needs no tape: what to start, and its additional environment.
+
+    Args:
+        argv: the program.
+        isolated: in a network namespace, as ``Guard.isolated`` says of another program.
+
+    Returns:
+        None where it must not be started: the network is disabled, and there is no namespace.
+    """
+    if isolated:
+        return _launched(NO_FOLDER, (), argv), {}
+    return None if network_disabled(os.environ) else (tuple(argv), _refusing_proxies())
+
+
+def _launched(folder: str, ports: Sequence[int], argv: Sequence[str]) -> tuple[str, ...]:
+    numbers = ",".join(map(str, ports))
+    return (sys.executable, "-I", "-S", str(_LAUNCH), folder, numbers, *argv)
 
 
 def _refusing_proxies() -> dict[str, str]:

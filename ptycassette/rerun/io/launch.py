@@ -21,12 +21,14 @@ _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000  # linux/sched.h
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40  # netdevice(7)
 _BACKLOG = 128
 SOCKET_NAME = "inside"
+NO_FOLDER = "-"
 NOT_STARTED = 127
 
 
 def main(argv: list[str]) -> int:
     """``FOLDER PORTS ARGV...``: hand over listeners for the ports, then be the program.
 
+    With ``-`` as FOLDER nothing is handed over: the program has no tape, and no server outside.
     Without arguments only try whether this user may: 0 if so.
     """
     try:
@@ -34,7 +36,10 @@ def main(argv: list[str]) -> int:
             leave_network()
             return 0
         folder, ports, *words = argv
-        hand_over(folder, [int(port) for port in ports.split(",")])
+        if folder == NO_FOLDER:
+            leave_network()
+        else:
+            hand_over(folder, [int(port) for port in ports.split(",")])
     except OSError as failed:
         sys.stderr.write(f"ptycassette: no network namespace: {failed}\n")
         return 1

@@ -19,6 +19,7 @@ import msgspec
 from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
+from ptycassette.harness import home_variables
 from ptycassette.harness.io import load_profile, placed_run, run_place
 from ptycassette.model import Size, TapeEntry, visible
 from ptycassette.profiles import Profile
@@ -79,7 +80,10 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program runs, and with what. ``argv`` is started in its place, and becomes it."""
+    """Where the program runs, and with what. ``argv`` is started in its place, and becomes it.
+
+    ``guard`` says what keeps it off the network; ``isolated`` if that is a namespace.
+    """
 
     argv: tuple[str, ...]
     program: str
@@ -88,6 +92,7 @@ class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path
     folder: Path
     guard: str
+    isolated: bool
 
 
 class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
@@ -283,7 +288,7 @@ def _placed(
                 run_place(options.root, cwd=options.cwd, files=options.files)
             )
             home, cwd, folder = made.home, made.cwd, made.folder
-            own = {"HOME": str(home), **(proxy or base_url_variables(pointed.usual_url))}
+            own = {**home_variables(str(home)), **(proxy or base_url_variables(pointed.usual_url))}
         guard = stack.enter_context(
             Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
         )
@@ -297,6 +302,7 @@ def _placed(
             cwd=cwd,
             folder=folder.path,
             guard=guard.text,
+            isolated=guard.isolated,
         )
 
 

@@ -13,7 +13,7 @@ from ptycassette.model import ExitStatus
 from ptycassette.profiles import ExitMessage
 from ptycassette.rerun.exit_messages import without_exit_messages
 from ptycassette.rerun.io.preparing import PreparedRerun, RerunOptions, prepared_rerun
-from ptycassette.rerun.io.running import RunOutcome, run_again
+from ptycassette.rerun.io.running import RunOutcome, rows_above, run_again
 from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript
@@ -111,7 +111,8 @@ def _report(
     prepared: PreparedRerun, cassette: Cassette, ran: RunOutcome, judge: ScreenJudge
 ) -> RerunReport:
     messages = prepared.profile.screens.at_exit if prepared.profile else ()
-    pairs, left_out = _screens(prepared.script, ran.script, messages)
+    above = (rows_above(cassette, prepared.script, prepared.profile), ran.above)
+    pairs, left_out = _screens(prepared.script, ran.script, messages, above)
     names = prepared.desk.names()
     notes = [f"the screen before input {number} did not come in time" for number in ran.late]
     notes += [f"not compared on the last screen: {message}" for message in left_out]
@@ -145,11 +146,15 @@ def _version_change(recorded: str | None, now: str | None) -> VersionChange | No
 
 
 def _screens(
-    recorded: RerunScript, now: RerunScript, messages: Sequence[ExitMessage]
+    recorded: RerunScript,
+    now: RerunScript,
+    messages: Sequence[ExitMessage],
+    above: tuple[Sequence[str], Sequence[str]],
 ) -> tuple[list[tuple[int, Sequence[str], Sequence[str]]], list[str]]:
     """Pairs of screens before each input that both have, and at the end (number 0).
 
-    The last ones are without ``messages``; the second value says which were there.
+    The last ones are without ``messages``, which may begin in the rows ``above`` them (of the
+    recording, and of now); the second value says which were there.
     """
     pairs: list[tuple[int, Sequence[str], Sequence[str]]] = []
     for old, new in zip(recorded.steps, now.steps, strict=False):
@@ -157,7 +162,7 @@ def _screens(
             pairs.append((old.number, old.screen, new.screen or ()))
     if recorded.last_screen is None:
         return pairs, []
-    old_rows, in_old = without_exit_messages(recorded.last_screen, messages)
-    new_rows, in_new = without_exit_messages(now.last_screen or (), messages)
+    old_rows, in_old = without_exit_messages(recorded.last_screen, messages, above[0])
+    new_rows, in_new = without_exit_messages(now.last_screen or (), messages, above[1])
     said = [f"{name} (recorded)" for name in in_old] + [f"{name} (now)" for name in in_new]
     return [*pairs, (0, old_rows, new_rows)], said

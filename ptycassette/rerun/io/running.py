@@ -6,10 +6,7 @@ cassette were, and the two can be compared.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -20,16 +17,16 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.harness.io import log_reader
-from ptycassette.model import FinalRecord, InputRecord
-from ptycassette.recording.io import ask_version, record, version_arguments
-from ptycassette.rerun.io.preparing import PreparedRerun, RerunPlace
+from ptycassette.model import FinalRecord, InputRecord, Size
+from ptycassette.profiles import Profile
+from ptycassette.recording.io import record
+from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
+from ptycassette.rerun.io.preparing import PreparedRerun
+from ptycassette.rerun.io.version_now import version_now
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
 from ptycassette.tape import DrawnValues, drawn_in
-from ptycassette.tape.io import network_disabled
-
-_VERSION_TIMEOUT_S = 15.0  # CLIs on Node take over 5 s on a busy machine
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +34,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     ``met`` are inputs whose screen was there when they were sent, ``late`` those whose screen did
     not come. ``version`` is what the program says that it is, if the recorded one was asked, too.
+    ``above`` are the rows above the last screen, where a message may begin that is left out.
     """
 
     script: RerunScript
@@ -47,6 +45,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     late: tuple[int, ...]
     version: str | None = None
     problem: str = ""
+    above: tuple[str, ...] = ()
 
 
 def run_again(
@@ -78,14 +77,16 @@ def run_again(
     if profile is not None:
         options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)
     known = cassette.manifest.harness.binary_version
-    version = None if known is None else _version(place)
+    version = None if known is None else version_now(place)
     with record(place.argv, target, **options) as session:
         typist.type(session, prepared.script)
         left_us = cassette.final.duration_ms * 1000 - typist.last_us
         problem = _end(session, patience_s + 2 * max(0, left_us) / 1e6)
     with open_cassette(target) as now:
+        script = script_of(now.events())
         return RunOutcome(
-            script=script_of(now.events()),
+            script=script,
+            above=rows_above(now, script, profile),
             drawn=drawn_in(event.payload for event in now.service_events()),
             final=now.final,
             typed=typist.typed,
@@ -96,14 +97,14 @@ def run_again(
         )
 
 
-def _version(place: RerunPlace) -> str | None:
-    """What the program says that it is; None if it does not, or must not be asked."""
-    path = place.environment.get("PATH") or os.environ.get("PATH")
-    found = shutil.which(place.program, path=path)
-    asking = None if found is None else version_arguments(Path(found), version=None)
-    if found is None or asking is None or network_disabled(os.environ):  # asked without a guard
-        return None
-    return ask_version(Path(found), asking, timeout_s=_VERSION_TIMEOUT_S)
+def rows_above(cassette: Cassette, script: RerunScript, profile: Profile | None) -> tuple[str, ...]:
+    """What scrolled off the last screen, if a message that is left out may have begun there."""
+    messages = profile.screens.at_exit if profile else ()
+    if not may_begin_above(script.last_screen or (), messages):
+        return ()
+    terminal = cassette.manifest.terminal
+    size = Size(terminal.initial_rows, terminal.initial_cols)
+    return scrolled_off(cassette.events(), size)
 
 
 class _Typist:

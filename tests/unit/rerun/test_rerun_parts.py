@@ -8,7 +8,7 @@ import pytest
 
 from ptycassette.harness.io.files import load_profile
 from ptycassette.model import Event, ExitStatus, InputRecord, Size
-from ptycassette.model.events import FrameRecord
+from ptycassette.model.events import FrameRecord, OutputRecord
 from ptycassette.model.geometry import Cursor
 from ptycassette.profiles import ExitMessage
 from ptycassette.rerun import (
@@ -23,6 +23,7 @@ from ptycassette.rerun import (
     script_of,
     without_exit_messages,
 )
+from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
 
@@ -158,7 +159,7 @@ TRACE = ["      at stop (a.js:1:2)", "      at run (node:b:3)"]
     ("rows", "left", "names"),
     [
         (["Highlighting failed: x", *TRACE, "", "bye"], ["bye"], ["stopped"]),
-        ([*TRACE, "", "Highlighting failed: x", *TRACE, "", "bye"], ["bye"], ["stopped"]),
+        ([*TRACE, "", "bye"], [*TRACE, "", "bye"], []),
         (["bye", "Highlighting failed: x", *TRACE], ["bye"], ["stopped"]),
         (["bye", *TRACE], ["bye", *TRACE], []),
         (["", "Highlighting is fine", ""], ["", "Highlighting is fine", ""], []),
@@ -168,8 +169,28 @@ TRACE = ["      at stop (a.js:1:2)", "      at run (node:b:3)"]
 def test_a_declared_message_at_the_end_is_left_out_and_nothing_else(
     rows: list[str], left: list[str], names: list[str]
 ) -> None:
-    """Also where its first row went off the top; rows of such a form elsewhere stay."""
+    """Rows of such a form elsewhere stay, a crash at the top of the screen, too."""
     assert without_exit_messages(rows, [STOPPED]) == (left, names)
+
+
+@pytest.mark.parametrize(
+    ("first", "left", "names"),
+    [
+        ("Highlighting failed: x", ["", "bye"], ["stopped"]),
+        ("TypeError: x is no function", [TRACE[1], "", "", "bye"], []),
+    ],
+)
+def test_a_message_whose_first_row_went_off_the_top_is_found_there(
+    first: str, left: list[str], names: list[str]
+) -> None:
+    """And a crash whose first row did is compared."""
+    printed = "\r\n".join(["hi", first, *TRACE, "", "", "bye"]).encode()
+    output = Event(1, 1, "output", OutputRecord(seq=1, t_ms=0, offset=0, length=0), printed)
+    above = scrolled_off([output], Size(4, 40))
+
+    assert above == ("hi", first, TRACE[0])
+    assert may_begin_above(TRACE, [STOPPED])
+    assert without_exit_messages([TRACE[1], "", "", "bye"], [STOPPED], above) == (left, names)
 
 
 def test_opencodes_message_does_not_hide_a_changed_answer() -> None:
@@ -231,11 +252,15 @@ def test_a_masked_place_is_any_text(now: Sequence[str], shown: bool) -> None:
         ("session: session-1111", "session: session-2222", True),
         ("session: xxxxxxxxxxxx", "session: session-2222", False),
         ("session: session-1111", "session: session-3333", False),
+        ("in /work/one/a.", "in /tmp/two/a.", True),
+        ("in /work/one, /work/one", "in /tmp/two, /tmp/two", True),
+        ("in /work/one-old/a", "in /tmp/two-old/a", False),
+        ("run /work/one.py", "run /tmp/two.py", False),
     ],
 )
 def test_a_screen_may_show_what_has_another_name_now(recorded: str, now: str, same: bool) -> None:
     """As the requests of the two runs say, and only then."""
-    names = [("session-2222", "session-1111")]
+    names = [("session-2222", "session-1111"), ("/tmp/two", "/work/one")]
 
     assert ScreenJudge().same([recorded], [now], names) is same
 

@@ -144,8 +144,20 @@ def test_structured_text_gets_named_placeholders(meta: SessionMeta, key: str) ->
     assert scrubber.text(f"use {key} now", channel="argv") == "use <anthropic-token> now"
     assert scrubber.text("/home/alice7/x", channel="argv") == "$HOME/x"
     assert scrubber.text("/home/alice7/top-project/x", channel="argv") == "$PWD/x"
+    assert scrubber.text("in /home/alice7/top-project.", channel="argv") == "in $PWD."
     assert scrubber.text("by alice7", channel="argv") == "by <user>"
     assert scrubber.value({"to": ["bob.smith@corp.io"]}, channel="x") == {"to": ["<email>"]}
+
+
+@pytest.mark.parametrize("beside", [".py", "-old/x", "2", "_x", ".d/x", "é"])
+def test_what_is_beside_the_work_folder_is_not_named_by_it(meta: SessionMeta, beside: str) -> None:
+    """In another work folder ``$PWD.py`` would be another file. It is masked, as on a screen."""
+    alice = msgspec.structs.replace(meta, home="/home/alice7", cwd="/home/alice7/top-project")
+    scrubber = default_scrubber()
+    list(scrubber.events(alice, lambda: iter([])))
+    masked = scrubber.text(f"/home/alice7/top-project{beside} now", channel="argv")
+
+    assert masked == "x" * len("/home/alice7/top-project") + f"{beside} now"
 
 
 def test_encoded_secrets_in_structured_text_keep_their_form(meta: SessionMeta, key: str) -> None:

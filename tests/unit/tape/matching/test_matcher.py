@@ -312,6 +312,17 @@ def test_what_is_called_otherwise_is_reported() -> None:
     assert (renaming.type, renaming.recorded, renaming.live) == ("version", "2.1.197", "2.1.201")
 
 
+@pytest.mark.parametrize("other", ["Linux-6.19.2-fc-v9-x86_64-with-glibc2.41", "macOS-16.1-arm64"])
+def test_another_machine_is_a_name_of_aiders_prompt(other: str) -> None:
+    """The release of its kernel stands there; a committed tape is to be run again elsewhere."""
+    by = cli_rules("aider")
+    text = "- Platform: {}\n- Shell: SHELL=/bin/bash\n"
+    here = text.format("Linux-6.18.44-x86_64-with-glibc2.36")
+    run = matcher(tape(({"messages": [{"content": here}]}, {"a": 1}), by=by), by)
+
+    assert isinstance(run.ask(asked({"messages": [{"content": text.format(other)}]})), Hit)
+
+
 def test_deep_and_dense_bodies_are_compared_by_bytes() -> None:
     """Bounded cost for whatever is sent: names in them are not looked for."""
     deep = b"[" * 100_000 + b'"id-abcd"' + b"]" * 100_000
