@@ -52,21 +52,28 @@ def _terminal(terminal: Terminal) -> Iterator[str]:
     yield from _lines(terminal, main)
     yield from _marks(main)
     if alt is not None:
-        yield from _saved(main, always=_ALT[0] << _SHIFT in terminal.mode)
-        shown = [mode for mode in _ALT if mode << _SHIFT in terminal.mode]
-        yield f"\x1b[?{(shown or _ALT[1:])[0]}h"
+        shown = next((mode for mode in _ALT if mode << _SHIFT in terminal.mode), _ALT[1])
+        switch = f"\x1b[?{shown}h"
+        if shown != _ALT[0]:
+            yield from _saved(main)
+            yield switch
+        else:  # which saves the cursor itself, and fills the screen with its colour
+            yield from _saved(main, by=switch)
+            yield "\x1b[2J"
         for number, row in enumerate(alt.rows, 1):
             if cells := "".join(_cells(terminal, row)):
                 yield f"\x1b[{number}H{cells}"
         yield from _marks(alt)
     yield from _saved(terminal.buf)
     yield from _modes(terminal)
-    yield from _cursor(terminal)
-    for sign, charset in zip(_DESIGNATE, terminal.gsets, strict=True):
-        if charset is not None:
-            yield f"\x1b{sign}{_charset_name(charset)}"
-    yield _INVOKE[terminal.glevel]
-    if terminal.pen.style is not DEFAULT_STYLE:
+    charsets = "".join(_charsets(terminal))
+    if terminal.charset_map is terminal.gsets[terminal.glevel]:
+        yield from _cursor(terminal)
+        yield charsets
+    else:  # restoring the cursor has brought another one back
+        yield f"{charsets}\x1b8"
+        yield from _cursor(terminal)
+    if terminal.pen.style != DEFAULT_STYLE or terminal.buf.saved.pen is not None:
         yield _pen(terminal.pen.style)
     if terminal.insert_mode:
         yield f"\x1b[{_INSERT}h"
@@ -166,17 +173,17 @@ def _marks(buffer: Buffer) -> Iterator[str]:
         yield f"\x1b[{buffer.top + 1};{buffer.bottom + 1}r"
 
 
-def _saved(buffer: Buffer, *, always: bool = False) -> Iterator[str]:
-    """The saved cursor of the buffer that is shown."""
+def _saved(buffer: Buffer, *, by: str = "") -> Iterator[str]:
+    """The saved cursor of the buffer that is shown; ``by`` is what saves it."""
     saved = buffer.saved
-    row = max(0, saved.line - len(buffer.history))
-    if not (always or saved.x or saved.line or saved.pen or saved.charset):
+    if not (by or saved.x or saved.line or saved.pen or saved.charset):
         return
+    row = max(0, saved.line - len(buffer.history))
     yield f"\x1b[{row + 1};{saved.x + 1}H"
     yield _pen(DEFAULT_STYLE if saved.pen is None else saved.pen.style)
     if saved.charset is not None:
         yield f"\x1b({_charset_name(saved.charset)}"
-    yield "\x1b7" + _pen(DEFAULT_STYLE)
+    yield (by or "\x1b7") + _pen(DEFAULT_STYLE)
     if saved.charset is not None:
         yield "\x1b(B"
 
@@ -213,6 +220,13 @@ def _cursor(terminal: Terminal) -> Iterator[str]:
     at = columns - 2 if cells[columns - 1] == "" else columns - 1
     text = " " if cells[at] == BLANK else cells[at]
     yield f"\x1b[{row};{at + 1}H{_pen(buf.rows[buf.y].styles[at])}{text}{_pen(DEFAULT_STYLE)}"
+
+
+def _charsets(terminal: Terminal) -> Iterator[str]:
+    for sign, charset in zip(_DESIGNATE, terminal.gsets, strict=True):
+        if charset is not None:
+            yield f"\x1b{sign}{_charset_name(charset)}"
+    yield _INVOKE[terminal.glevel]
 
 
 def _charset_name(charset: Charset) -> str:

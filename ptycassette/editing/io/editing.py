@@ -5,17 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY
+from ptycassette.cassette import EDITED_KEY, TAPE_KEY
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.editing.session import BadEditError, Take
 from ptycassette.errors import UsageError
 from ptycassette.model import EventSource, JournalEvent, Noted, TapeMoment, Traffic
-from ptycassette.recording import REPORT_OPTION, TAPE_OPTION
+from ptycassette.recording import REPORT_OPTION, TAPE_OPTION, merged_reports
 from ptycassette.recording.io import (
     Finaliser,
     TapeAgain,
@@ -25,10 +26,7 @@ from ptycassette.recording.io import (
 from ptycassette.tape.matching import TapeCheck
 from ptycassette.version import __version__
 
-EDITED = "edited"
-"""Where the manifest says what was done to which recordings."""
-
-_KEPT = ("frame_policy", "idle_limit_ms", "imported", "meta", "recovered", EDITED)
+_KEPT = ("frame_policy", "idle_limit_ms", "imported", "meta", "recovered", EDITED_KEY)
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,20 +102,27 @@ def edit_cassettes(
         )
         finaliser = Finaliser(known=operation.hidden, recorded=True)
         source = take.source if tape else _without_tape(take.source)
-        before = sum((first.scrub_report.hit_counts or {}).values())
+        before = sum(_hits(cassette) for cassette in cassettes)
         finaliser.publish(
-            meta, source, target, overwrite=overwrite, keys=_SameTape(first) if tape else None
+            meta,
+            source,
+            target,
+            overwrite=overwrite,
+            keys=_SameTape(first, untouched=not operation.hidden) if tape else None,
         )
     with open_cassette(target) as made:
-        after = sum((made.scrub_report.hit_counts or {}).values())
         return Edited(
             cassette=str(target),
             operation=operation.name,
             sources=tuple(map(str, paths)),
             duration_ms=made.final.duration_ms,
-            replaced=after - before,
+            replaced=_hits(made) - before,
             without_tape=lost,
         )
+
+
+def _hits(cassette: Cassette) -> int:
+    return sum((cassette.scrub_report.hit_counts or {}).values())
 
 
 def _take(cassette: Cassette) -> Take:
@@ -133,8 +138,8 @@ def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool)
     first = cassettes[0].manifest
     optional = first.optional or {}
     options = {name: optional[name] for name in _KEPT if name in optional}
-    done = optional.get(EDITED)
-    options[EDITED] = [
+    done = optional.get(EDITED_KEY_KEY)
+    options[EDITED_KEY] = [
         *(done if isinstance(done, list) else ()),
         {
             "operation": operation.name,
@@ -149,7 +154,9 @@ def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool)
             "by": f"ptycassette/{__version__}",
         },
     ]
-    options[REPORT_OPTION] = cassettes[0].scrub_report
+    options[REPORT_OPTION] = reduce(
+        merged_reports, [cassette.scrub_report for cassette in cassettes]
+    )
     if tape:
         said = optional[TAPE_KEY]
         options[TAPE_OPTION] = {"key": said.get("key", "")}
@@ -172,8 +179,9 @@ def _without_tape(source: EventSource) -> EventSource:
 class _SameTape(TapeAgain):
     """The tape of a cassette, of which an edit has changed nothing but times."""
 
-    def __init__(self, cassette: Cassette) -> None:
+    def __init__(self, cassette: Cassette, *, untouched: bool) -> None:
         super().__init__(cassette)
+        self._untouched = untouched
         self._said = (cassette.manifest.optional or {})[TAPE_KEY]
 
     @property
@@ -188,5 +196,5 @@ class _SameTape(TapeAgain):
         checked = self._said.get("checked", True)
         return TapeCheck(
             unchecked="" if checked else str(self._said.get("unchecked", "")) or "not checked",
-            fingerprint=str(self._said.get("fingerprint", "")),
+            fingerprint=str(self._said.get("fingerprint", "")) if self._untouched else "",
         )
