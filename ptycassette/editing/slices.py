@@ -43,6 +43,8 @@ def cut(take: Take, start_us: int, end_us: int | None = None) -> Take:
             f"there is nothing to cut between {_seconds(start_us)} and {_seconds(stop_us)}:"
             f" {take.name or 'the recording'} ends at {_seconds(take.end_us)}"
         )
+    if start_us == 0 and stop_us == take.end_us:
+        raise BadEditError("nothing would be left: this cuts out all of it")
     if start_us == 0:
         return _beginning_at(take, stop_us, ends=end_us is None)
     stretch = _Stretch(take, start_us, stop_us, ends=end_us is None)

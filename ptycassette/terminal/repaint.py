@@ -25,8 +25,8 @@ from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.grid import BLANK, Row
 from ptycassette.terminal.sgr import sgr_of
 
-RESET: Final = b"\x1bc"
-"""RIS: makes any terminal a fresh one, but for its title."""
+RESET: Final = b"\x1bc\x1b]0;\x1b\\"
+"""RIS, and no title: makes any terminal a fresh one."""
 
 _DESIGNATE: Final = "()*+"
 _INVOKE: Final = ("", "\x0e", "\x1bn", "\x1bo")

@@ -58,12 +58,13 @@ def test_a_repainted_terminal_goes_on_as_the_other_one(
     assert fresh.snapshot() == lived.snapshot()
 
 
-@given(OUTPUT, OUTPUT, SIZES, CUTS, st.integers(0, 7), st.integers(0, 19))
+@given(OUTPUT, OUTPUT, SIZES, CUTS, st.tuples(st.integers(0, 7), st.integers(0, 19)))
 @examples(300)
 def test_masking_what_painted_a_part_leaves_nothing_in_it(
-    before: bytes, data: bytes, size: Size, cuts: list[int], row: int, column: int
+    before: bytes, data: bytes, size: Size, cuts: list[int], place: tuple[int, int]
 ) -> None:
     """Every screen has the same cells elsewhere, and no letter in the part."""
+    row, column = place
     painted = PaintedBytes(size, rows=range(row, row + 1), columns=range(column, column + 3))
     painted.feed(before, listen=False)
     for piece in pieces(data, cuts):

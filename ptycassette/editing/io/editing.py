@@ -138,7 +138,7 @@ def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool)
     first = cassettes[0].manifest
     optional = first.optional or {}
     options = {name: optional[name] for name in _KEPT if name in optional}
-    done = optional.get(EDITED_KEY_KEY)
+    done = optional.get(EDITED_KEY)
     options[EDITED_KEY] = [
         *(done if isinstance(done, list) else ()),
         {
