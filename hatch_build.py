@@ -1,19 +1,23 @@
-"""Two things are made for the wheel: the hot loop of the recorder, and the manual page.
+"""Three things are made for the wheel: the hot loop of the recorder, tables, and the manual page.
 
 The loop is compiled where there is a C compiler; without one, Python does it. It is a plain shared
 library, loaded by ``ptycassette.recording.io.compiled_relay``: it needs no headers of Python, and
-fits every version of it. The page is what ``ptycassette man`` prints; installed in ``share/man`` of
-an environment, ``man ptycassette`` finds it by the PATH (manpath(1)).
+fits every version of it. The tables are what Python reads in our TOML files, see
+``ptycassette/_tables.py``. The page is what ``ptycassette man`` prints; installed in
+``share/man`` of an environment, ``man ptycassette`` finds it by the PATH (manpath(1)).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +25,30 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MANUAL = "share/man/man1/ptycassette.1"
 FOLDER = "ptycassette/recording/io"
+TABLES = "ptycassette/_tables.json"
+WITH_TABLES = ("profiles", "scrub/rules", "typed")
+"""What a recording reads."""
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-fPIC", "-shared")
 COMPILERS = ("cc", "gcc", "clang")
 TIMEOUT_S = 120
 
 
 class RelayHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Makes ``_relay.so`` beside its source, and the manual page, and says so to the wheel."""
+    """Makes ``_relay.so`` beside its source, tables, the manual page, and says so to the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make both; say why not, where that fails."""
+        """Make all; say why not, where that fails."""
         self._compile(build_data)
         if self.target_name == "wheel" and version == "standard":
             self._write_manual(build_data)
+            (Path(self.root) / TABLES).write_bytes(tables(Path(self.root)))
+            build_data["artifacts"].append(TABLES)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove the page, which is in the wheel now."""
+        """Remove what is in the wheel now, and would be in the way of changes here."""
         del version, build_data, artifact_path
         self._manual.unlink(missing_ok=True)
+        (Path(self.root) / TABLES).unlink(missing_ok=True)
 
     @property
     def _manual(self) -> Path:
@@ -69,6 +79,15 @@ class RelayHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
         build_data["artifacts"].append(f"{FOLDER}/_relay.so")
+
+
+def tables(root: Path) -> bytes:
+    """The tables in the TOML files of the package, by the digests of their texts."""
+    folders = [root / "ptycassette" / name for name in WITH_TABLES]
+    files = sorted(file for folder in folders for file in folder.rglob("*.toml"))
+    texts = [path.read_text(encoding="utf-8") for path in files]
+    made = {sha256(text.encode()).hexdigest(): tomllib.loads(text) for text in texts}
+    return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def manual_page(root: Path) -> bytes:

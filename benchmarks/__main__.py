@@ -24,6 +24,7 @@ NAMES = {
     "saving": "from a program's end to its cassette, as a user waits for it",
     "tape": "what the tape's proxy costs a CLI, and that it changes and loses nothing",
     "reruns": "real agent CLIs again from their tapes: equal, and what is changed is named",
+    "pages": "the page of a recording: to make, to open and to seek in Chromium",
     "house": "modules, lines and public names of each package, and who imports it",
 }
 

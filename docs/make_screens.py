@@ -1,8 +1,9 @@
-"""Make the pictures of the viewer that the documentation shows.
+"""Make the pictures of the viewer and of pages that the documentation shows.
 
 ``python docs/make_screens.py`` makes all, with names behind it those of these names.
 Each is the real app on a recording of ``fixtures/agents``, driven by its own keys. The report of
-divergences is that of a real stand-in, which was asked about another file.
+divergences is that of a real stand-in, which was asked about another file. Pages are those of
+``ptycassette export``, in headless Chromium; without it, their pictures stay as they are.
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ SCREENS = (
     ("viewer-compare", ("aider-tui", "aider-logged-out"), (170, 38), "p W 6 d"),
     ("viewer-overlay", ("codex-tui", "codex-account"), (120, 38), "o 3 d d"),
     ("viewer-browse", ("",), (110, 24), ""),
+)
+
+
+# Name of the picture, recording, moment, size, media.
+PAGES = (
+    ("page", "tapes/codex-tape", 1.7, (1200, 760), {}),
+    ("page-phone", "agents/codex-tui", 4.4, (390, 760), {"prefers-color-scheme": "dark"}),
 )
 
 
@@ -82,6 +90,37 @@ async def trace_picture(path: Path, size: tuple[int, int], title: str) -> str:
     async with app.run_test(size=size) as pilot:
         await pilot.pause(0.5)
         return app.export_screenshot(title=title)
+
+
+def exported(recording: str, page: Path) -> Path:
+    """The page of a fixture."""
+    command = [sys.executable, "-m", "ptycassette", "export", f"fixtures/{recording}", str(page)]
+    subprocess.run(command, check=True)
+    return page
+
+
+async def page_pictures(folder: Path, program: str, only: list[str]) -> None:
+    """Pages in a browser, as PNG."""
+    sys.path.insert(0, str(DOCS.parent))
+    from tests.chromium import Browser, opened_tab  # noqa: PLC0415
+
+    browser = Browser(program, folder / "profile")
+    try:
+        async with opened_tab(browser) as tab:
+            for name, recording, moment, (width, height), media in PAGES:
+                if only and name not in only:
+                    continue
+                page = exported(recording, folder / f"{name}.html")
+                await tab.call(
+                    "Emulation.setDeviceMetricsOverride",
+                    width=width, height=height, deviceScaleFactor=1, mobile=width < 500,
+                )  # fmt: skip
+                features = [{"name": name, "value": value} for name, value in media.items()]
+                await tab.call("Emulation.setEmulatedMedia", features=features)
+                await tab.open(f"{page.as_uri()}#t={moment}")
+                (OUT / f"{name}.png").write_bytes(await tab.picture())
+    finally:
+        browser.close()
 
 
 _TEST = """
@@ -132,6 +171,9 @@ def main(only: list[str]) -> None:
             trace = failed_trace(Path(folder))
             svg = asyncio.run(trace_picture(trace, (140, 36), "ptycassette view trace"))
             (OUT / "viewer-trace.svg").write_text(svg, encoding="utf-8")
+        chromium = shutil.which("chromium")
+        if chromium and (not only or {name for name, *_ in PAGES} & {*only}):
+            asyncio.run(page_pictures(Path(folder), chromium, only))
         report = diverged(Path(folder))
         for name, recordings, size, keys in SCREENS:
             if only and name not in only:

@@ -28,6 +28,10 @@
     |  |- DigestPinError               expected another digest
     |  |- EmulatorMissingError         required an emulator, the manifest names none
     |  '- EmulatorPinError             required another emulator or version
+    |- SealError                    7  a seal that was asked for is not one that is trusted
+    |  |- UnsealedError                there is none
+    |  |- TamperedError                something is not what was sealed, or the seal is damaged
+    |  '- UntrustedError               sealed with a key that is not trusted for it
     |- JournalError                 4  a journal that cannot be read
     |- RefusedError                 6  refused on purpose
     |  |- PreflightError               a check before recording failed; nothing was written
@@ -78,12 +82,14 @@ __all__ = [
     "RefusedError",
     "RequiredFeatureError",
     "RunFailedError",
+    "SealError",
     "SecretLeftError",
     "SequenceError",
     "SessionClosedError",
     "SessionError",
     "SpawnError",
     "StorageError",
+    "TamperedError",
     "TapeError",
     "TimeError",
     "TruncatedError",
@@ -91,6 +97,8 @@ __all__ = [
     "UnreadableError",
     "UnsafeFileError",
     "UnscrubbedError",
+    "UnsealedError",
+    "UntrustedError",
     "UsageError",
     "VersionError",
     "WaitTimeoutError",
@@ -235,6 +243,24 @@ class EmulatorMissingError(PinError):
 
 class EmulatorPinError(PinError):
     """The caller requires another emulator, or another version of it."""
+
+
+class SealError(CassetteError):
+    """A seal that was asked for is not one that is trusted."""
+
+    exit_status = 7
+
+
+class UnsealedError(SealError):
+    """Nobody has sealed it, or its seal was removed."""
+
+
+class TamperedError(SealError):
+    """It is not what was sealed, or the seal itself was changed or damaged."""
+
+
+class UntrustedError(SealError):
+    """It is sealed, and with no key that is trusted for it."""
 
 
 class JournalError(CassetteError):

@@ -9,6 +9,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._artifacts import Artifact as Artifact
     from ._tape_lines import TAPE_KEY as TAPE_KEY
     from ._tape_lines import TAPE_VERSION as TAPE_VERSION
     from .documents import encode_document as encode_document
@@ -28,19 +29,23 @@ if TYPE_CHECKING:
     from .layout import MANIFEST as MANIFEST
     from .layout import OPTIONAL_FILES as OPTIONAL_FILES
     from .layout import REQUIRED_FILES as REQUIRED_FILES
+    from .layout import SCRUB_REPORT as SCRUB_REPORT
+    from .pinned import check_pinned as check_pinned
     from .strict_json import check_value as check_value
     from .strict_json import parse_strict as parse_strict
 else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_artifacts": "Artifact",
             "_tape_lines": "TAPE_KEY TAPE_VERSION",
             "documents": "encode_document",
             "edits": "EDITED_KEY edits_of",
             "frames": "FrameMaker frame_of",
             "framing": "EmptyJournalError MARK MAX_RECORD_BYTES RecordDecoder RecordEncoder",
             "freshness": "age_problem age_text window_of",
-            "layout": "DIAGNOSTIC MANIFEST OPTIONAL_FILES REQUIRED_FILES",
+            "layout": "DIAGNOSTIC MANIFEST OPTIONAL_FILES REQUIRED_FILES SCRUB_REPORT",
+            "pinned": "check_pinned",
             "strict_json": "check_value parse_strict",
         },
     )

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette.io import ListedCassette
+from ptycassette.errors import CassetteError
 from ptycassette.model import (
     Command,
     Cursor,
@@ -45,6 +46,9 @@ __all__ = [
     "ListedCassette",
     "Mismatch",
     "RowChange",
+    "SealReport",
+    "SealedCassette",
+    "SealsReport",
     "StreamCounts",
     "VerifiedCassette",
     "VerifyReport",
@@ -100,6 +104,44 @@ class ErrorReport(msgspec.Struct, frozen=True, kw_only=True):
     hint: str | None
     status: int
 
+    @classmethod
+    def of(cls, error: CassetteError) -> ErrorReport:
+        """What an error says."""
+        return cls(
+            type=type(error).__name__,
+            message=error.message,
+            where=error.where,
+            hint=error.hint,
+            status=error.exit_status,
+        )
+
+
+class SealReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The seal of one cassette of ``verify``. ``signers``: the names of trusted keys."""
+
+    status: str
+    signers: tuple[str, ...]
+    keyids: tuple[str, ...]
+    sealed_at: str | None
+    sealed_by: str | None
+
+
+class SealedCassette(msgspec.Struct, frozen=True, kw_only=True):
+    """One cassette of ``seal``; ``kept``: its seal was there already, and holds."""
+
+    path: str
+    seal: str
+    kept: bool
+    error: ErrorReport | None
+
+
+class SealsReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``seal --json``."""
+
+    ok: bool
+    public_key: str
+    cassettes: tuple[SealedCassette, ...]
+
 
 class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
     """A stored frame that the emulator does not reproduce. ``field``: see ``rederive``."""
@@ -115,7 +157,8 @@ class VerifiedCassette(msgspec.Struct, frozen=True, kw_only=True):
     """One cassette of ``verify``. ``streams`` is null when it is not valid.
 
     ``frames_rederived`` is null without ``--rederive``; ``mismatches`` holds
-    the first differences, ``mismatch_count`` is their number.
+    the first differences, ``mismatch_count`` is their number. ``seal`` is null where
+    nobody asked for it.
     """
 
     path: str
@@ -128,6 +171,7 @@ class VerifiedCassette(msgspec.Struct, frozen=True, kw_only=True):
     frames_rederived: int | None
     mismatch_count: int
     mismatches: tuple[Mismatch, ...]
+    seal: SealReport | None = None
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):

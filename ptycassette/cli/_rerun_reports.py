@@ -19,7 +19,6 @@ Reruns = Sequence[tuple[str, "RerunReport"]]
 _CHECKS = (
     *("tape", "requests", "screens", "draws", "inputs", "exit", "final text", "fingerprint"),
 )
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def rerun_junit(reruns: Reruns) -> bytes:
@@ -39,16 +38,16 @@ def _cases(report: RerunReport) -> Iterator[JUnitCase]:
 
 def rerun_html(reruns: Reruns) -> Iterator[str]:
     """The pieces of the page: of each cassette what differs, recorded and now side by side."""
-    from ptycassette.pytest_plugin.traces import PAGE_STYLE
+    from ptycassette.export.page import SCREEN_CSS, document, part, readers_theme_css
 
     failed = sum(not report.passed for _, report in reruns)
     title = f"{len(reruns)} reruns, {failed} with differences"
-    yield (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<style>{PAGE_STYLE}</style></head><body><h1>{title}</h1>"
-    )
+    style = (readers_theme_css(), part("page.css"), SCREEN_CSS)
+    return document(_body(reruns, title), title=title, style=style)
+
+
+def _body(reruns: Reruns, title: str) -> Iterator[str]:
+    yield f"<h1>{title}</h1>"
     if len(reruns) > 1:
         yield "<ul>"
         for number, (path, report) in enumerate(reruns):
@@ -58,7 +57,6 @@ def rerun_html(reruns: Reruns) -> Iterator[str]:
         yield f'<section id="r{number}"><h2>{_text(path)} {_outcome(report)}</h2>'
         yield from _section(report)
         yield "</section>"
-    yield "</body></html>\n"
 
 
 def _section(report: RerunReport) -> Iterator[str]:

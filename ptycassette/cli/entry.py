@@ -35,11 +35,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "events": ("ptycassette.cli.events", "List the events of a cassette."),
     "export": ("ptycassette.cli.export", "Write a cassette as SVG, asciicast or text."),
     "fake-provider": ("ptycassette.cli.fake_provider", "Serve a scripted model provider."),
+    "fork": ("ptycassette.cli.fork", "Run a recording again with one thing changed at a place."),
     "frames": ("ptycassette.cli.frames", "Show the rendered screens of a cassette."),
     "idle": ("ptycassette.cli.idle", "Shorten the pauses of a recording."),
     "import": ("ptycassette.cli.import_", "Make a cassette of another tool's file."),
     "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
+<<<<<<< HEAD
     "join": ("ptycassette.cli.join", "Put recordings one behind the other."),
+=======
+    "lineage": ("ptycassette.cli.lineage", "Show which recordings were forked of which."),
+>>>>>>> main
     "ls": ("ptycassette.cli.ls", "List the cassettes of a directory."),
     "man": ("ptycassette.cli.man", "Print the manual page."),
     "mask": ("ptycassette.cli.mask", "Make text of a recording unreadable."),
@@ -51,6 +56,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
     "rerun": ("ptycassette.cli.rerun", "Run the real program again, offline, from its tape."),
     "scrub": ("ptycassette.cli.scrub", "Remove secrets from a cassette that exists."),
+    "seal": ("ptycassette.cli.seal", "Sign what is in a cassette, with a key."),
     "shim": ("ptycassette.cli.shim", "Make executables that play cassettes."),
     "speed": ("ptycassette.cli.speed", "Make a recording faster or slower."),
     "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),
@@ -113,7 +119,7 @@ class LazyGroup(click.Group):
 MEANT = {
     "asciicast": "export", "codegen": "export", "compare": "diff", "convert": "export",
     "dump": "cat", "list": "ls", "open": "view", "record": "rec", "replay": "play",
-    "serve": "view", "show": "info", "show-trace": "view", "stream": "watch",
+    "serve": "view", "sign": "seal", "show": "info", "show-trace": "view", "stream": "watch",
     "test": "check", "trace": "view", "upload": "export",
 }  # fmt: skip
 """What other tools call our commands, where the spelling is too far off to be found by likeness."""

@@ -57,9 +57,22 @@ def _click_option(option: ExportOption) -> Callable[[Any], Any]:
         case "choice":
             settings |= {"type": click.Choice(option.choices), "show_default": True}
             settings["default"] = option.choices[0]
+        case "reports":
+            settings |= {"metavar": "PATH", "callback": _read_reports, "default": None}
         case "text":
             pass
     return click.option(*names, **settings)
+
+
+def _read_reports(_: click.Context, __: click.Parameter, path: str | None) -> tuple[Any, ...]:
+    if path is None:
+        return ()
+    from ptycassette.replaying.standin.io import read_reports
+
+    found = tuple(read_reports(path))
+    if not found:
+        raise UsageError("there is no report", where=path, hint="PTYCASSETTE_REPORT names it")
+    return found
 
 
 def _format_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,6 +92,7 @@ def _format_options(function: Callable[..., Any]) -> Callable[..., Any]:
     help="What to write; by default the ending of OUT decides"
     f" ({', '.join(ending for one in FORMATS for ending in one.endings)}).",
 )
+@click.option("--html", "as_page", is_flag=True, help="The same as --format html.")
 @_format_options
 @click.option("--overwrite", is_flag=True, help="Replace the file at OUT.")
 @allow_unscrubbed_option
@@ -86,13 +100,16 @@ def command(
     cassette: str,
     out: str,
     kind: str | None,
+    as_page: bool,
     overwrite: bool,
     allow_unscrubbed: bool,
     **options: Any,
 ) -> None:
-    """Write CASSETTE as a picture, an asciicast, text, or a test to begin with.
+    """Write CASSETTE as a page, a picture, an asciicast, text, or a test to begin with.
 
     OUT appears whole or not at all, and replaces nothing; `-` is stdout.
+
+    Example: ptycassette export hello.cassette hello.html
 
     Example: ptycassette export hello.cassette hello.svg
 
@@ -100,6 +117,10 @@ def command(
 
     Example: ptycassette export hello.cassette test_hello.py
     """
+    if as_page:
+        if kind not in {None, "html"}:
+            raise click.UsageError(f"--html and --format {kind} do not go together")
+        kind = "html"
     chosen = _format_of(out) if kind is None else export_named(kind)
     taken = {name: value for name, value in options.items() if name in chosen.options}
     _refuse_others(chosen)

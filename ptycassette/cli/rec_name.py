@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -64,6 +63,8 @@ def _check_name(ctx: click.Context) -> None:
             " ptycassette rec CASSETTE to record your shell.",
             ctx,
         )
+    import shutil  # it loads three packers
+
     if "/" in name or shutil.which(name) is None:
         return
     program = _shown([name, *argv])

@@ -20,6 +20,7 @@ EXIT_STATUSES: tuple[tuple[str, str], ...] = (
     ("4", "not a valid cassette, never scrubbed, or not what was pinned"),
     ("5", "a bug in ptycassette"),
     ("6", "refused: something is in the way, a secret is left"),
+    ("7", "not sealed, not as it was sealed, or sealed by nobody who is trusted"),
     (
         "125",
         "a stand-in or a shim diverged, or failed itself; rec failed itself; the disk refused",
@@ -37,6 +38,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_REPORT", "where stand-ins write their report; a directory gets one for each"),
     ("PTYCASSETTE_SCRUB_CONFIG", "the file with rules of your own for scrubbing"),
     ("PTYCASSETTE_PROJECT", "the project file, in place of the nearest one"),
+    ("PTYCASSETTE_SEAL_KEY", "the private key of seal, itself, in place of --key"),
     ("PTYCASSETTE_STATE_DIR", "where journals and locks are"),
     ("PTYCASSETTE_EVENTS", "set for the recorded program: where it may write service events"),
     ("PTYCASSETTE_DRAWS", "where draws are logged or served from (docs/tape.md)"),
@@ -62,6 +64,7 @@ FILES: tuple[tuple[str, str], ...] = (
     ("NAME.scenario.yaml", "assertions over a recording"),
     ("NAME.diagnostic", "beside a cassette that was not made: what became of a failed run"),
     ("NAME.notes.json", "beside a cassette: marks and notes of the viewer"),
+    ("NAME.seal.json", "beside a cassette: who says that it is what it was"),
     (".ptycassette-shim.json", "in a directory of shims: what they do"),
     (".ptycassette-traces", "traces of failed tests, in the root directory of pytest"),
     ("~/.local/state/ptycassette/journals", "recordings in progress, or left by a crash; private"),

@@ -15,6 +15,7 @@ from ptycassette.cli._options import (
     opened,
 )
 from ptycassette.cli._present import json_text, write_lines
+from ptycassette.cli._program_words import CommandWithProgram, program_words
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
@@ -25,22 +26,11 @@ if TYPE_CHECKING:
     from ptycassette.rerun.io import RerunOptions
 
 DIFFER_STATUS = 1
-_PROGRAM = f"{__name__}.argv"
 DROVE_OTHERWISE = 125
 """With ``--tape-only``: a status of ours beside those of the program, as a stand-in's."""
 
 
-class _WithProgram(click.Command):
-    """A command whose words behind ``--`` are another program's."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep those words in ``ctx.meta``."""
-        at = args.index("--") if "--" in args else len(args)
-        ctx.meta[_PROGRAM] = tuple(args[at + 1 :])
-        return super().parse_args(ctx, args[:at])
-
-
-@click.command("rerun", cls=_WithProgram, options_metavar="[OPTIONS]")
+@click.command("rerun", cls=CommandWithProgram, options_metavar="[OPTIONS]")
 @click.argument("cassettes", metavar="CASSETTE... [-- ARGV...]", nargs=-1, required=True)
 @click.option(
     "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
@@ -76,6 +66,11 @@ class _WithProgram(click.Command):
     default=20.0,
     show_default=True,
     help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
+)
+@click.option(
+    "--strict-order",
+    is_flag=True,
+    help="Requests of one conversation must come in their recorded order.",
 )
 @click.option(
     "--tape-only",
@@ -133,7 +128,7 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
             check_replaceable(Path(given[name]), overwrite=given["overwrite"])
     options = RerunOptions(
         trusted=given["trust"],
-        argv=click.get_current_context().meta[_PROGRAM],
+        argv=program_words(),
         harness=given["harness"],
         mode=given["mode"],
         model=given["model"] or "",
@@ -143,6 +138,7 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
         environment=_pairs(given["env"]),
         normalise=(*VOLATILE, *given["normalise"]),
         patience_s=given["patience"],
+        strict_order=given["strict_order"],
         shared_network=given["shared_network"],
         faketime=given["faketime"],
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli._options import allow_unscrubbed_option, json_option
+from ptycassette.cli._options import allow_unscrubbed_option, json_option, path_option
 from ptycassette.cli._present import (
     bytes_text,
     count_text,
@@ -18,6 +19,8 @@ from ptycassette.cli._present import (
     time_text,
     write_lines,
 )
+from ptycassette.cli._seals import cassettes_named, seal_report, trust_in_force, verdict_lines
+from ptycassette.errors import UsageError
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from ptycassette.cassette.io import Verdict
     from ptycassette.cli._reports import VerifiedCassette
+    from ptycassette.seal import SealVerdict
 
 MISMATCH_STATUS = 1
 LARGE_BYTES = 20_000_000
@@ -36,37 +40,102 @@ LARGE_BYTES = 20_000_000
 @click.option(
     "--rederive", is_flag=True, help="Also make every frame again from the output, and compare."
 )
+@click.option("--sealed", is_flag=True, help="Check seals, and bytes by them, not the format.")
+@path_option("--trust", metavar="FILE", text="Whose seals count (TOML: docs/sealing.md).")
 @json_option
 @allow_unscrubbed_option
 def command(
-    cassettes: tuple[str, ...], rederive: bool, as_json: bool, allow_unscrubbed: bool
+    cassettes: tuple[str, ...],
+    rederive: bool,
+    sealed: bool,
+    trust: Path | None,
+    as_json: bool,
+    allow_unscrubbed: bool,
 ) -> int:
     """Check everything in each CASSETTE: format, order, times, every digest.
 
     Ends with 0 when all are valid, else with the status of the first that is
     not: 3 not there, 4 not valid or never scrubbed, 1 when frames differ from
-    those made again (--rederive).
+    those made again (--rederive), 7 when it is not as somebody trusted sealed it.
+
+    With --sealed it checks that every byte is as sealed, and leaves the format
+    out. Where the project file says that seals are required, they are checked
+    without it, too.
 
     Example: ptycassette verify tests/cassettes/* --rederive
     """
-    from ptycassette.cli._reports import VerifyReport
+    from ptycassette.system.files import find_project
 
-    verdicts = []
-    for path in cassettes:
+    if sealed and rederive:
+        raise UsageError("--sealed looks at seals alone: --rederive does not go with it")
+    if sealed:
+        return _verify_seals(cassettes, trust, as_json=as_json)
+    policy = find_project().seal
+    if trust is not None and not policy.required:
+        raise UsageError("--trust goes with --sealed")
+    seals = _seal_checker(trust) if policy.required else None
+    checked = []
+    for path in cassettes_named(cassettes):
         verdict = _verify(path, rederive=rederive, allow_unscrubbed=allow_unscrubbed)
-        verdicts.append(verdict)
+        seal = None if seals is None else seals(path)
+        checked.append((verdict, seal))
         if not as_json:
             write_lines(_lines(verdict))
+            write_lines([] if seal is None else verdict_lines(seal))
     if as_json:
-        report = VerifyReport(
-            ok=all(verdict.ok for verdict in verdicts),
-            cassettes=tuple(_report(verdict) for verdict in verdicts),
+        _write_report(tuple(_report(verdict, seal) for verdict, seal in checked))
+    statuses = (_status(verdict) or _seal_status(seal) for verdict, seal in checked)
+    return next(filter(None, statuses), 0)
+
+
+def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
+    """``verify --sealed``."""
+    from ptycassette.cassette.io import Verdict
+    from ptycassette.seal.io import needing_seals
+
+    with needing_seals():
+        from ptycassette.seal.io import check_seals
+
+        found = check_seals(cassettes_named(cassettes), trust_in_force(trust))
+    verdicts = []
+    for verdict in found:
+        verdicts.append(verdict)
+        if not as_json:
+            write_lines(verdict_lines(verdict))
+    if as_json:
+        plain = (
+            Verdict(path=one.path, id=None if one.statement is None else one.statement.id)
+            for one in verdicts
         )
-        write_lines([json_text(report)])
-    return next((_status(verdict) for verdict in verdicts if not verdict.ok), 0)
+        _write_report(tuple(map(_report, plain, verdicts)))
+    return next(filter(None, map(_seal_status, verdicts)), 0)
+
+
+def _seal_checker(trust: Path | None) -> Callable[[str], SealVerdict]:
+    """What checks one seal."""
+    from ptycassette.seal.io import needing_seals
+
+    with needing_seals():
+        from ptycassette.seal.io import check_seal
+
+        in_force = trust_in_force(trust)
+    return lambda path: check_seal(path, in_force)
+
+
+def _write_report(cassettes: tuple[VerifiedCassette, ...]) -> None:
+    from ptycassette.cli._reports import VerifyReport
+
+    report = VerifyReport(ok=all(one.ok for one in cassettes), cassettes=cassettes)
+    write_lines([json_text(report)])
+
+
+def _seal_status(seal: SealVerdict | None) -> int:
+    return seal.error.exit_status if seal is not None and seal.error is not None else 0
 
 
 def _status(verdict: Verdict) -> int:
+    if verdict.ok:
+        return 0
     return verdict.error.exit_status if verdict.error is not None else MISMATCH_STATUS
 
 
@@ -154,22 +223,16 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "frames", f"{verdict.rederived} made again, {same}"
 
 
-def _report(verdict: Verdict) -> VerifiedCassette:
+def _report(verdict: Verdict, seal: SealVerdict | None) -> VerifiedCassette:
     from ptycassette.cli._reports import ErrorReport, Mismatch, StreamCounts, VerifiedCassette
 
     error, found = verdict.error, verdict.verified
+    if error is None and seal is not None:
+        error = seal.error
     return VerifiedCassette(
         path=verdict.path,
-        ok=verdict.ok,
-        error=None
-        if error is None
-        else ErrorReport(
-            type=type(error).__name__,
-            message=error.message,
-            where=error.where,
-            hint=error.hint,
-            status=error.exit_status,
-        ),
+        ok=verdict.ok and error is None,
+        error=None if error is None else ErrorReport.of(error),
         id=verdict.id,
         pinned=found.pinned if found is not None else None,
         scrub_status=verdict.scrub_status,
@@ -195,4 +258,5 @@ def _report(verdict: Verdict) -> VerifiedCassette:
             )
             for one in verdict.mismatches
         ),
+        seal=None if seal is None else seal_report(seal),
     )

@@ -6,8 +6,6 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .html import screen_css as screen_css
-    from .html import screen_fragment as screen_fragment
     from .html import screen_html as screen_html
     from .losses import left_out as left_out
     from .registry import EXPORT_OPTIONS as EXPORT_OPTIONS
@@ -23,7 +21,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "html": "screen_css screen_fragment screen_html",
+            "html": "screen_html",
             "losses": "left_out",
             "registry": (
                 "EXPORT_OPTIONS ExportFormat ExportOption Kind export_named export_of_file "

@@ -73,6 +73,11 @@ LIGHT = Theme(
 )
 
 
+def theme_named(name: str) -> Theme:
+    """``light``, or else ``dark``."""
+    return LIGHT if name == "light" else DARK
+
+
 def css_color(color: int | str | None, theme: Theme, default: str) -> str:
     """A colour of a ``Style`` as ``#rrggbb``; ``default`` for None and for anything malformed."""
     match color:

@@ -1,24 +1,67 @@
-"""One screen as an HTML page: text and colours, selectable, no script, nothing loaded.
+"""A recording as a page that plays, or one screen as a page without a script.
 
-Text is escaped, and characters that act or hide are removed; links of the recording are
-not clickable.
+Nothing is loaded, and text is escaped: characters that act or hide are removed, links of the
+recording are not clickable.
 """
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from ptycassette.export._colors import DARK, LIGHT, Theme, css_color, css_lines
-from ptycassette.model import DEFAULT_STYLE, Screen, Style, visible
-from ptycassette.replaying import cells_of_row, folded_rows
-
-_VARIABLES = Theme(
-    foreground="var(--fg)",
-    background="var(--bg)",
-    cursor="var(--fg)",
-    palette=tuple(f"var(--c{number})" for number in range(16)),
+from ptycassette.errors import UsageError
+from ptycassette.export._colors import DARK, Theme, theme_named
+from ptycassette.export.page import (
+    SCREEN_CSS,
+    StyleClasses,
+    document,
+    played_page,
+    screen_lines,
+    theme_css,
 )
-_FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+from ptycassette.export.registry import ExportSource
+from ptycassette.model import Screen, screen_of
+
+_STYLE = "body{margin:0;background:var(--bg)}pre{margin:1em;font-size:14px;line-height:1.3}"
+
+
+def recording_page(
+    source: ExportSource,
+    *,
+    title: str | None = None,
+    idle_limit: float | None = None,
+    theme: str = "dark",
+    still: bool = False,
+    report: Sequence[dict[str, Any]] = (),
+) -> Iterator[bytes]:
+    """A recording as a page.
+
+    Args:
+        source: the recording.
+        title: of the page; the program when None.
+        idle_limit: pauses are played no longer than this, in seconds; 2 when None.
+        theme: colours of the screen, ``dark`` or ``light``; those of the page are the reader's.
+        still: only the last frame, without a script.
+        report: reports of stand-ins, whose divergences are shown.
+
+    Raises:
+        UsageError: ``source`` is not a whole cassette, the report is about another, or there is no
+            frame.
+    """
+    colors = theme_named(theme)
+    if not still:
+        yield from played_page(
+            source, title=title, idle_limit=idle_limit, theme=colors, report=report
+        )
+        return
+    last = None
+    for last in source.frames():  # noqa: B007 - the last one is wanted
+        pass
+    if last is None:
+        raise UsageError("no frames to show", where=str(source.path))
+    yield screen_html(screen_of(last), title=title or last.title, theme=colors).encode(
+        "utf-8", "replace"
+    )
 
 
 def screen_html(screen: Screen, *, title: str = "", theme: Theme = DARK) -> str:
@@ -29,87 +72,12 @@ def screen_html(screen: Screen, *, title: str = "", theme: Theme = DARK) -> str:
         title: of the page; escaped.
         theme: the default colours.
     """
-    rows = "\n".join(_row(screen, row, theme) for row in range(screen.size.rows))
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{escape(visible(title))}</title>\n"
-        f"<style>body{{margin:0;background:{theme.background};color:{theme.foreground}}}"
-        f"pre{{margin:1em;font:14px/1.3 {_FONT}}}</style>\n"
-        f"</head>\n<body>\n<pre>{rows}</pre>\n</body>\n</html>\n"
-    )
-
-
-def screen_fragment(screen: Screen) -> str:
-    """``screen`` as the content of a ``pre``; its colours are those of ``screen_css``.
-
-    Three or more consecutive blank rows become one line that counts them; blank rows at the end
-    are left out.
-    """
-    rows = [_row(screen, row, _VARIABLES) for row in range(screen.size.rows)]
-    return "\n".join(
-        f'<i class="fold">{row} blank rows</i>' if isinstance(row, int) else row
-        for row in folded_rows(rows)
-    )
-
-
-def screen_css() -> str:
-    """The colours of ``screen_fragment``: light, and dark where the reader prefers that."""
-    return (
-        f":root{{{_declarations(LIGHT)}}}"
-        f"@media (prefers-color-scheme:dark){{:root{{{_declarations(DARK)}}}}}"
-        f".screen{{color:var(--fg);background:var(--bg);font-family:{_FONT}}}"
-        ".fold{opacity:.6}"
-    )
-
-
-def _declarations(theme: Theme) -> str:
-    names = (_VARIABLES.foreground, _VARIABLES.background, *_VARIABLES.palette)
-    colors = (theme.foreground, theme.background, *theme.palette)
-    pairs = zip(names, colors, strict=True)
-    return ";".join(f"{name[4:-1]}:{color}" for name, color in pairs)
+    classes = StyleClasses()
+    rows = "\n".join(screen_lines(screen, classes))
+    style = (theme_css(":root", theme), _STYLE, SCREEN_CSS, classes.css())
+    return "".join(document([f'<pre class="screen">{rows}</pre>'], title=title, style=style))
 
 
 def screen_page(screen: Screen) -> bytes:
     """``screen`` as a whole HTML document, UTF-8: the content of a file."""
     return screen_html(screen, title=screen.title).encode("utf-8", "replace")
-
-
-def _row(screen: Screen, row: int, theme: Theme) -> str:
-    """One row: a span for each stretch of equal style, plain text for the default style."""
-    cells = cells_of_row(screen, row)
-    while cells and cells[-1].style == DEFAULT_STYLE and cells[-1].text in {" ", ""}:
-        if cells[-1].width == 0:
-            break
-        cells.pop()
-    out: list[str] = []
-    start = 0
-    for at in range(1, len(cells) + 1):
-        if at == len(cells) or cells[at].style != cells[start].style:
-            text = escape("".join(cell.text for cell in cells[start:at]))
-            css = _css(cells[start].style, theme)
-            out.append(f'<span style="{css}">{text}</span>' if css else text)
-            start = at
-    return "".join(out)
-
-
-def _css(style: Style, theme: Theme) -> str:
-    """The inline declarations for ``style``; empty for the default one."""
-    fg, bg = css_color(style.fg, theme, ""), css_color(style.bg, theme, "")
-    if style.reverse:
-        fg, bg = bg or theme.background, fg or theme.foreground
-    parts = [f"color:{fg}"] if fg else []
-    if bg:
-        parts.append(f"background:{bg}")
-    if style.bold:
-        parts.append("font-weight:bold")
-    if style.dim:
-        parts.append("opacity:.6")
-    if style.italic:
-        parts.append("font-style:italic")
-    if style.hidden:
-        parts.append("visibility:hidden")
-    if lines := css_lines(style):
-        parts.append(f"text-decoration:{lines}")
-    return ";".join(parts)

@@ -51,12 +51,12 @@ class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
     """An option of ``ptycassette export``; makers get its value as the keyword ``name``.
 
     ``kind`` is the kind of its value: a text, a time in seconds, a number of rows, nothing
-    (``flag``), or one of ``choices``, of which the first is the default. ``short`` is one letter,
-    or empty.
+    (``flag``), one of ``choices``, of which the first is the default, or reports of stand-ins, of
+    which makers get the content. ``short`` is one letter, or empty.
     """
 
     name: str
-    kind: Literal["text", "seconds", "rows", "flag", "choice"]
+    kind: Literal["text", "seconds", "rows", "flag", "choice", "reports"]
     help: str
     short: str = ""
     choices: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ EXPORT_OPTIONS = (
         name="idle_limit",
         short="i",
         kind="seconds",
-        help="Shorten pauses to this (svg: 2 s unless given).",
+        help="Shorten pauses to this (svg, html: 2 s unless given).",
     ),
     ExportOption(name="theme", kind="choice", choices=("dark", "light"), help="The colours."),
     ExportOption(name="still", kind="flag", help="The last frame alone, no animation."),
@@ -128,6 +128,11 @@ EXPORT_OPTIONS = (
     ),
     ExportOption(
         name="frames", kind="flag", help="Instead of the session every frame, below its time."
+    ),
+    ExportOption(
+        name="report",
+        kind="reports",
+        help="Also the divergences in this report of a stand-in, or directory of reports.",
     ),
 )
 
@@ -222,8 +227,10 @@ EXPORTS = (
     ExportFormat(
         name="html",
         endings=(".html",),
-        writes="a page; of one screen",
+        writes="a page that plays; of one screen, a page",
+        of_recording="html:recording_page",
         of_screen="html:screen_page",
+        options=("title", "idle_limit", "theme", "still", "report"),
     ),
 )
 

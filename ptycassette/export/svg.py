@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.export._colors import DARK, LIGHT, Theme, css_color, css_lines
+from ptycassette.export._colors import DARK, Theme, css_color, css_lines, theme_named
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun, screen_of
 from ptycassette.terminal import split_clusters
@@ -85,7 +85,7 @@ def recording_svg(
             hint="the program showed nothing; ptycassette cat writes the raw output",
         )
     options = SvgOptions(
-        theme=LIGHT if theme == "light" else DARK,
+        theme=theme_named(theme),
         title=title or "",
         idle_limit_us=round((2.0 if idle_limit is None else idle_limit) * 1_000_000),
     )

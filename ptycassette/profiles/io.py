@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ptycassette._tables import made_table
 from ptycassette.errors import CassetteError
 from ptycassette.model import parse_toml
 
@@ -102,7 +103,12 @@ def credentials_of_clis(env: Mapping[str, str] | None = None) -> tuple[Credentia
         if path == _WITHOUT_PROFILE:
             tables += [cli.get("credentials", {}) for cli in _read(data)["clis"]]
         elif path.parent == _BUILT_IN:
-            tables += [_read(table[0])["credentials"] for table in _CREDENTIALS.finditer(data)]
+            made = made_table(data.decode())
+            tables += (
+                [_read(table[0])["credentials"] for table in _CREDENTIALS.finditer(data)]
+                if made is None
+                else [made.get("credentials", {})]
+            )
         else:
             own = (cli.credentials for cli in _parsed(path, data))
             tables += [{"home": one.home, "cwd": one.cwd} for one in own]
@@ -113,7 +119,9 @@ def credentials_of_clis(env: Mapping[str, str] | None = None) -> tuple[Credentia
 
 
 def _read(data: bytes) -> dict[str, Any]:
-    return parse_toml(data.decode())
+    text = data.decode()
+    made = made_table(text)
+    return parse_toml(text) if made is None else made
 
 
 def _files(env: Mapping[str, str] | None) -> Iterator[Path]:
@@ -131,8 +139,10 @@ def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
     for path in _files(env):
         try:
             data = _data(path)
-            naming = _VARIABLE.sub(b"", data)
-            if any(one in naming for one in name_in_quotes) or b"\\u" in data.lower():
+            if b"\\u" in data.lower() or (
+                any(one in data for one in name_in_quotes)  # most hold it nowhere
+                and any(one in _VARIABLE.sub(b"", data) for one in name_in_quotes)
+            ):
                 yield from _parsed(path, data)
         except CassetteError:
             continue

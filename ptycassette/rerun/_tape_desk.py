@@ -37,6 +37,7 @@ class TapeDesk:
         secrets: where in a body secrets are: pairs of offset and length.
         fingerprint: the tape's, as it was published by the same rules; empty if that is not known.
         draws: the draws of the recording.
+        strict: the questions of one conversation must come in their recorded order.
 
     Attributes:
         asked: how many questions came.
@@ -54,9 +55,10 @@ class TapeDesk:
         secrets: Callable[[bytes], Sequence[tuple[int, int]]],
         fingerprint: str = "",
         draws: Sequence[Draw] = (),
+        strict: bool = False,
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
-        self._matcher = Matcher(exchanges, rules, key=key, declared=declared)
+        self._matcher = Matcher(exchanges, rules, key=key, declared=declared, strict=strict)
         self._secrets = secrets
         self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key)
         self.damage: list[str] = []
@@ -78,7 +80,7 @@ class TapeDesk:
         answer = self._matcher.ask(
             msgspec.structs.replace(
                 question,
-                upstream=question.upstream or self._upstream(question.target),
+                upstream=question.upstream or self.upstream(question.target),
                 secrets=tuple(self._secrets(question.body)),
             )
         )
@@ -126,13 +128,13 @@ class TapeDesk:
         """Of what was asked, served and drawn, in its order."""
         return self._matcher.fingerprint(draws)
 
-    def _upstream(self, target: str) -> str:
+    def upstream(self, target: str) -> str:
         """The provider that the server stands for: the one that was asked for this path."""
         path = target.partition("?")[0]
         for entry in self._entries:
             if entry.target.partition("?")[0] == path:
                 return entry.upstream
-        return self._entries[0].upstream
+        return self._entries[0].upstream if self._entries else ""
 
 
 def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:

@@ -16,6 +16,8 @@ VOLATILE = ("spinner", "clock", "date", "duration", "pid", "uuid")
 """The built-in normalisers that are applied unless others are named."""
 
 _MASKED = re.compile(r"x{3,}")
+MASKED_ADDRESS = "xxx"
+"""What a recording has of the address of the recorder's proxy, as masks are compared."""
 
 
 class ScreenJudge:

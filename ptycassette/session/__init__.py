@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .steps import SessionStep as SessionStep
     from .steps import StepLog as StepLog
     from .steps import collect_steps as collect_steps
+    from .waits import Idle as Idle
     from .waits import matches_in_file as matches_in_file
 else:
     __getattr__, __all__ = face(
@@ -31,6 +32,6 @@ else:
             "options": "CLEAN_NAMES DEFAULT_SIZE StreamChoice child_environment kinds_named",
             "session": "Session",
             "steps": "SessionStep StepLog collect_steps",
-            "waits": "matches_in_file",
+            "waits": "Idle matches_in_file",
         },
     )

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from ptycassette.errors import InputRefusedError
 from ptycassette.model import Typed
 from ptycassette.system.pty import LineMode, Pty
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +46,8 @@ class Sending:
         if hidden and what.secret:
             data = Typed(0, what.data, masked=True).hidden().data
             what = msgspec.structs.replace(what, data=data)
+        from concurrent.futures import Future  # noqa: PLC0415 - it loads logging
+
         self.what = what
         self.done: Future[None] = Future()
         self.sent = 0

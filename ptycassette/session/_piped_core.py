@@ -12,7 +12,6 @@ Rules, those of every recording over pipes (docs/decisions/0240):
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
@@ -24,6 +23,8 @@ from ptycassette.session.core import SessionCore
 from ptycassette.system.pty import Pty
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from ptycassette.model import OutputStream
 
 _READ_BYTES = 1 << 16

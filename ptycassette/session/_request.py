@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -13,6 +15,8 @@ class Request(Generic[T]):
     """A request to the pump."""
 
     def __init__(self, action: Callable[[], T]) -> None:
+        from concurrent.futures import Future  # noqa: PLC0415 - it loads logging
+
         self.action = action
         self.done: Future[T] = Future()
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from ptycassette.errors import CassetteError, DivergenceError, SessionClosedError, SessionError
 from ptycassette.model import (
@@ -33,6 +33,9 @@ from ptycassette.session._request import Request
 from ptycassette.session._screen import SessionScreen, SessionView
 from ptycassette.session._tap_feed import TapFeed
 from ptycassette.system.pty import Pty, signal_name
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["Input", "SessionCore", "SessionView", "describe_exit"]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ptycassette.errors import SessionClosedError
 from ptycassette.model import ExitStatus, Screen, Size
@@ -32,6 +31,9 @@ from ptycassette.session.waits import (
     matches,
     unread,
 )
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class Session(SessionBase):

@@ -59,28 +59,3 @@ class Gate(Protocol):
             exchange: its number.
             sent: whether anything of it was sent to the provider.
         """
-
-
-class OpenGate:
-    """Lets everything pass, unread."""
-
-    def reads(self, origin: Origin) -> bool:
-        """Nothing is held."""
-        del origin
-        return False
-
-    def judge(self, question: OutgoingRequest) -> bytes:
-        """All of it."""
-        return question.body
-
-    def begun(self, exchange: int, status: int, headers: Mapping[str, str]) -> None:
-        """Do nothing."""
-
-    def answered(self, exchange: int, data: bytes) -> None:
-        """Do nothing."""
-
-    def said(self, exchange: int, data: bytes) -> None:
-        """Do nothing."""
-
-    def over(self, exchange: int, *, sent: bool) -> None:
-        """Do nothing."""

@@ -14,10 +14,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
-from pkgutil import get_data
 
-import msgspec
-
+from ptycassette._tables import package_table
 from ptycassette.model import lazy_pattern
 
 _LONGEST = 160
@@ -46,10 +44,7 @@ def _as_read(label: str) -> str:
 
 @cache
 def _tables() -> dict[str, dict[str, str]]:
-    tables: dict[str, dict[str, str]] = msgspec.toml.decode(
-        get_data(__package__, "prompts.toml") or b""
-    )
-    return tables
+    return package_table(__package__, "prompts.toml")
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -17,7 +18,9 @@ from ptycassette.cassette.io import open_cassette
 
 pytest.importorskip("h11")
 
-from ptycassette.tape.io.recorded_answers import RecordedAnswers
+from ptycassette.tape import Retries
+from ptycassette.tape.consent import Terms, TermsGate
+from ptycassette.tape.io import Proxy, ProxyPlan, TapeJournalFile, load_prices
 
 pytestmark = pytest.mark.integration
 
@@ -173,15 +176,27 @@ def test_a_recording_answers_in_the_end(tmp_path: Path, provider: Provider) -> N
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="/proc lists open files on Linux")
-def test_a_closed_fallback_holds_no_file() -> None:
-    """Its cassette is open as long as the proxy asks it."""
+def test_a_proxy_that_ends_holds_no_file_of_its_fallback(tmp_path: Path) -> None:
+    """The cassette is open as long as the proxy may ask it."""
     path = Path(__file__).parents[2] / "fixtures" / "v1" / "tape"
-    answers = RecordedAnswers(path)
-    held = open_below(path)
-    answers.close()
+    plan = ProxyPlan(
+        token="", upstreams={"main": "http://127.0.0.1:9"}, retries=Retries(fallback=str(path))
+    )
 
-    assert held
-    assert not open_below(path)
+    gate = TermsGate(Terms(), load_prices())
+
+    async def before_and_after() -> tuple[list[str], list[str]]:
+        with TapeJournalFile(tmp_path / "a.tape", origin_us=0) as journal:
+            proxy = Proxy(plan, sink=journal, gate=gate, report=str)
+            await proxy.start()
+            before = open_below(path)
+            await proxy.close()
+            return before, open_below(path)
+
+    before, after = asyncio.run(before_and_after())
+
+    assert before
+    assert not after
 
 
 def open_below(path: Path) -> list[str]:

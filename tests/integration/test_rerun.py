@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -259,6 +260,20 @@ def test_a_cassette_in_the_work_folder_disturbs_neither_run(recorded: Path) -> N
 
     assert "['agent.cassette', 'note.txt', 'typed.txt']" in shown
     assert "['listed.cassette', 'note.txt', 'typed.txt']" in now
+
+
+def test_a_copy_of_the_work_folder_leaves_out_what_cannot_be_copied(
+    recorded: Path, elsewhere: Path
+) -> None:
+    """Sockets and pipes, as editors and git leave them there; links stay links."""
+    os.mkfifo(elsewhere / "pipe")
+    (elsewhere / "link").symlink_to("nowhere")
+    lists = [sys.executable, "-c", "import os; print(sorted(os.listdir()))"]
+    options = RerunOptions(trusted=True, argv=tuple(lists), copied=elsewhere, patience_s=0.1)
+    with open_cassette(recorded) as cassette:
+        report = rerun(cassette, options)
+
+    assert "['link', 'note.txt']" in "".join(report.changes[-1].got)
 
 
 def test_nothing_of_a_cassette_is_run_without_trust(recorded: Path, tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+TABLES = "ptycassette/_tables.json"
 FIND = "while [ $1 != -o ]; do shift; done;"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled on Linux alone")
@@ -81,7 +84,7 @@ def test_a_compiler_makes_a_library(
 
     library = checkout / "ptycassette/recording/io/_relay.so"
     assert library.read_text(encoding="ascii") == "made\n"
-    assert data["artifacts"] == ["ptycassette/recording/io/_relay.so"]
+    assert data["artifacts"] == ["ptycassette/recording/io/_relay.so", TABLES]
     assert data["tag"].startswith("py3-none-linux_")
     assert (data["pure_python"], app.warnings) == (False, [])
 
@@ -96,7 +99,7 @@ def test_without_a_compiler_there_is_no_library(
     data, app = made(build, checkout)
 
     assert files(checkout) == ["relay.c"]
-    assert data == {"pure_python": True, "artifacts": []}
+    assert data == {"pure_python": True, "artifacts": [TABLES]}
     assert len(app.warnings) == 1
     assert ("no such header" if script else "absent") in app.warnings[0]
 
@@ -153,6 +156,21 @@ def test_the_manual_page_is_made_with_what_the_build_can_import(
     )
 
     assert build.manual_page(checkout) == b".TH PAGE 1\n"
+
+
+def test_the_tables_are_in_the_wheel_alone(build: ModuleType, checkout: Path) -> None:
+    """What the parser reads in a file stands under the digest of its text, until it is packed."""
+    text = 'a = "é"\n[b]\nc = 1.0\n'
+    (checkout / "ptycassette/typed").mkdir()
+    (checkout / "ptycassette/typed/words.toml").write_text(text, encoding="utf-8")
+    hook = build.RelayHook(str(checkout), {}, None, None, str(checkout), "wheel", App())
+    data: dict[str, Any] = {"pure_python": True, "artifacts": []}
+    hook.initialize("standard", data)
+    made = json.loads((checkout / TABLES).read_text(encoding="utf-8"))
+
+    assert made == {sha256(text.encode()).hexdigest(): {"a": "é", "b": {"c": 1.0}}}
+    hook.finalize("standard", data, "")
+    assert not (checkout / TABLES).exists()
 
 
 def test_without_what_the_commands_import_there_is_no_manual_page(

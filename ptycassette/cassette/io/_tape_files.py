@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import zlib
 from collections.abc import Callable
 from hashlib import sha256
@@ -111,6 +110,8 @@ class _Body:
         self._deflate = zlib.compressobj(_LEVEL)
         self._digest = sha256()
         self._length = 0
+        import tempfile  # noqa: PLC0415 - few recordings have a tape
+
         self._packed = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=spool)  # noqa: SIM115 - ``finish`` closes it
 
     def write(self, data: bytes) -> None:

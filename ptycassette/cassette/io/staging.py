@@ -15,8 +15,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,7 +108,7 @@ class Staging:
 
     def _create(self) -> tuple[Path, int]:
         while True:
-            name = f".{self._target.name[:_NAME_CHARS]}.{secrets.token_hex(6)}{_SUFFIX}"
+            name = f".{self._target.name[:_NAME_CHARS]}.{os.urandom(6).hex()}{_SUFFIX}"
             path = self._target.parent / name
             path.mkdir(mode=0o700)
             fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -210,17 +208,29 @@ class Staging:
             with contextlib.suppress(OSError):
                 aside.rename(self._target)
             raise
-        shutil.rmtree(aside, ignore_errors=True)
+        _remove(aside)
 
     def remove(self) -> None:
         """Remove it and the parents that were made for it, as far as they are empty."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
         for fd in (self._content_fd, self.fd):
             with contextlib.suppress(OSError):
                 os.close(fd)
         for path in reversed(self._made_parents):
             with contextlib.suppress(OSError):
                 path.rmdir()
+
+
+def _remove(place: Path) -> None:
+    """Remove a directory; it is empty when all went well."""
+    try:
+        place.rmdir()
+    except FileNotFoundError:
+        pass
+    except OSError:
+        import shutil  # noqa: PLC0415 - it loads three packers
+
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _lock(fd: int) -> bool:

@@ -6,7 +6,6 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._assets import PAGE_STYLE as PAGE_STYLE
     from .directories import PLACE as PLACE
     from .directories import find_traces as find_traces
     from .directories import prune_runs as prune_runs
@@ -20,7 +19,6 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "_assets": "PAGE_STYLE",
             "directories": "PLACE find_traces prune_runs run_name traces_at",
             "files": "write_trace",
             "trace": "drift_object steps_object trace_object",

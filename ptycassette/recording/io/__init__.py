@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .options import RecordPlan as RecordPlan
     from .options import provider_without_proxy as provider_without_proxy
     from .rec_session import RecordingEnded as RecordingEnded
+    from .rec_session import perform as perform
     from .rec_session import record_headless as record_headless
     from .rec_session import record_interactive as record_interactive
     from .rec_session import shell_status as shell_status
@@ -73,7 +74,9 @@ else:
             "journal_name": "JOURNAL_SUFFIX delete_journal",
             "lifeline": "LIFELINE_END Lifeline",
             "options": "RecordOptions RecordPlan provider_without_proxy",
-            "rec_session": "RecordingEnded record_headless record_interactive shell_status",
+            "rec_session": (
+                "RecordingEnded perform record_headless record_interactive shell_status"
+            ),
             "recorder": "Recorder",
             "recording": "Recording record",
             "recovery": "LeftJournal Recovered left_journals recover",

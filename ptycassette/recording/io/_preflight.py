@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -33,8 +31,7 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
         found, there = base / name, base / name
     else:
         path = env.get("PATH", os.defpath)
-        on_path = shutil.which(name, path=path)
-        found = base / on_path if on_path else Path()
+        found = _on_path(name, path, base)
         there = next(
             (base / entry / name for entry in path.split(":") if _is_there(base / entry / name)),
             Path("/nonexistent"),
@@ -47,6 +44,15 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
     if " " in name and len(argv) == 1:
         hint = f"a program and its arguments are words of their own: -- {visible(name)}"
     raise SpawnError("no such program", exit_status=127, where=name, hint=hint)
+
+
+def _on_path(name: str, path: str, base: Path) -> Path:
+    """The first file of this name that may be executed; shutil, which has ``which``, loads late."""
+    for entry in path.split(os.pathsep) if path else ():
+        candidate = base / entry / name
+        if os.access(candidate, os.X_OK) and candidate.is_file():
+            return candidate
+    return Path()
 
 
 def check_network(program: str, env: Mapping[str, str]) -> None:
@@ -113,6 +119,8 @@ def check_requirements(
 
 
 def _require(command: str, env: Mapping[str, str], cwd: Path | None) -> None:
+    import subprocess  # few recordings require anything
+
     try:
         words = shlex.split(command)
     except ValueError as exc:

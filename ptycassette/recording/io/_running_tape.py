@@ -14,6 +14,8 @@ class RunningTape(Protocol):
         environment: variables that the program needs for it.
         arguments: what to put behind the program's name; no part of the recorded ``argv``.
         secrets: what is secret in both, and in what the program may show of them.
+        address: host and port of it, which the program may show, and which are no secret but
+            others each time.
         problem: why model traffic was not recorded to its end; None if all is well.
         described: what the manifest says of how the program was pointed at it.
         reports: lines for the user.
@@ -22,6 +24,7 @@ class RunningTape(Protocol):
     environment: Mapping[str, str]
     arguments: Sequence[str]
     secrets: Sequence[str]
+    address: str
     described: Mapping[str, Any]
 
     @property

@@ -12,9 +12,7 @@ event without its content. After too many events the rest is only counted.
 from __future__ import annotations
 
 import os
-import secrets
 import select
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -91,7 +89,7 @@ class SideChannel:
     """
 
     def __init__(self, top: Path) -> None:
-        self._folder = top / "channels" / secrets.token_hex(8)
+        self._folder = top / "channels" / os.urandom(8).hex()
         self._top = top
         self._reader = ServiceEventReader()
         self._thread: threading.Thread | None = None
@@ -108,7 +106,7 @@ class SideChannel:
             # and nobody's open has to wait.
             self.fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as exc:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._remove()
             raise StorageError(
                 f"cannot make the side channel: {exc.strerror}", where=str(self.path)
             ) from exc
@@ -117,7 +115,12 @@ class SideChannel:
     def __exit__(self, *_: object) -> None:
         self.stop_thread()
         os.close(self.fd)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove()
+
+    def _remove(self) -> None:
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+            self._folder.rmdir()
 
     def read(self) -> Iterator[Any]:
         """The payloads that have arrived; call it when ``fd`` is readable."""

@@ -1,4 +1,4 @@
-"""Facts about the recorded CLI and its system: name, binary, version, git commit, platform.
+"""Facts about the recorded CLI and its system: name, binary, version, platform.
 
 The version comes from running ``PROGRAM --version``, or with the arguments in its profile. A
 script that ignores its arguments would simply run. So this is done only for agent CLIs, which
@@ -11,16 +11,16 @@ import os
 import platform
 import selectors
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from ptycassette.model import Harness, lazy_pattern
+from ptycassette.model import Harness
 from ptycassette.profiles.io import version_query_of
 from ptycassette.session import child_environment
 
@@ -32,7 +32,6 @@ _VERSION_CHARS = 200
 
 # As Go spells them (GOARCH), because the format does.
 _ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "i686": "386"}
-_COMMIT = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def probe_harness(
@@ -75,10 +74,18 @@ def version_arguments(binary: Path, *, version: bool | None) -> tuple[str, ...] 
     """
     if version is False:
         return None
-    query = version_query_of(binary.name)
-    if version or (query is not None and query.automatic):
-        return ("--version",) if query is None else query.argv
-    return None
+    query = _query(binary.name, os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME"))
+    if query is None:
+        return ("--version",) if version else None
+    argv, automatic = query
+    return argv if version or automatic else None
+
+
+@lru_cache(maxsize=16)
+def _query(program: str, *_where_profiles_are: str | None) -> tuple[tuple[str, ...], bool] | None:
+    """The arguments of an agent CLI, and whether to use them unasked. Read once a recording."""
+    query = version_query_of(program)
+    return None if query is None else (query.argv, query.automatic)
 
 
 def late_version(binary: Path, *, version: bool | None, ask: bool) -> dict[str, str]:
@@ -127,6 +134,8 @@ def ask_version(
         environment: what to add to the clean environment, or replace in it.
         cwd: its work folder; the current one when None.
     """
+    import subprocess  # programs that are no agent CLIs are not asked
+
     try:
         process = subprocess.Popen(
             [os.fspath(binary), *arguments],
@@ -167,25 +176,6 @@ def _read_some(fd: int, timeout_s: float) -> bytes:
                 break
             said += block
     return said
-
-
-def git_commit(cwd: Path) -> str | None:
-    """The commit that is checked out in ``cwd``; None without a repository or without git."""
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "--verify", "--quiet", "HEAD"],  # noqa: S607 - the user's own git
-            cwd=cwd,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=VERSION_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = _COMMIT.fullmatch(done.stdout.decode("ascii", "replace").strip())
-    return found.group() if found else None
 
 
 def architecture(machine: str | None = None) -> str:

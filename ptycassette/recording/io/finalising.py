@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,7 +26,7 @@ from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
 from ptycassette.scrub.io import remember, session_scrubber
-from ptycassette.scrub.search import SHORTEST_KNOWN
+from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 from ptycassette.terminal import default_emulator
 from ptycassette.typed import TypedWatch
 
@@ -178,9 +179,15 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             return Unscrubbed()
         if self.scrubber is not None:
             return self.scrubber()
-        known = (*self.known, *meta.options.get(TAPE_OPTION, {}).get("secrets", ()))
+        tape: Mapping[str, Any] = meta.options.get(TAPE_OPTION, {})
+        known = (*self.known, *tape.get("secrets", ()))
         return session_scrubber(
             known=[text for text in known if len(text.strip()) >= SHORTEST_KNOWN],
+            typed=[
+                KnownValue(address, "tape-address", "<address>", pieces=False, word=True)
+                for address in (tape.get("address"),)
+                if address
+            ],
             home=Path(meta.home) if meta.home else None,
             cwd=Path(meta.cwd) if meta.cwd else None,
         )

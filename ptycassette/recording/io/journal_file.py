@@ -10,7 +10,6 @@ file may be complete, but in no directory), and the bytes soon after they were w
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -63,7 +62,7 @@ class JournalFile:
         sync: Callable[[int], None] = fdatasync,
     ) -> None:
         self._write = write
-        self._encoder = JournalEncoder(secrets.randbits(32))
+        self._encoder = JournalEncoder(int.from_bytes(os.urandom(4), "little"))
         self.size = 0
         """Bytes handed to the kernel so far."""
         self._failure: StorageError | None = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,7 +36,7 @@ class HiddenJournal:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._path = directory / f".{secrets.token_hex(8)}{HIDDEN_SUFFIX}"
+        self._path = directory / f".{os.urandom(8).hex()}{HIDDEN_SUFFIX}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             self.fd = os.open(self._path, flags, 0o600)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -27,13 +26,13 @@ from ptycassette.recording.hooks import BeforeRecord
 from ptycassette.recording.io._running_tape import RunningTape, TapeStarter
 from ptycassette.recording.io.binary_probe import (
     architecture,
-    git_commit,
     locale_of,
     probe_harness,
     system,
     timestamp,
     version_arguments,
 )
+from ptycassette.recording.io.git_head import git_commit
 from ptycassette.recording.io.journal_file import Durability
 from ptycassette.session import (
     CLEAN_NAMES,
@@ -94,6 +93,7 @@ class RecordOptions(TypedDict, total=False):
             standard streams is.
         tape: True to record the program's model traffic, too (docs/tape.md), or the provider: its
             name or base URL; or what starts the proxy, from ``tape_starter``.
+        started_as: what is started in place of argv, and becomes it; argv is what is recorded.
     """
 
     size: Size
@@ -134,6 +134,7 @@ class RecordOptions(TypedDict, total=False):
     pty: Scripted | None
     streams: StreamChoice | None
     tape: TapeStarter | bool | str
+    started_as: Sequence[str]
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,6 +178,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     pty: Scripted | None = None
     streams: StreamKinds | None = None
     tape: TapeStarter | None = None
+    started_as: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.resolution_ms < 1:
@@ -353,8 +355,9 @@ def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
         options["scrub"] = False
     if tape is not None:
         options[TAPE_OPTION] = {
-            "key": secrets.token_hex(32),
+            "key": os.urandom(32).hex(),
             "secrets": list(tape.secrets),
+            "address": tape.address,
             "described": dict(tape.described),
         }
     return options

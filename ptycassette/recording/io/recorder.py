@@ -25,12 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette.io import (
-    disk_errors,
-    fsync_directory,
-    published_manifest,
-    remove_abandoned_recordings,
-)
+from ptycassette.cassette.io import disk_errors, fsync_directory
 from ptycassette.errors import (
     CassetteError,
     RunFailedError,
@@ -234,7 +229,7 @@ class Recorder:
         """
         plan = self.plan
         self.started_us = plan.clock.now_us()  # before the program: it begins while we return
-        argv = self.argv
+        argv = tuple(plan.started_as) or self.argv
         if self._tape is not None:
             self.journal.on_event(TapeBegun(0, self.started_us))
             argv = (argv[0], *self._tape.arguments, *argv[1:])
@@ -343,6 +338,8 @@ class Recorder:
             if self.saved is not None:
                 return self.saved.manifest
             # It may have been killed after it published, before it could report.
+            from ptycassette.cassette.io import published_manifest, remove_abandoned_recordings
+
             published = published_manifest(self.target, self.meta.id)
             if published is not None:
                 with disk_errors("publishing the cassette", self.target):

@@ -15,7 +15,6 @@ import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -239,6 +238,8 @@ class StartedSaver:
     def _start(self, begin: Begin) -> None:
         if not sys.executable or getattr(sys, "frozen", False):
             return
+        import subprocess  # long recordings alone, and beside the recording
+
         ours, theirs = socket.socketpair()
         with theirs:
             try:

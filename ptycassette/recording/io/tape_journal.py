@@ -30,7 +30,7 @@ class TapeInPlace(Closing):
         environment: in which the program will be started.
 
     Attributes:
-        environment, arguments, secrets, described: as in ``RunningTape``.
+        environment, arguments, secrets, address, described: as in ``RunningTape``.
     """
 
     def __init__(self, start: TapeStarter, place: Path, environment: Mapping[str, str]) -> None:
@@ -39,6 +39,7 @@ class TapeInPlace(Closing):
         self.environment = self._running.environment
         self.arguments: Sequence[str] = tuple(self._running.arguments)
         self.secrets: Sequence[str] = tuple(self._running.secrets)
+        self.address = self._running.address
         self.described = self._running.described
 
     def appear(self, journal: Path) -> None:

@@ -104,6 +104,7 @@ class _Proxied(Closing):
         self.environment: Mapping[str, str] = proxy.environment
         self.arguments: Sequence[str] = proxy.arguments
         self.secrets: Sequence[str] = proxy.secrets
+        self.address = proxy.address
         self.described = described
 
     @property

@@ -41,6 +41,7 @@ from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.standin import StandinOptions, Unplayed
 from ptycassette.rerun import RerunReport
+from ptycassette.seal.io import require_seal
 from ptycassette.session import (
     AsyncSession,
     Session,
@@ -218,6 +219,7 @@ def _compare(result: UseResult, old: Path, new: Path) -> None:
 
 def _opened(plan: Plan) -> Cassette:
     try:
+        require_seal(plan.path)
         return open_cassette(plan.path)
     except NotFoundError as exc:
         raise NotFoundError(

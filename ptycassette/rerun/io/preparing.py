@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette import TAPE_KEY
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io import Cassette, disk_errors
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness import home_variables
 from ptycassette.harness.io import load_profile, placed_run, run_place
@@ -59,6 +59,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         normalise: names of the normalisers that screens are compared with.
         patience_s: how long to wait for the screen of an input, and for the end, beyond twice
             the time that it took in the recording.
+        strict_order: refuse a question that comes before an earlier one of its conversation.
         faketime: give the program a clock that starts when the recording did, by libfaketime.
         shared_network: leave the program on the network, with proxy variables alone.
     """
@@ -75,6 +76,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     normalise: tuple[str, ...] = VOLATILE
     patience_s: float = 20.0
+    strict_order: bool = False
     faketime: bool = False
     shared_network: bool = False
 
@@ -125,7 +127,13 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def prepared_rerun(
-    cassette: Cassette, options: RerunOptions, *, typed: bool = True, recorded: bool = True
+    cassette: Cassette,
+    options: RerunOptions,
+    *,
+    typed: bool = True,
+    recorded: bool = True,
+    server_of: Callable[..., TapeServer] = TapeServer,
+    tapeless: bool = False,
 ) -> Iterator[PreparedRerun]:
     """Make ready to run the recorded program with the tape as its only provider.
 
@@ -135,6 +143,8 @@ def prepared_rerun(
         typed: the server learns when inputs are sent. If not, no piece of an answer waits for
             one.
         recorded: the new run is recorded, too: so its draws are known, and part of the proof.
+        server_of: makes the server, as ``TapeServer`` does.
+        tapeless: take a recording without a tape, too, as one whose tape is empty.
 
     Raises:
         RefusedError: nobody said that the cassette is trusted. Nothing was started.
@@ -143,8 +153,8 @@ def prepared_rerun(
         NotFoundError: the profile or its mode is not there.
         SpawnError: the program is not there.
     """
-    tape = cassette.tape()
-    exchanges = list(tape)
+    tape = None if tapeless and not cassette.has_tape else cassette.tape()
+    exchanges = [] if tape is None else list(tape)
     argv = _given_argv(options.argv) or _recorded_argv(cassette)
     if not options.trusted:
         raise _untrusted(cassette, argv)
@@ -157,7 +167,7 @@ def prepared_rerun(
     terminal = cassette.manifest.terminal
     with (
         served_draws(drawn.draws) as draws,
-        _server(cassette, gates, options) as (server, ca_file),
+        _server(cassette, gates, options, server_of) as (server, ca_file),
         _placed(
             argv,
             profile,
@@ -171,13 +181,14 @@ def prepared_rerun(
         server.desk = TapeDesk(
             exchanges,
             rules,
-            key=bytes.fromhex(tape.key),
+            key=bytes(32) if tape is None else bytes.fromhex(tape.key),
             declared={
                 "home": str(place.home), "cwd": str(place.cwd), "tmp": tempfile.gettempdir()
             },
             secrets=_secret_places,
             fingerprint=_published_fingerprint(cassette, rules),
             draws=drawn.draws if recorded else (),
+            strict=options.strict_order,
         )  # fmt: skip
         yield PreparedRerun(
             argv=argv,
@@ -230,26 +241,41 @@ def _recorded_pointing(cassette: Cassette) -> Mapping[str, Any]:
 
 @contextmanager
 def _server(
-    cassette: Cassette, gates: Gates, options: RerunOptions
+    cassette: Cassette,
+    gates: Gates,
+    options: RerunOptions,
+    server_of: Callable[..., TapeServer],
 ) -> Iterator[tuple[TapeServer, str]]:
     """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
     if not _recorded_pointing(cassette).get("proxy_env"):
-        with TapeServer(gates, hold_s=options.patience_s) as server:
+        with server_of(gates, hold_s=options.patience_s) as server:
             yield server, ""
         return
     with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
         ca_file = Path(folder, "ca.pem")
-        with TapeServer(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
+        with server_of(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
             yield server, str(ca_file)
 
 
 def _copy(folder: Path, target: Path, *, without: Path) -> None:
-    """Copy what was there when the program was recorded: its cassette came later."""
+    """Copy what was there when the program was recorded: its cassette came later.
+
+    Sockets and named pipes are left out: whoever listens to them is elsewhere.
+    """
 
     def left_out(inside: str, names: list[str]) -> list[str]:
-        return [name for name in names if Path(inside, name).absolute() == without.absolute()]
+        paths = [Path(inside, name) for name in names]
+        return [
+            path.name
+            for path in paths
+            if path.absolute() == without.absolute()
+            or not (path.is_symlink() or path.is_dir() or path.is_file())
+        ]
 
-    shutil.copytree(folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out)
+    with disk_errors("copying the work folder", folder):
+        shutil.copytree(
+            folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out
+        )
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from ptycassette.rerun.exit_messages import without_exit_messages
 from ptycassette.rerun.io.preparing import PreparedRerun, RerunOptions, prepared_rerun
 from ptycassette.rerun.io.running import RunOutcome, rows_above, run_again
 from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange
-from ptycassette.rerun.screens import ScreenJudge
+from ptycassette.rerun.screens import MASKED_ADDRESS, ScreenJudge
 from ptycassette.rerun.script import RerunScript
 from ptycassette.tape import draw_differences
 
@@ -113,7 +113,8 @@ def _report(
     messages = prepared.profile.screens.at_exit if prepared.profile else ()
     above = (rows_above(cassette, prepared.script, prepared.profile), ran.above)
     pairs, left_out = _screens(prepared.script, ran.script, messages, above)
-    names = prepared.desk.names()
+    server = prepared.server.url.removeprefix("http://")
+    names = [*prepared.desk.names(), (server, MASKED_ADDRESS)]
     notes = [f"the screen before input {number} did not come in time" for number in ran.late]
     notes += [f"not compared on the last screen: {message}" for message in left_out]
     if ran.problem:

@@ -72,7 +72,6 @@ def run_again(
         "harness": profile.name if profile else None,
         "probe_version": False,
         "state_dir": place.folder / "state",
-        "known": [prepared.server.url.removeprefix("http://")],  # as the recorder's proxy's was
     }
     if profile is not None:
         options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)

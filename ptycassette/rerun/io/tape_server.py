@@ -14,7 +14,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 from aiohttp import WSMsgType, web
@@ -126,7 +126,7 @@ class TapeServer:
     def _application(self) -> web.Application:
         self._opened = asyncio.Condition()
         app = web.Application(client_max_size=_MOST_BYTES)
-        app.router.add_route("*", "/{path:.*}", self._handle)
+        app.router.add_route("*", "/{path:.*}", self.handle)
         return app
 
     async def _open(self, count: int) -> None:
@@ -145,7 +145,7 @@ class TapeServer:
                     self._opened.wait_for(lambda: self._gates.is_open(t_us)), self._hold_s
                 )
 
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.Request) -> web.StreamResponse:
         """Any request."""
         socket = request.headers.get("upgrade", "").lower() == "websocket"
         body = b"" if socket else await request.read()
@@ -159,7 +159,7 @@ class TapeServer:
             body=unpacked_body(body, request.headers.get("content-encoding", "")),
             within=id(request) if socket else None,
         )
-        answer = self._ask(asked)
+        answer = await self.ask(request, asked)
         if isinstance(answer, Miss):
             return _refused(answer)
         if socket and answer.status == 101:
@@ -178,8 +178,20 @@ class TapeServer:
             return f"{scheme}://{authority}", f"/{path}"
         return f"{'https' if request.secure else 'http'}://{request.host}", request.raw_path
 
-    def _ask(self, question: Question) -> Hit | Miss:
+    async def ask(self, request: web.Request, question: Question) -> Hit | Miss:
+        """The answer to a question, or to a message over the WebSocket of ``request``."""
+        del request
         return self._desk().ask(question)
+
+    def response(self, request: web.Request, status: int) -> web.StreamResponse:
+        """What an answer is sent with, piece by piece."""
+        del request
+        return web.StreamResponse(status=status)
+
+    def socket(self, request: web.Request, **options: Any) -> web.WebSocketResponse:
+        """The server's side of a WebSocket."""
+        del request
+        return web.WebSocketResponse(**options)
 
     def _desk(self) -> TapeDesk:
         if self.desk is None:
@@ -191,7 +203,7 @@ class TapeServer:
         if entry.answer is None or answer.status is None:
             return await self._end(request, entry)
         await self._passes(entry.answer.t_us)
-        response = web.StreamResponse(status=answer.status)
+        response = self.response(request, answer.status)
         for name, value in answer.headers:
             if name == "content-length":
                 response.content_length = int(value)
@@ -223,7 +235,8 @@ class TapeServer:
     ) -> web.StreamResponse:
         headers = dict(answer.headers)
         chosen = headers.get("sec-websocket-protocol")
-        socket = web.WebSocketResponse(
+        socket = self.socket(
+            request,
             max_msg_size=_MOST_BYTES,
             protocols=() if chosen is None else (chosen,),
             compress="permessage-deflate" in headers.get("sec-websocket-extensions", ""),
@@ -239,7 +252,8 @@ class TapeServer:
                 if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
                     break
                 text = message.type is WSMsgType.TEXT
-                spoken = self._ask(
+                spoken = await self.ask(
+                    request,
                     msgspec.structs.replace(
                         opening,
                         kind="message",
@@ -249,7 +263,7 @@ class TapeServer:
                         headers=(),
                         body=message.data.encode() if text else message.data,
                         form="text" if text else "binary",
-                    )
+                    ),
                 )
                 if isinstance(spoken, Miss):
                     await socket.close(code=1008, message=spoken.text().encode()[:120])

@@ -29,13 +29,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
+from ptycassette._tables import package_table, package_text, table_of
 from ptycassette.model import resolved
 from ptycassette.scrub.rules._judges import JUDGES
-from ptycassette.scrub.rules._names import SECRET_NAMES, data_text
+from ptycassette.scrub.rules._names import SECRET_NAMES
 from ptycassette.scrub.rules._rule_set import Kind, Rule, RuleFields
 
 _COUNT = re.compile(r"(?P<least>\d+)(?:(?P<more>\+)|-(?P<most>\d+))?\Z")
@@ -80,7 +81,7 @@ def read_file(text: str, *, where: str) -> RuleFile:
         ValueError: it is not TOML, or an entry has a wrong field; the message names the entry.
     """
     try:
-        document: dict[str, Any] = msgspec.toml.decode(text)
+        document = table_of(text)
     except msgspec.DecodeError as exc:
         raise ValueError(f"{where}: not TOML: {exc}") from exc
     try:
@@ -199,7 +200,7 @@ def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
 
 @lru_cache
 def _rules_of(name: str) -> tuple[Rule, ...]:
-    return read_rules(data_text(f"{name}.toml"), where=f"{name}.toml")
+    return read_rules(package_text(__package__, f"{name}.toml"), where=f"{name}.toml")
 
 
 def provider_rules() -> tuple[Rule, ...]:
@@ -220,4 +221,4 @@ def default_rules(*, volatile: bool = False) -> tuple[Rule, ...]:
 
 def credential_files() -> dict[str, list[str]]:
     """Files of tools that may hold secrets, below the ``home`` and in the work folder (``cwd``)."""
-    return msgspec.toml.decode(data_text("files.toml"), type=resolved(dict[str, list[str]]))
+    return package_table(__package__, "files.toml")

@@ -6,20 +6,12 @@ The lists of words are in ``words.toml``.
 from __future__ import annotations
 
 import re
-from pkgutil import get_data
 from typing import Any
 
-import msgspec
-
+from ptycassette._tables import package_table
 from ptycassette.model import lazy_pattern
 
-
-def data_text(name: str) -> str:
-    """The text of a data file beside this module."""
-    return (get_data(__package__, name) or b"").decode()
-
-
-_lists: dict[str, Any] = msgspec.toml.decode(data_text("words.toml"))
+_lists: dict[str, Any] = package_table(__package__, "words.toml")
 
 SECRET_NAMES = "".join(_lists.pop("secret-names"))
 """A pattern for the names of secrets, as in ``token=``."""

@@ -18,9 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-import msgspec
-
-from ptycassette.scrub.rules._names import data_text
+from ptycassette._tables import package_table
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _EDGE = "^"  # before a text, behind what is no letter, and before the T of accessToken
@@ -105,7 +103,7 @@ class Spelling:
         return any(bits > most for bits, most in zip(self.bits(text), self.most, strict=True))
 
 
-_data = msgspec.toml.decode(data_text("spelling.toml"))
+_data = package_table(__package__, "spelling.toml")
 NAMES = Spelling(
     zlib.decompress(b64decode(_data["table"])),
     levels=_data["levels"],

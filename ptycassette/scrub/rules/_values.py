@@ -20,12 +20,10 @@ from itertools import pairwise
 from operator import ne
 from typing import Any
 
-import msgspec
-
+from ptycassette._tables import package_table
 from ptycassette.model import lazy_pattern
 from ptycassette.scrub.rules._names import (
     WORDS,
-    data_text,
     declares_a_digest,
     declares_a_secret,
     declares_an_id,
@@ -65,8 +63,7 @@ _WORD_LETTERS = 2
 
 @cache
 def _kinds() -> dict[str, Any]:
-    kinds: dict[str, Any] = msgspec.toml.decode(data_text("ordinary.toml"))
-    return kinds
+    return package_table(__package__, "ordinary.toml")
 
 
 @cache

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .plugins import announced as announced
     from .project_file import PROJECT_VARIABLE as PROJECT_VARIABLE
     from .project_file import Project as Project
+    from .project_file import SealPolicy as SealPolicy
     from .project_file import find_project as find_project
     from .state_dirs import journal_dir as journal_dir
     from .state_dirs import lock_dir as lock_dir
@@ -34,7 +35,7 @@ else:
             "locks": "LockHolder account_lock target_lock",
             "plain_file": "open_plain read_plain",
             "plugins": "announced",
-            "project_file": "PROJECT_VARIABLE Project find_project",
+            "project_file": "PROJECT_VARIABLE Project SealPolicy find_project",
             "state_dirs": "journal_dir lock_dir private_dir state_dir",
             "whole_file": "check_replaceable write_whole",
         },

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,6 +19,8 @@ def remove_unheld(places: Iterable[Path]) -> None:
             fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                import shutil  # noqa: PLC0415 - there is seldom anything to remove
+
                 shutil.rmtree(place, ignore_errors=True)
             finally:
                 os.close(fd)

@@ -11,6 +11,10 @@
 
     [tool.ptycassette.scrub]      # what else is secret: docs/scrubbing.md
 
+    [tool.ptycassette.seal]       # who must have sealed cassettes: docs/sealing.md
+    required = true
+    trust = "trust.toml"          # whose seals count, relative to the file
+
 The file of the current directory counts, else that of the nearest directory above it, up to the
 repository (a directory with ``.git``) or the home directory. A file above that belongs to another
 user (root excepted) is passed over: it could switch rules of the scrubber off. PTYCASSETTE_PROJECT
@@ -42,6 +46,13 @@ MODES = ("replay", "auto", "record", "rerecord", "rewrite", "live", "rerun")
 STRATEGIES = ("exact", "prompt", "normalised", "semantic", "any")
 
 
+class SealPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether cassettes must be sealed, and the file that says whose seals count."""
+
+    required: bool = False
+    trust: Path | None = None
+
+
 class Project(msgspec.Struct, frozen=True, kw_only=True):
     """What a project file says; None where it says nothing. ``where`` is the file."""
 
@@ -52,6 +63,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     idle_limit_s: float | None = None
     compare: str | None = None
     scrub: Any = None
+    seal: SealPolicy = SealPolicy()
 
 
 def _size(value: Any, where: Path) -> Size | None:
@@ -66,7 +78,7 @@ def _one_of(*names: str) -> Callable[[Any, Path], str | None]:
     return lambda value, _: value if isinstance(value, str) and value in names else None
 
 
-def _directory(value: Any, where: Path) -> Path | None:
+def _path(value: Any, where: Path) -> Path | None:
     if not isinstance(value, str) or not value or "\0" in value:
         return None
     try:
@@ -90,13 +102,24 @@ def _table(value: Any, where: Path) -> Any:
     return value if isinstance(value, dict) else None
 
 
+def _seal_policy(value: Any, where: Path) -> SealPolicy | None:
+    if not isinstance(value, dict) or value.keys() - {"required", "trust"}:
+        return None
+    required = value.get("required", False)
+    trust = _path(value["trust"], where) if "trust" in value else None
+    if not isinstance(required, bool) or ("trust" in value and trust is None):
+        return None
+    return SealPolicy(required=required, trust=trust)
+
+
 KEYS: dict[str, tuple[str, str, Callable[[Any, Path], Any]]] = {
     "size": ("size", 'COLSxROWS, such as "100x30"', _size),
     "mode": ("mode", f"one of {', '.join(MODES)}", _one_of(*MODES)),
-    "library": ("library", "a directory, relative to the file", _directory),
+    "library": ("library", "a directory, relative to the file", _path),
     "idle_limit": ("idle_limit_s", 'a time: seconds, "2s" or "500ms"', _seconds),
     "compare": ("compare", f"one of {', '.join(STRATEGIES)}", _one_of(*STRATEGIES)),
     "scrub": ("scrub", "a table (docs/scrubbing.md)", _table),
+    "seal": ("seal", "a table: required = true or false, trust = a file", _seal_policy),
 }
 """Key in the file -> field, what is allowed, and what reads it (None where it is not allowed)."""
 

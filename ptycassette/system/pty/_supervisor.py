@@ -2,8 +2,8 @@
 
 Rules of this file:
 
-- It runs as a script in a fresh interpreter (``python -I -S``), so it imports
-  the standard library alone, and little of it. Where no interpreter can be
+- It runs in a fresh interpreter (``python -I -S``) that starts beside each recorded program, so it
+  imports the standard library alone, and little of it. Where no interpreter can be
   started it runs inside the forked process; the code is the same.
 - It is the parent of the recorded program and, on Linux, the *child subreaper*
   of everything below it (prctl(2), ``PR_SET_CHILD_SUBREAPER``): a process that
@@ -31,14 +31,30 @@ from __future__ import annotations
 
 import os
 import select
-import signal
-import sys
 import time
-from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # without loading typing
+    import signal
     from collections.abc import Callable
+    from contextlib import suppress
+else:
+    # What ``signal`` is made of. It makes enumerations of the numbers, in a third of the time that
+    # an interpreter takes to start; ``contextlib`` takes as long.
+    import _signal as signal
+
+    class suppress:  # noqa: N801 - in place of the one of ``contextlib``
+        """Ends a block at one of these exceptions."""
+
+        def __init__(self, *exceptions: type[BaseException]) -> None:
+            self._exceptions = exceptions
+
+        def __enter__(self) -> None:
+            pass
+
+        def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+            return kind is not None and issubclass(kind, self._exceptions)
+
 
 _TICK_MS = 10
 # Faults of our own must stay visible; SIGKILL and SIGSTOP cannot be changed.
@@ -291,7 +307,3 @@ def main(arguments: list[str]) -> None:  # pragma: no cover - as above
     """Run with ``[control_fd, program, recorder, grace_ms]``, and 1 if it lingers."""
     control_fd, program, recorder, grace_ms, *lingers = map(int, arguments)
     Watch(control_fd, program, recorder, grace_ms, lingers=any(lingers)).run()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

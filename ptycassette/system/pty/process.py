@@ -50,6 +50,10 @@ Streams = tuple[int | None, int | None, int | None]
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 _SPAWN_LOCK = threading.Lock()
+_SUPERVISE = (
+    "import sys; sys.path.append(sys.argv[1])\nfrom _supervisor import main; main(sys.argv[2:])"
+)
+"""Imports the supervisor, which is compiled already; a script would be compiled each time."""
 
 
 def spawn(
@@ -159,10 +163,10 @@ def _resolve(command: str, path: str, cwd: str | None) -> str:
 
 def _supervisor_argv() -> list[str] | None:
     """The argv of the supervisor; None where there is no interpreter to start."""
-    script = pty_supervisor.__file__
-    if not sys.executable or getattr(sys, "frozen", False) or not Path(script).is_file():
+    script = Path(pty_supervisor.__file__).resolve()
+    if not sys.executable or getattr(sys, "frozen", False) or not script.is_file():
         return None
-    return [sys.executable, "-I", "-S", str(Path(script).resolve())]
+    return [sys.executable, "-I", "-S", "-B", "-c", _SUPERVISE, str(script.parent)]
 
 
 def _fork(plan: _Plan, control: int, size: Size, *, echo: bool) -> tuple[int, int]:

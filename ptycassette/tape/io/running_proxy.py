@@ -194,9 +194,8 @@ class RunningProxy(Closing):
     """
 
     def __init__(self, plan: ProxyPlan, where: Pointing, terms: Terms, *, journal: Path) -> None:
-        self.secrets: tuple[str, ...] = (plan.token,)
-        """What nobody may learn, and its address, which is another one in each recording: both
-        are in the program's environment, and it may show them."""
+        self.secrets = (plan.token,)
+        """What nobody may learn: the program's environment holds it."""
         self.upstreams = dict(plan.upstreams)
         """Base URLs of the providers that it serves; none where it is an HTTP proxy for all."""
         self.reports: list[str] = []
@@ -220,7 +219,8 @@ class RunningProxy(Closing):
             self.close()
             raise
         address = f"127.0.0.1:{self.port}"
-        self.secrets = (plan.token, address)
+        self.address = address
+        """Host and port: others in each recording, and the program may show them, too."""
         self.environment, self.arguments = where.at(
             f"http://{address}/{plan.token}",
             proxy=f"http://ptycassette:{plan.token}@{address}",

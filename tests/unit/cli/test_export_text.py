@@ -94,7 +94,7 @@ def test_a_file_that_is_there_stays(
 
 def test_a_format_of_one_screen_leads_to_frames(run: Callable[..., Any], scrolled: Path) -> None:
     """The ending is known, but a session cannot be written so."""
-    ran = run("export", scrolled, scrolled.with_suffix(".html"))
+    ran = run("export", scrolled, scrolled.with_suffix(".ansi"))
 
     assert ran.status == 2
-    assert "ptycassette frames CASSETTE --last --format html" in ran.err
+    assert "ptycassette frames CASSETTE --last --format ansi" in ran.err

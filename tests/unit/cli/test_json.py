@@ -16,6 +16,7 @@ from ptycassette.cli import _reports as reports
 from ptycassette.cli import _tape_reports as tape_reports
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
+from ptycassette.fork import ForkRecord, ForkReport
 from ptycassette.harness.probe_run import ProbeResult
 from ptycassette.model import Output
 from ptycassette.recording.io.recovery import LeftJournal, Recovered
@@ -29,12 +30,14 @@ STRUCTS = {
     for name, struct in (
         *((name, getattr(reports, name)) for name in reports.__all__),
         *vars(tape_reports).items(),
+        ("ForkReport", ForkReport),
+        ("ForkRecord", ForkRecord),
     )
     if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
 }
 # Objects that are printed without a struct of their own in ``cli/reports.py``.
 PRINTED = {
-    "Imported", "Review", "RerunReport", "RequestMiss", "ScreenChange", "VersionChange",
+    "Descent", "Imported", "Review", "RerunReport", "RequestMiss", "ScreenChange", "VersionChange",
     "CheckReport", "ScenarioReport", "CheckLine",
     "StandinReport", "DriftPicture", "Divergence", "DivergenceSide", "Nearest", "Unplayed",
     "ScrubbedReport", "Replacement", "VerifyScrubReport", "ScrubbedCassette",

@@ -23,7 +23,9 @@ from ptycassette.rerun import (
     script_of,
     without_exit_messages,
 )
+from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
+from tests.tapes import KEY, asked, rules, tape
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
 
@@ -319,3 +321,17 @@ def test_everything_that_differs_fails_and_is_named(changed: dict[str, object], 
     assert lines[-1] == "FAILED"
     assert not any("\x1b" in text for text in lines)
     assert report_json(failed)["passed"] is False
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_desk_keeps_the_order_of_a_conversation_if_asked(*, strict: bool) -> None:
+    """The later one of two questions with one parent comes first: a miss, or no difference."""
+    first, left, right = ({"messages": [*words]} for words in ("a", "ab", "ac"))
+    exchanges = tape((first, {}), (left, {}), (right, {}))
+    desk = TapeDesk(exchanges, rules(), key=KEY, declared={}, secrets=lambda _: (), strict=strict)
+    for body in (first, right, left):
+        desk.ask(asked(body))
+
+    assert [miss.message for miss in desk.misses] == (
+        ["in its conversation entry 2 comes first"] if strict else []
+    )

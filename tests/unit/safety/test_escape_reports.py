@@ -19,6 +19,7 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import check
 from ptycassette.cli._present import error_lines
 from ptycassette.errors import CassetteError
+from ptycassette.export import export_named
 from ptycassette.model import (
     Cursor,
     FrameRecord,
@@ -149,7 +150,7 @@ PAGE_ELEMENTS = frozenset({
     "script",
 })  # fmt: skip
 PAGE_ATTRIBUTES = frozenset({
-    "lang", "charset", "http-equiv", "content", "name", "class", "style", "open",
+    "lang", "charset", "http-equiv", "content", "name", "class", "open",
     "title", "rowspan", "data-frame", "data-shot", "type", "min", "max", "value",
     "hidden", "aria-label",
 })  # fmt: skip
@@ -170,11 +171,48 @@ def test_a_trace_shows_text_and_nothing_else(name: str, tmp_path: Path) -> None:
     assert elements.attributes <= PAGE_ATTRIBUTES
     assert text.count("<script>") == 1
     assert "evil" not in elements.script
-    assert "default-src 'none'; base-uri 'none'; form-action 'none'; " in text
-    assert f"script-src 'sha256-{digest}'\">" in text
+    assert "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" in text
+    assert f"script-src 'sha256-{digest}'; require-trusted-types-for 'script'\">" in text
     assert all(
         " " <= char <= "~" or char == "\n" for char in page.with_name("trace.json").read_text()
     )
+
+
+PLAYED_ELEMENTS = PAGE_ELEMENTS - {"h3", "table", "tr", "th", "td", "del", "ins", "i"} | {
+    "header", "nav", "ol", "li", "a", "time", "dl", "dt", "dd", "svg", "select", "option", "label",
+    "output", "form",
+}  # fmt: skip
+PLAYED_ATTRIBUTES = frozenset({
+    "lang", "charset", "http-equiv", "content", "name", "class", "open", "id", "href", "type",
+    "hidden", "tabindex", "role", "title", "min", "value", "step", "selected", "checked",
+    "placeholder", "autocomplete", "spellcheck", "preserveaspectratio", "data-do", "data-t",
+    "data-end", "data-idle", "aria-label", "aria-hidden", "aria-live", "aria-pressed",
+    "aria-expanded",
+})  # fmt: skip
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_page_that_plays_shows_text_and_nothing_else(name: str, tmp_path: Path) -> None:
+    """Whatever was printed, typed, noted, or is a title; also in what the script reads."""
+    text = TEXTS[name]
+    report = {
+        "cassette_id": "00000000-0000-4000-8000-000000000001",
+        "divergences": [{"kind": text, "message": text, "seq": 1, "t_ms": 1, "hint": text}],
+    }
+    with open_cassette(recorded(tmp_path / "c", text)) as source:
+        options = {"title": text, "report": [report]}
+        page = b"".join(export_named("html").recording(source, **options)).decode()
+    elements = Elements()
+    elements.feed(page)
+    data = re.findall('<script type="application/json" class="film">(.*?)</script>', page)
+
+    assert is_plain(page)
+    assert elements.names <= PLAYED_ELEMENTS
+    assert elements.attributes <= PLAYED_ATTRIBUTES
+    assert len(data) == page.count("<script") - 1 == 1
+    assert not re.search("[<>&]", data[0])
+    assert all(is_plain(one) for one in strings(json.loads(data[0])))
 
 
 @pytest.mark.sampled(8)

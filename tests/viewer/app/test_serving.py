@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 
 from ptycassette_viewer.serve import ViewerServer, app_command
+from tests.chromium import Browser
 
 
 def served(check: Callable[[ViewerServer, aiohttp.ClientSession], Awaitable[None]]) -> None:
@@ -115,48 +116,6 @@ def test_tokens_differ() -> None:
 
 
 PAINTED_BYTES = 20_000  # a picture of an empty page is much smaller
-
-
-class Browser:
-    """A headless Chromium, spoken to through its DevTools protocol."""
-
-    def __init__(self, program: str, folder: Path) -> None:
-        self._folder = folder
-        self.process = subprocess.Popen(
-            [
-                program,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--remote-debugging-port=0",
-                f"--user-data-dir={folder}",
-                "--window-size=1200,800",
-                "about:blank",
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    async def page(self, client: aiohttp.ClientSession) -> aiohttp.ClientWebSocketResponse:
-        """The socket of its one page."""
-        active = self._folder / "DevToolsActivePort"
-        for _ in range(600):
-            if active.exists() and active.read_text(encoding="utf-8").strip():
-                break
-            await asyncio.sleep(0.05)
-        port = active.read_text(encoding="utf-8").splitlines()[0]
-        async with client.get(f"http://127.0.0.1:{port}/json") as answer:
-            pages = [page for page in await answer.json() if page["type"] == "page"]
-        return await client.ws_connect(pages[0]["webSocketDebuggerUrl"], max_msg_size=1 << 26)
-
-    def close(self) -> None:
-        """End it; a browser that takes too long over it is not what is tested."""
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=90)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
 
 async def look(

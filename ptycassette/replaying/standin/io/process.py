@@ -38,6 +38,7 @@ from ptycassette.replaying.standin.io._standin_io import (
 )
 from ptycassette.replaying.standin.io.options import StandinSettings, parse_settings
 from ptycassette.replaying.standin.io.report_file import write_report
+from ptycassette.seal.io import require_seal
 from ptycassette.timeline import read_secrets
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def play(settings: StandinSettings, started: Started | None = None) -> int:
     )  # fmt: skip
     try:
         settings.matching()
+        require_seal(settings.cassette)
         with open_cassette(
             settings.cassette,
             expect_id=settings.expect_id,

@@ -130,3 +130,20 @@ def test_json_stays_json_where_a_number_is_secret(tmp_path: Path) -> None:
     assert pin.encode() not in saved.everything()
     assert json.loads(exchange.question())["n"] == 1
     assert json.loads(exchange.answer()[6:])["text"] == "ok"
+
+
+def test_the_address_of_the_proxy_is_masked_and_no_other(tmp_path: Path) -> None:
+    """It is another one in each recording. Ports that begin alike are those of others."""
+    options = {"tape": {"key": "ab" * 32, "secrets": [], "address": "127.0.0.1:39939"}}
+    shown = b"at 127.0.0.1:39939/x, 127.0.0.1:39812, 127.0.0.1:399391\r\n"
+    saved = Saved(
+        tmp_path,
+        http(1, {"local": "127.0.0.1:39812"}, b"{}"),
+        Output(500, shown),
+        meta=msgspec.structs.replace(META, options=options),
+    )
+
+    assert (saved.path / "output.raw").read_bytes() == shown.replace(
+        b"127.0.0.1:39939/", b"x" * 15 + b"/"
+    )
+    assert b"127.0.0.1:39812" in saved.exchanges()[0].question()

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from ptycassette._tables import package_text
 from ptycassette.scrub.rules import Rule, RuleSet, default_rules
 from ptycassette.scrub.rules._load import Entry, read_file, read_rules
-from ptycassette.scrub.rules._names import data_text
 
 from .conftest import Expand, sample
 
@@ -21,7 +21,7 @@ def entries() -> list[tuple[Entry, Rule]]:
     """All entries with vectors of their own, and the rules they became."""
     found: list[tuple[Entry, Rule]] = []
     for name in FILES:
-        text = data_text(f"{name}.toml")
+        text = package_text("ptycassette.scrub.rules", f"{name}.toml")
         written = read_file(text, where=name).rule
         rules = read_rules(text, where=name)
         found += zip(written, rules[len(rules) - len(written) :], strict=True)
@@ -30,7 +30,7 @@ def entries() -> list[tuple[Entry, Rule]]:
 
 def tokens() -> list[Rule]:
     """The rules that lines of tokens became."""
-    text = data_text("provider.toml")
+    text = package_text("ptycassette.scrub.rules", "provider.toml")
     rules = read_rules(text, where="provider")
     return list(rules[: len(rules) - len(read_file(text, where="provider").rule)])
 

@@ -1,0 +1,81 @@
+"""What commands say about seals, and where they find out whose count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptycassette.cli._present import error_lines, field_lines
+from ptycassette.model import visible
+
+if TYPE_CHECKING:
+    from ptycassette.cli._reports import SealReport
+    from ptycassette.seal import SealVerdict, Trust
+
+
+def trust_in_force(named: Path | None) -> Trust:
+    """The trust file that an option names, else that of the project file; else nobody is trusted.
+
+    Raises:
+        CassetteError: it cannot be read, or is wrong.
+    """
+    from ptycassette.seal import Trust
+    from ptycassette.seal.io import read_trust
+    from ptycassette.system.files import find_project
+
+    path = named or find_project().seal.trust
+    return Trust() if path is None else read_trust(path)
+
+
+def cassettes_named(paths: Sequence[str]) -> list[str]:
+    """The paths, each once, with the cassette in place of its seal: ``cassettes/*`` names both."""
+    is_seal = [path.endswith(SUFFIX) and Path(path).is_file() for path in paths]
+    named = (
+        path.removesuffix(SUFFIX) if seal else path
+        for path, seal in zip(paths, is_seal, strict=True)
+    )
+    return list(dict.fromkeys(named))
+
+
+SUFFIX = ".seal.json"
+STATES = {
+    "trusted": "sealed",
+    "unknown-key": "SEALED BY NOBODY TRUSTED",
+    "unsigned": "NOT SEALED",
+    "tampered": "NOT AS SEALED",
+    "unreadable": "NOT VALID",
+}
+"""What people are shown for each status."""
+
+
+def verdict_lines(verdict: SealVerdict) -> Iterator[str]:
+    """A verdict as text."""
+    yield f"{visible(verdict.path)}: {STATES[verdict.status]}"
+    if verdict.error is not None:
+        for line in error_lines(verdict.error):
+            yield f"  {line.removeprefix('ptycassette: ')}"
+    else:
+        yield from field_lines(seal_fields(verdict))
+
+
+def seal_fields(verdict: SealVerdict) -> Iterator[tuple[str, str]]:
+    """What a trusted seal says."""
+    if verdict.statement is not None:
+        yield "by", visible(", ".join(verdict.signers), limit=200)
+        yield "when", visible(f"{verdict.statement.sealed_at}, as the seal says", limit=100)
+        yield "files", f"{len(verdict.statement.digests)}, every byte as sealed"
+
+
+def seal_report(verdict: SealVerdict) -> SealReport:
+    """A verdict as JSON."""
+    from ptycassette.cli._reports import SealReport
+
+    statement = verdict.statement
+    return SealReport(
+        status=verdict.status.value,
+        signers=verdict.signers,
+        keyids=verdict.keyids,
+        sealed_at=None if statement is None else statement.sealed_at,
+        sealed_by=None if statement is None else statement.sealed_by,
+    )

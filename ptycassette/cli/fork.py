@@ -1,0 +1,174 @@
+"""``ptycassette fork CASSETTE --at K --change NAME=VALUE -o CHILD [-- ARGV...]``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptycassette.cli._options import TIME, json_option, needing_provider, opened, pairs_of
+from ptycassette.cli._present import json_text, write_lines
+from ptycassette.cli._program_words import CommandWithProgram, program_words
+
+if TYPE_CHECKING:
+    from ptycassette.recording import ScriptStep
+    from ptycassette.rerun.io import RerunOptions
+
+_MOST_SCRIPT = 1 << 20
+
+
+@click.command("fork", cls=CommandWithProgram, options_metavar="[OPTIONS]")
+@click.argument("cassette", metavar="CASSETTE [-- ARGV...]", type=click.Path())
+@click.option(
+    "--at", metavar="PLACE", help="exchange:3 (typed; 3 means that, too), or tape:2 (a request)."
+)
+@click.option("--change", metavar="NAME=VALUE", help="The one thing that is changed there.")
+@click.option(
+    "-o", "--output", metavar="CHILD", type=click.Path(path_type=Path), help="The new cassette."
+)
+@click.option(
+    "--tail",
+    type=click.Choice(["scripted", "fake", "live"]),
+    default="scripted",
+    show_default=True,
+    help="Who answers afterwards: the recorded answers or --script, or a provider.",
+)
+@click.option(
+    "--script",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --tail scripted: answers (docs/fake-provider.md) in place of the recorded ones.",
+)
+@click.option(
+    "--input",
+    "typed",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Type this afterwards (as rec --input), in place of the rest of the recorded inputs.",
+)
+@click.option("--places", is_flag=True, help="List where it can be forked, and do nothing.")
+@click.option(
+    "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
+)
+@click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording.")
+@click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
+@click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The work folder; an empty one in a temporary home.",
+)
+@click.option(
+    "--copy",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Copy this folder into the home, and work there (a recording made in one's home).",
+)
+@click.option(
+    "--root",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where to make the temporary home; in the cache folder by default.",
+)
+@click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
+@click.option(
+    "--normalise",
+    multiple=True,
+    metavar="NAME",
+    help="Compare screens without this: clock, number, path, ... (docs/scenarios.md).",
+)
+@click.option(
+    "--patience",
+    type=TIME,
+    default=20.0,
+    show_default=True,
+    help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace CHILD.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
+@json_option
+def command(cassette: str, quiet: bool, as_json: bool, **given: Any) -> int:
+    r"""Run a recording again up to a place, change one thing there, and record what follows.
+
+    The real program runs as in `rerun`. Up to PLACE every request and every screen must be
+    the recorded one; if not, this ends with 1, and there is no child. Then one thing is changed:
+
+    \b
+      input=TEXT        what is typed at an exchange of the terminal
+      response=TEXT     what the model answers to a request (@FILE: from a file)
+      tool-result=TEXT  the tool's result that a request tells the model
+      model=NAME        the model that answers from there on
+      binary=PATH       the program, which must do the same up to there
+      size=COLSxROWS    the size of the terminal
+      exit=STATUS       the program is ended there, with this status
+
+    CHILD is a cassette that can be played, and run again. See docs/fork.md.
+
+    Example: ptycassette fork --trust a.cassette --at tape:2 --change response=No -o b.cassette
+
+    Example: ptycassette fork --places a.cassette
+    """
+    with needing_provider():
+        from ptycassette.fork.io import ForkOptions, fork, place_lines
+    if given["places"]:
+        with opened(cassette) as parent:
+            write_lines(place_lines(parent))
+        return 0
+    for name, option in (("at", "--at"), ("change", "--change"), ("output", "--output")):
+        if given[name] is None:
+            raise click.UsageError(f"{option} is missing (or --places)")
+    if given["cwd"] and given["copy"]:
+        raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
+    if given["script"] and given["tail"] != "scripted":
+        raise click.UsageError("--script goes with --tail scripted only")
+    from ptycassette.fork import Change, ForkPlace, fork_json, fork_lines
+
+    options = ForkOptions(
+        at=ForkPlace.parse(given["at"]),
+        change=Change.parse(given["change"]),
+        tail=given["tail"],
+        script=given["script"],
+        inputs=_steps(given["typed"]),
+        overwrite=given["overwrite"],
+        run=_run(given),
+    )
+    with opened(cassette) as parent:
+        report = fork(parent, given["output"], options)
+    if as_json:
+        write_lines([json_text(fork_json(report))])
+    elif not quiet:
+        write_lines(fork_lines(report))
+    return 0
+
+
+def _run(given: dict[str, Any]) -> RerunOptions:
+    """How the program is run."""
+    from ptycassette.rerun import VOLATILE
+    from ptycassette.rerun.io import RerunOptions
+
+    return RerunOptions(
+        trusted=given["trust"],
+        argv=program_words(),
+        harness=given["harness"],
+        mode=given["mode"],
+        cwd=given["cwd"] and given["cwd"].resolve(),
+        copied=given["copy"],
+        root=given["root"] and given["root"].resolve(),
+        environment=pairs_of(given["env"], option="--env"),
+        normalise=(*VOLATILE, *given["normalise"]),
+        patience_s=given["patience"],
+    )
+
+
+def _steps(path: Path | None) -> tuple[ScriptStep, ...] | None:
+    """The steps of ``--input``."""
+    if path is None:
+        return None
+    from ptycassette.errors import UsageError
+    from ptycassette.recording import parse_script
+    from ptycassette.system.files import read_plain
+
+    text = read_plain(path, max_bytes=_MOST_SCRIPT).decode("utf-8", "replace")
+    steps = parse_script(text, name=str(path))
+    for step in steps:
+        if step.kind in {"secret-env", "secret-file"}:
+            raise UsageError(f"a fork takes no {step.kind}", where=f"{path} line {step.line}")
+    return steps

@@ -1,0 +1,99 @@
+"""``ptycassette seal CASSETTE... --key FILE``: say that a cassette is what it is, with a key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ptycassette.cli._options import allow_unscrubbed_option, json_option, path_option
+from ptycassette.cli._present import error_lines, json_text, write_lines
+from ptycassette.model import visible
+
+
+@click.command("seal")
+@click.argument("cassettes", metavar="CASSETTE...", nargs=-1, type=click.Path())
+@path_option("--key", metavar="FILE", text="The private key (or in PTYCASSETTE_SEAL_KEY).")
+@path_option("--new-key", metavar="FILE", text="Make a key first: FILE, and FILE.pub to publish.")
+@click.option("--overwrite", is_flag=True, help="Replace a seal of another key, or an old one.")
+@json_option
+@allow_unscrubbed_option
+def command(
+    cassettes: tuple[str, ...],
+    key: Path | None,
+    new_key: Path | None,
+    overwrite: bool,
+    as_json: bool,
+    allow_unscrubbed: bool,
+) -> int:
+    """Seal each CASSETTE: sign the digests of all its files, in CASSETTE.seal.json beside it.
+
+    The files must be those that the manifest pins. A seal of the same key that
+    still holds stays as it is. ptycassette verify --sealed checks seals.
+
+    Example: ptycassette seal tests/cassettes/* --key release.key
+    """
+    from ptycassette.cli._reports import ErrorReport, SealedCassette, SealsReport
+    from ptycassette.cli._seals import cassettes_named
+    from ptycassette.errors import UsageError
+    from ptycassette.seal.io import needing_seals
+
+    if key is not None and new_key is not None:
+        raise UsageError("--new-key makes the key: --key is not needed")
+    if not cassettes and new_key is None:
+        raise UsageError("name a cassette, or make a key with --new-key FILE")
+    with needing_seals():
+        from ptycassette.seal.io import read_signer, seal_cassettes, write_new_key
+
+    if new_key is not None:
+        line = write_new_key(str(new_key)).line
+        if not as_json:
+            write_lines(_key_lines(new_key, line))
+        key = new_key
+    if not cassettes:
+        if as_json:
+            write_lines([json_text(SealsReport(ok=True, public_key=line, cassettes=()))])
+        return 0
+    signer, public = read_signer(None if key is None else str(key))
+    done = []
+    for one in seal_cassettes(
+        cassettes_named(cassettes),
+        signer,
+        public,
+        overwrite=overwrite,
+        allow_unscrubbed=allow_unscrubbed,
+    ):
+        done.append(one)
+        if as_json:
+            continue
+        if one.error is None:
+            what = "sealed already" if one.kept else "sealed"
+            write_lines([f"{visible(one.path)}: {what}"])
+        else:
+            write_lines(error_lines(one.error))
+    if as_json:
+        report = SealsReport(
+            ok=all(one.ok for one in done),
+            public_key=public.line,
+            cassettes=tuple(
+                SealedCassette(
+                    path=one.path,
+                    seal=one.seal,
+                    kept=one.kept,
+                    error=None if one.error is None else ErrorReport.of(one.error),
+                )
+                for one in done
+            ),
+        )
+        write_lines([json_text(report)])
+    return next((one.error.exit_status for one in done if one.error is not None), 0)
+
+
+def _key_lines(path: Path, line: str) -> list[str]:
+    return [
+        f"{visible(str(path))}: the private key, for you alone; never commit it",
+        f"{visible(str(path))}.pub: the public key, for the trust file:",
+        "",
+        f"[keys.{path.stem if path.stem.isidentifier() else 'NAME'}]",
+        f'public_key = "{line}"',
+    ]

@@ -1,0 +1,31 @@
+"""Pages of HTML: the frame of every page, screens, and a recording that plays."""
+
+from __future__ import annotations
+
+from ptycassette._faces import face
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .recording import page_of as page_of
+    from .recording import played_page as played_page
+    from .recording import recording_section as recording_section
+    from .rows import screen_fragment as screen_fragment
+    from .rows import screen_lines as screen_lines
+    from .shell import document as document
+    from .shell import lines as lines
+    from .shell import part as part
+    from .shell import text as text
+    from .styles import SCREEN_CSS as SCREEN_CSS
+    from .styles import StyleClasses as StyleClasses
+    from .styles import readers_theme_css as readers_theme_css
+    from .styles import theme_css as theme_css
+else:
+    __getattr__, __all__ = face(
+        __name__,
+        {
+            "recording": "page_of played_page recording_section",
+            "rows": "screen_fragment screen_lines",
+            "shell": "document lines part text",
+            "styles": "SCREEN_CSS StyleClasses readers_theme_css theme_css",
+        },
+    )

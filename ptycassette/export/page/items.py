@@ -1,0 +1,295 @@
+"""What stands beside the screen: what was typed, and what happened between, in order.
+
+A *turn* of the list begins with an entry of the input, a line and the key that sent it. It says
+which exchanges it covers: where the program does not mark its turns, every echoed key begins one.
+Before the first input there is a turn without an entry.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from ptycassette.model import (
+    Event,
+    ExitStatus,
+    FinalRecord,
+    InputRecord,
+    ServiceEventRecord,
+    TapeEntry,
+    moment_us,
+    visible_bytes,
+)
+from ptycassette.timeline import Entry, ExchangeCutter, iter_entries
+
+ItemKind = Literal[
+    "input", "terminal", "resize", "signal", "service", "model", "tool", "message", "end",
+    "divergence",
+]  # fmt: skip
+
+MOST_ITEMS = 5_000
+MOST_BODY = 4_000
+"""Of a body so many bytes are shown,"""
+MOST_BODIES = 400_000
+"""and of all bodies together."""
+
+_FOLDED = frozenset({"model-request", "model-answer", "model-end", "usage"})
+"""Service events about an entry of the tape that its own item tells."""
+
+
+class Item(msgspec.Struct, kw_only=True):
+    """A line of the list. ``label`` is ours; ``text`` and ``bodies`` are as others wrote them."""
+
+    kind: ItemKind
+    seq: int
+    t_us: int
+    label: str
+    text: str = ""
+    bodies: tuple[tuple[str, str], ...] = ()
+    """Of each its title and what is in it, in lines."""
+
+
+class Turn(msgspec.Struct, kw_only=True):
+    """An input and what came of it. ``typed`` is None before any input."""
+
+    seq: int
+    t_us: int
+    first_exchange: int
+    last_exchange: int
+    typed: str | None = None
+    masked: bool = False
+    items: list[Item] = []
+
+
+class Listing(msgspec.Struct, kw_only=True):
+    """The turns, and how many items were left out because there are too many."""
+
+    turns: list[Turn]
+    left_out: int = 0
+
+    def turn_of(self, seq: int) -> int:
+        """The index of the turn to which an event belongs."""
+        return max(0, bisect_right(self.turns, seq, key=lambda turn: turn.seq) - 1)
+
+
+class RecordedExchange(Protocol):
+    """A question of the tape with its answer."""
+
+    entry: TapeEntry
+
+    def question(self) -> bytes:
+        """Its body."""
+        ...
+
+    def answer(self) -> bytes:
+        """The body of the answer."""
+        ...
+
+
+def listing(
+    events: Iterable[Event], tape: Iterable[RecordedExchange], others: Iterable[Item] = ()
+) -> Listing:
+    """The list of a recording.
+
+    Args:
+        events: all of them.
+        tape: its model traffic.
+        others: items from elsewhere, such as divergences, with the place to which they belong.
+    """
+    inputs: list[InputRecord] = []
+    items: list[Item] = []
+    begun: list[tuple[int, int]] = []  # seq and number of exchanges
+    payloads: dict[int, list[dict[str, Any]]] = {}
+    cutter, number = ExchangeCutter(), 0
+    first_us = None
+    for event in events:
+        first_us = event.t_us if first_us is None else first_us
+        begins = cutter.begins(event)
+        record = event.record
+        if isinstance(record, InputRecord):
+            inputs.append(record)
+            number += begins and record.source != "terminal"
+        if begins:
+            begun.append((event.seq, number))
+        about = _entry_of(record)
+        if about is not None and isinstance(record, ServiceEventRecord):
+            payloads.setdefault(about, []).append(record.payload)
+        items += _items_of(event)
+    entries = list(iter_entries(inputs))
+    items += _loose_inputs(inputs, entries)
+    asked = [_model_item(one, payloads.get(one.entry.entry, [])) for one in tape]
+    if asked:
+        items = [one for one in items if one.label not in _FOLDED]
+    items += [*_with_bodies(asked), *others]
+    items.sort(key=lambda item: (item.seq, item.t_us))
+    return Listing(
+        turns=_turns(entries, items[:MOST_ITEMS], begun, first_us or 0),
+        left_out=max(0, len(items) - MOST_ITEMS),
+    )
+
+
+def _turns(
+    entries: Sequence[Entry], items: Iterable[Item], begun: Sequence[tuple[int, int]], first_us: int
+) -> list[Turn]:
+    starts = [seq for seq, _ in begun]
+
+    def exchange_at(seq: int) -> int:
+        at = bisect_right(starts, seq) - 1
+        return begun[at][1] if at >= 0 else 0
+
+    turns = [Turn(seq=0, t_us=first_us, first_exchange=0, last_exchange=0, items=[])]
+    turns += [
+        Turn(
+            seq=entry.seq,
+            t_us=entry.t_us,
+            first_exchange=exchange_at(entry.seq),
+            last_exchange=exchange_at(entry.seq),
+            typed=entry.shown,
+            masked=entry.masked,
+            items=[],
+        )
+        for entry in entries
+    ]
+    for turn, following in pairwise(turns):
+        turn.last_exchange = max(turn.first_exchange, following.first_exchange - 1)
+    if begun:
+        turns[-1].last_exchange = max(turns[-1].first_exchange, begun[-1][1])
+    places = [turn.seq for turn in turns]
+    for item in items:
+        turns[bisect_right(places, item.seq) - 1].items.append(item)
+    return turns
+
+
+def _items_of(event: Event) -> Iterator[Item]:
+    record = event.record
+
+    def made(kind: ItemKind, label: str, text: str = "", *bodies: tuple[str, str]) -> Item:
+        return Item(
+            kind=kind, seq=event.seq, t_us=event.t_us, label=label, text=text, bodies=bodies
+        )
+
+    match record:
+        case InputRecord(kind="resize", size=size) if size is not None:
+            yield made("resize", "resize", f"{size.cols} x {size.rows}")
+        case InputRecord(kind="signal", signal=signal):
+            yield made("signal", "signal", signal or "")
+        case InputRecord(kind="input", source="terminal"):
+            yield made("terminal", "answer of the terminal", visible_bytes(event.data, limit=200))
+        case ServiceEventRecord(payload=payload):
+            yield _service_item(made, payload)
+        case FinalRecord(exit=ended):
+            yield made("end", "end", _ended(ended))
+        case _:
+            pass
+
+
+def _service_item(made: Any, payload: Any) -> Item:
+    kind = payload.get("type") if isinstance(payload, dict) else None
+    match kind:
+        case "message":
+            item: Item = made("message", "message", f"{payload.get('role')}: {payload.get('text')}")
+        case "tool-call":
+            item = made("tool", "tool call", _words(payload, "name", "arguments"))
+        case "tool-result":
+            item = made("tool", "tool result", _words(payload, "output"))
+        case str():
+            rest = {name: value for name, value in payload.items() if name != "type"}
+            label = kind if kind in _FOLDED and "entry" in payload else "service event"
+            item = made("service", label, f"{kind} {_json(rest)}" if rest else kind)
+        case _:
+            item = made("service", "service event", _json(payload))
+    return item
+
+
+def _words(payload: dict[str, Any], *names: str) -> str:
+    found = [payload[name] for name in names if payload.get(name) is not None]
+    words = [value if isinstance(value, str) else _json(value) for value in found]
+    return " ".join(words) or f"of entry {payload.get('entry')}"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _ended(status: ExitStatus | None) -> str:
+    if status is None:
+        return "how it ended was not recorded"
+    if status.signaled:
+        return f"ended by {status.signal or 'a signal'}"
+    return f"exit status {status.code}" if status.exited else "still running"
+
+
+def _entry_of(record: object) -> int | None:
+    payload = record.payload if isinstance(record, ServiceEventRecord) else None
+    entry = payload.get("entry") if isinstance(payload, dict) else None
+    return entry if isinstance(entry, int) else None
+
+
+def _loose_inputs(inputs: Iterable[InputRecord], entries: Sequence[Entry]) -> Iterator[Item]:
+    """Inputs that head no turn: the key that sent one, and reports of the focus."""
+    starts = [entry.seq for entry in entries]
+    for record in inputs:
+        if record.kind != "input" or record.source == "terminal":
+            continue
+        at = bisect_right(starts, record.seq) - 1
+        if at >= 0 and (record.seq < entries[at].last_seq or record.seq == entries[at].seq):
+            continue
+        shown = "(masked)" if record.masked else record.key or visible_bytes(record.bytes or b"")
+        shown = shown or ("end of input" if record.eof else "")
+        yield Item(kind="input", seq=record.seq, t_us=moment_us(record), label="input", text=shown)
+
+
+def _model_item(exchange: RecordedExchange, payloads: Iterable[dict[str, Any]]) -> Any:
+    """The item of an entry of the tape, and the exchange, for its bodies."""
+    entry, answer = exchange.entry, exchange.entry.answer
+    about: dict[str, Any] = {}
+    for payload in payloads:
+        about |= {name: value for name, value in payload.items() if value is not None}
+    words = [
+        f"{entry.method} {entry.target}".strip() or f"message over {entry.within}",
+        *([str(about["model"])] if "model" in about else []),
+        *([f"status {answer.status}"] if answer is not None and answer.status else []),
+    ]
+    if "input_tokens" in about or "output_tokens" in about:
+        words.append(f"{about.get('input_tokens')} + {about.get('output_tokens')} tokens")
+    if entry.end_us is not None:
+        words.append(f"{(entry.end_us - entry.t_us) / 1_000_000:.2f} s")
+    if entry.outcome != "complete":
+        words.append(f"{entry.outcome} {entry.detail}".strip())
+    item = Item(
+        kind="model",
+        seq=entry.seq,
+        t_us=entry.t_us,
+        label=f"model {entry.entry}",
+        text=", ".join(words),
+    )
+    return item, exchange
+
+
+def _with_bodies(asked: Iterable[tuple[Item, RecordedExchange]]) -> Iterator[Item]:
+    left = MOST_BODIES
+    for item, exchange in asked:
+        bodies = []
+        for title, read in (("question", exchange.question), ("answer", exchange.answer)):
+            data = read() if left > 0 else b""
+            if data:
+                bodies.append((title, _body(data)))
+                left -= len(bodies[-1][1])
+        if left <= 0 and not bodies:
+            bodies.append(("question and answer", "left out: there is too much in this tape"))
+        item.bodies = tuple(bodies)
+        yield item
+
+
+def _body(data: bytes) -> str:
+    """The beginning of a body, JSON in lines."""
+    try:
+        text = msgspec.json.format(data, indent=2).decode()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = data.decode("utf-8", "replace")
+    left = len(text) - MOST_BODY
+    return f"{text[:MOST_BODY]}\n... ({left} more characters)" if left > 0 else text

@@ -1,0 +1,97 @@
+"""What is changed at the fork: ``input=TEXT``, ``response=TEXT``, and where each can be. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, cast, get_args
+
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.fork.places import ForkPlace
+from ptycassette.model import Size, visible
+from ptycassette.recording import parse_size
+
+ChangeKind = Literal["input", "response", "tool-result", "model", "binary", "size", "exit"]
+Tail = Literal["scripted", "fake", "live"]
+
+CHANGES: dict[ChangeKind, str] = {
+    "input": "what is typed at an exchange of the terminal",
+    "response": "what the model answers to a request of the tape; @FILE reads it from a file",
+    "tool-result": "the result of the last tool that a request of the tape tells the model",
+    "model": "the model that answers from there on",
+    "binary": "the program: another version that does the same up to there",
+    "size": "the size of the terminal, COLSxROWS",
+    "exit": "the program is ended there, and this is its status",
+}
+"""Every change, and what it changes."""
+
+_ONLY_AT: dict[str, str] = {"input": "exchange", "response": "tape", "tool-result": "tape"}
+_MOST_STATUS = 255
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """The one thing that is changed. ``value`` is what was given; ``size`` and ``status`` parsed.
+
+    A change of the provider's answers leaves the question as the program asked it: so the child
+    can be run again.
+    """
+
+    kind: ChangeKind
+    value: str
+    size: Size | None = None
+    status: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Change:
+        """Read ``NAME=VALUE``.
+
+        Raises:
+            UsageError: there is no such change, or its value is wrong.
+        """
+        name, sign, value = text.partition("=")
+        if name not in get_args(ChangeKind) or not sign:
+            raise UsageError(
+                f"{visible(name, limit=40)} is no change",
+                hint=f"write NAME=VALUE; a name is one of {', '.join(CHANGES)}",
+            )
+        if not value:
+            raise UsageError(f"{name} of what? Write {name}=VALUE")
+        kind = cast("ChangeKind", name)
+        size = _size(value) if kind == "size" else None
+        return cls(
+            kind=kind, value=value, size=size, status=_status(value) if kind == "exit" else None
+        )
+
+    def check(self, place: ForkPlace, tail: Tail, *, script: bool) -> None:
+        """Refuse a change that says nothing there.
+
+        Args:
+            place: where the run is forked.
+            tail: who answers afterwards.
+            script: whether a script of answers was given.
+
+        Raises:
+            UsageError: it cannot apply.
+        """
+        wanted = _ONLY_AT.get(self.kind)
+        if wanted is not None and place.kind != wanted:
+            what = "a request: --at tape:N" if wanted == "tape" else "an input: --at exchange:N"
+            raise UsageError(f"{self.kind} cannot be changed at {place}: it is changed at {what}")
+        if self.kind in {"tool-result", "model"} and tail == "scripted" and not script:
+            raise UsageError(
+                f"a recorded answer does not depend on {self.kind}",
+                hint="--tail fake, --tail live, or --script FILE with answers",
+            )
+
+
+def _size(text: str) -> Size:
+    try:
+        return parse_size(text)
+    except ValueError as wrong:
+        raise UsageError(str(wrong)) from wrong
+
+
+def _status(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > _MOST_STATUS:
+        raise UsageError(f"{visible(text, limit=40)} is no exit status; write 0 to 255")
+    return int(text)

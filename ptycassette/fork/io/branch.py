@@ -1,0 +1,114 @@
+"""Who answers a question of a forked run: the parent's tape up to the change, the tail afterwards.
+
+The server asks in its own thread; whoever types waits here in another one. A question that the tape
+does not have before the change, is no fork: ``diverged`` says which one, and nothing goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from ptycassette.fork.places import Cut
+from ptycassette.rerun import RequestMiss
+from ptycassette.tape.matching import Hit, Miss, Question
+
+AnswerSource = Callable[[Question], Awaitable[Hit | Miss]]
+
+
+class Desk(Protocol):
+    """The part of a ``TapeDesk`` that is used here."""
+
+    misses: list[RequestMiss]
+
+    def ask(self, question: Question) -> Hit | Miss:
+        """The recorded answer."""
+
+
+class Branch:
+    """The questions of one forked run.
+
+    Args:
+        desk: the parent's tape.
+        cut: where it is forked.
+        patience_s: how long a question at the fork waits for the others before it.
+
+    Attributes:
+        here: answers the question at the fork, given the recorded answer.
+        tail: answers what comes after it.
+        diverged: questions before the change that the parent's tape does not have.
+        served: entries of the parent's tape that were asked for before the change.
+        later: how many questions came after it.
+        unanswered: of these, those that had no answer.
+        reached: the question at the fork has come.
+    """
+
+    def __init__(self, desk: Desk, cut: Cut, *, patience_s: float) -> None:
+        self._desk, self._cut, self._patience_s = desk, cut, patience_s
+        self.here: Callable[[Question, Hit], Awaitable[Hit | Miss]] | None = None
+        self.tail: AnswerSource = self._recorded
+        self.served: set[int] = set()
+        self.later = 0
+        self.unanswered: list[str] = []
+        self.handshakes: list[Question] = []
+        self.reached = threading.Event()
+        self.diverged: tuple[RequestMiss, ...] = ()
+        self._changed = threading.Condition()
+        self._proceeds = threading.Event()
+        self._forked = False
+
+    async def answer(self, question: Question) -> Hit | Miss:
+        """The answer to the next question. Called in the server's loop."""
+        if question.kind == "websocket":
+            self.handshakes.append(question)
+        if self._forked:
+            return await self._later(question)
+        found = self._desk.ask(question)
+        with self._changed:
+            if isinstance(found, Miss):
+                self.diverged = tuple(self._desk.misses)
+            else:
+                self.served.add(found.entry.entry)
+            self._changed.notify_all()
+        if isinstance(found, Hit) and found.entry.entry == self._cut.entry:
+            self.served.discard(found.entry.entry)
+            self.reached.set()
+            # Whoever types makes the change, in another thread.
+            await asyncio.to_thread(self._proceeds.wait, 4 * self._patience_s)
+            return await self._here(question, found)
+        return found
+
+    async def _here(self, question: Question, recorded: Hit) -> Hit | Miss:
+        """The answer to the question at the fork; the recorded one where no change was made."""
+        if not self._forked or self.here is None:
+            return recorded
+        self.later += 1
+        return await self.here(question, recorded)
+
+    async def _recorded(self, question: Question) -> Hit | Miss:
+        return self._desk.ask(question)
+
+    async def _later(self, question: Question) -> Hit | Miss:
+        self.later += 1
+        found = await self.tail(question)
+        if isinstance(found, Miss):
+            self.unanswered.append(found.text())
+        return found
+
+    def wait_for_requests(self, timeout_s: float) -> tuple[int, ...]:
+        """Wait until all entries before the fork were asked for; those that were not."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: bool(self.diverged) or self._cut.before <= self.served, timeout_s
+            )
+            return tuple(sorted(self._cut.before - self.served))
+
+    def fork(self) -> None:
+        """From now on the tail answers; called before anything of the change is done."""
+        self._forked = True
+
+    def proceed(self) -> None:
+        """The change is made: the question at the fork is answered."""
+        self._proceeds.set()

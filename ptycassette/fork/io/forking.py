@@ -1,0 +1,292 @@
+"""``fork``: a recording run again up to a place, with one thing changed there, as a new recording.
+
+The child is recorded as any program is, so it is scrubbed, pinned, and published at once or not at
+all. What differs before the change leaves no child, only the diagnostic of a failed run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette import TAPE_KEY
+from ptycassette.cassette.io import Cassette
+from ptycassette.errors import DivergenceError, UsageError
+from ptycassette.fork.changes import Change, Tail
+from ptycassette.fork.edited_questions import last_call
+from ptycassette.fork.io.branch import AnswerSource, Branch
+from ptycassette.fork.io.driving import ForkTypist, TailInputs
+from ptycassette.fork.io.noting import TapeNotes
+from ptycassette.fork.io.reading_lineage import manifest_sha256
+from ptycassette.fork.io.server import ForkServer
+from ptycassette.fork.io.tails import MadeTail, fake_script, wire
+from ptycassette.fork.places import Cut, ForkPlace, cut_at
+from ptycassette.fork.record import FORK, ForkRecord, ParentOf, PrefixProof
+from ptycassette.fork.report import ForkReport
+from ptycassette.harness.io import log_reader, read_script
+from ptycassette.model import ExitStatus, Finished
+from ptycassette.profiles import Profile
+from ptycassette.recording import ScriptStep
+from ptycassette.recording.io import Recording, record
+from ptycassette.rerun import ScreenJudge
+from ptycassette.rerun.io import PreparedRerun, RerunOptions, prepared_rerun
+from ptycassette.system import MonotonicClock
+from ptycassette.tape.io import load_matching_rules
+from ptycassette.tape.matching import tape_fingerprint
+
+
+class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to fork.
+
+    Attributes:
+        at: where.
+        change: the one thing that is changed.
+        tail: who answers afterwards.
+        script: a script of answers, for ``scripted``; the recorded answers when None.
+        inputs: what is typed afterwards; the rest of the recorded inputs when None.
+        overwrite: replace the cassette at the target.
+        run: how the program is run; its ``argv`` is that of the recording when empty.
+    """
+
+    at: ForkPlace
+    change: Change
+    tail: Tail = "scripted"
+    script: Path | None = None
+    inputs: tuple[ScriptStep, ...] | None = None
+    overwrite: bool = False
+    run: RerunOptions = RerunOptions()
+
+
+def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
+    """Fork a recording.
+
+    Args:
+        cassette: the parent.
+        target: the child, a new directory.
+        options: how.
+
+    Raises:
+        RefusedError: nobody said that the cassette is trusted, or the target is there. Nothing
+            was started.
+        NotFoundError: there is no such place in it, or no such profile.
+        UsageError: the change cannot apply there.
+        DivergenceError: the run is not the recorded one up to there, or ends before it.
+        SpawnError: the program cannot be started.
+    """
+    options.change.check(options.at, options.tail, script=options.script is not None)
+    entries = [one.entry for one in cassette.tape()] if cassette.has_tape else []
+    cut = cut_at(options.at, cassette.events(), entries)
+    _check_tape(cassette, cut, options)
+    clock = MonotonicClock()
+    notes = TapeNotes(clock, _described(cassette))
+
+    def server_of(gates: Any, **more: Any) -> ForkServer:
+        return ForkServer(gates, notes=notes, **more)
+
+    run = _with_binary(options, cassette)
+    with prepared_rerun(cassette, run, server_of=server_of, tapeless=True) as prepared:
+        notes.address = prepared.server.url.removeprefix("http://")
+        server = prepared.server
+        assert isinstance(server, ForkServer)  # noqa: S101 - it was made above
+        for line in prepared.desk.damage:
+            raise DivergenceError(f"no fork: the tape is damaged: {line}")
+        branch = Branch(prepared.desk, cut, patience_s=run.patience_s)
+        server.answers = branch.answer
+        with _tail(options, prepared.profile, clock, branch) as tail:
+            made = wire(branch, options.change, tail, clock)
+            forked = _Forked(cassette, prepared, branch, cut, options)
+            report = forked.run(target, notes if cassette.has_tape else None, clock)
+            problems = (*made(), *(tail.problems if isinstance(tail, MadeTail) else ()))
+    return msgspec.structs.replace(report, unanswered=(*report.unanswered, *problems))
+
+
+class _Forked:
+    """One fork, from the first step to the child."""
+
+    def __init__(
+        self,
+        cassette: Cassette,
+        prepared: PreparedRerun,
+        branch: Branch,
+        cut: Cut,
+        options: ForkOptions,
+    ) -> None:
+        self._cassette, self._prepared, self._branch = cassette, prepared, branch
+        self._cut, self._options = cut, options
+        self._parent = ParentOf(
+            id=cassette.manifest.id,
+            manifest_sha256=manifest_sha256(cassette.path),
+        )
+
+    def run(self, target: Path, notes: TapeNotes | None, clock: MonotonicClock) -> ForkReport:
+        """Record the child."""
+        prepared, options = self._prepared, self._options
+        profile = prepared.profile
+        judge = ScreenJudge(options.run.normalise, profile.screens.volatile if profile else ())
+        typist = ForkTypist(
+            prepared,
+            self._branch,
+            self._cut,
+            place=options.at,
+            judge=judge,
+            patience_s=options.run.patience_s,
+        )
+        server = prepared.server
+        assert isinstance(server, ForkServer)  # noqa: S101 - it was made so
+        with record(prepared.argv, target, **self._record_options(notes, clock)) as session:
+            try:
+                typist.prefix(session)
+                self._branch.fork()
+                origin = self._origin()
+                session.note(msgspec.to_builtins(origin))
+                typist.change(session, options.change)
+                inputs = TailInputs(steps=options.inputs)
+                driven = typist.tail(session, inputs, lambda: server.answering > 0)
+            finally:
+                self._branch.proceed()
+            session.set_final(metadata={FORK: msgspec.to_builtins(origin)})
+        return ForkReport(
+            child=str(target),
+            argv=prepared.argv,
+            guard=prepared.place.guard,
+            origin=origin,
+            requests=self._branch.later,
+            unanswered=tuple(self._branch.unanswered),
+            inputs=driven.inputs,
+            left=driven.left,
+            exit=_exit(session, options.change),
+            notes=(driven.problem,) if driven.problem else (),
+        )
+
+    def _record_options(self, notes: TapeNotes | None, clock: MonotonicClock) -> dict[str, Any]:
+        prepared, manifest = self._prepared, self._cassette.manifest
+        place, profile, change = prepared.place, prepared.profile, self._options.change
+        options: dict[str, Any] = {
+            **prepared.session_options(),
+            "harness": profile.name if profile else manifest.harness.name,
+            "started_as": place.argv,
+            "overwrite": self._options.overwrite,
+            "clock": clock,
+            "probe_version": False,
+        }
+        if notes is not None:
+            options["tape"] = notes.start
+        if profile is not None:
+            options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)
+        if change.status is not None:
+            options["before_record"] = _with_status(change.status)
+        return options
+
+    def _origin(self) -> ForkRecord:
+        options = self._options
+        return ForkRecord(
+            parent=self._parent,
+            at=str(options.at),
+            change=options.change.kind,
+            value=options.change.value,
+            tail=options.tail,
+            prefix=PrefixProof(
+                entries=tuple(sorted(self._branch.served)),
+                fingerprint=self._fingerprint(),
+                screens=self._cut.screens,
+                inputs=len(self._cut.prefix),
+            ),
+        )
+
+    def _fingerprint(self) -> str:
+        """Of what was asked and served, which must be that of these entries.
+
+        Raises:
+            DivergenceError: it is not.
+        """
+        if not self._cassette.has_tape:
+            return ""
+        now = self._prepared.desk.fingerprint()
+        served = set(self._branch.served) | ({self._cut.entry} if self._cut.entry else set())
+        tape, profile = self._cassette.tape(), self._prepared.profile
+        expected = tape_fingerprint(
+            [one for one in tape if one.entry.entry in served],
+            load_matching_rules((profile.name,) if profile else ()),
+            key=bytes.fromhex(tape.key),
+        )
+        if now != expected:
+            raise DivergenceError(
+                f"no fork: up to {self._options.at} what was asked and served is not what was"
+                " recorded, or not in its order",
+                hint="there is no child",
+            )
+        return now
+
+
+def _exit(session: Recording, change: Change) -> ExitStatus | None:
+    return _ended_with(change.status) if change.status is not None else session.exit_status
+
+
+def _ended_with(status: int) -> ExitStatus:
+    return ExitStatus(code=status, exited=True, signaled=False)
+
+
+def _with_status(status: int) -> Any:
+    """A hook that has the recording end with another status."""
+
+    def changed(event: Any) -> Any:
+        if isinstance(event, Finished):
+            return msgspec.structs.replace(event, exit=_ended_with(status))
+        return event
+
+    return changed
+
+
+def _described(cassette: Cassette) -> Mapping[str, Any]:
+    """How the parent's program was pointed at its provider: the child is rerun in the same way."""
+    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    return {name: said[name] for name in ("harness", "pointed") if name in said}
+
+
+def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
+    """Refuse what needs a tape, or a tool's result, that is not there.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if not cassette.has_tape:
+        if options.tail != "scripted" or options.script is not None:
+            raise UsageError(
+                "the recording has no tape, so its program asks no provider",
+                hint="--tail scripted; or record with rec --tape",
+            )
+        return
+    if options.change.kind != "tool-result":
+        return
+    for one in cassette.tape():
+        if one.entry.entry == cut.entry and last_call(one.question()) is None:
+            raise UsageError(
+                f"{options.at} tells the model no tool's result",
+                hint="ptycassette fork --places CASSETTE shows which request does",
+            )
+
+
+def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:
+    """The run, with the changed program in place of the recorded one."""
+    if options.change.kind != "binary":
+        return options.run
+    argv = options.run.argv or tuple(cassette.manifest.command.argv or ("",))
+    return msgspec.structs.replace(options.run, argv=(options.change.value, *argv[1:]))
+
+
+@contextmanager
+def _tail(
+    options: ForkOptions, profile: Profile | None, clock: MonotonicClock, branch: Branch
+) -> Iterator[AnswerSource | None]:
+    """Who answers after the change; None for the parent's tape."""
+    with ExitStack():
+        if options.script is not None:
+            yield MadeTail(read_script(options.script), clock, branch)
+        elif options.tail == "fake":
+            yield MadeTail(fake_script(profile), clock, branch)
+        else:
+            yield None

@@ -1,0 +1,59 @@
+"""Reads where the recordings of a folder come from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ptycassette.cassette import MANIFEST
+from ptycassette.cassette.io import listed_in, open_cassette
+from ptycassette.errors import CassetteError
+from ptycassette.fork.lineage import Descent, related
+from ptycassette.fork.record import fork_of
+from ptycassette.system.files import read_plain
+
+_MOST_MANIFEST = 64 << 20
+
+
+def manifest_sha256(cassette: Path) -> str:
+    """The digest of a cassette's manifest, which pins all that is in it."""
+    return hashlib.sha256(read_plain(cassette / MANIFEST, max_bytes=_MOST_MANIFEST)).hexdigest()
+
+
+def read_lineage(path: Path) -> list[Descent]:
+    """The recordings of a folder, at any depth; or those that are related to one of them.
+
+    Raises:
+        CassetteError: it is neither a cassette nor a folder, or cannot be read.
+    """
+    if not (path / MANIFEST).exists():
+        return list(_read(_paths(path, recursive=True)))
+    own = _descent(path)
+    beside = _paths(path.parent, recursive=False)
+    found = [one for one in _read(beside) if Path(one.path).resolve() != path.resolve()]
+    return related([own, *found], own.path)
+
+
+def _paths(folder: Path, *, recursive: bool) -> list[Path]:
+    listed = listed_in(folder, now=datetime.now(UTC), recursive=recursive)
+    return [Path(one.path) for one in listed if one.state in {"ok", "stale"}]
+
+
+def _read(paths: Iterable[Path]) -> Iterable[Descent]:
+    for path in paths:
+        try:
+            yield _descent(path)
+        except CassetteError:  # ``ls`` says what is wrong with it
+            continue
+
+
+def _descent(path: Path) -> Descent:
+    with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
+        return Descent(
+            path=str(path),
+            id=cassette.manifest.id,
+            sha256=manifest_sha256(path),
+            origin=fork_of(cassette.final.metadata),
+        )

@@ -1,0 +1,120 @@
+"""Who answers after the change: a script, the fake provider, or the live one under its terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ptycassette.errors import UnreadableError, UsageError
+from ptycassette.fork.changes import Change
+from ptycassette.fork.edited_questions import last_call, with_model, with_result
+from ptycassette.fork.io.branch import AnswerSource, Branch
+from ptycassette.fork.made_answers import MadeAnswers, said
+from ptycassette.harness import example_script
+from ptycassette.harness.io import read_script
+from ptycassette.harness.provider.fake import Script
+from ptycassette.model import Clock
+from ptycassette.profiles import Profile
+from ptycassette.system.files import read_plain
+from ptycassette.tape.matching import Hit, Miss, Question
+
+_MOST_BYTES = 4 << 20
+_HELLO = "Hello from the script."
+
+
+def response_script(value: str) -> Script:
+    """The script of a changed response: a text, or ``@FILE``: a text, or a script (``.toml``).
+
+    Raises:
+        UsageError: the file cannot be read, or is no script.
+    """
+    if not value.startswith("@"):
+        return said(value)
+    path = Path(value[1:])
+    if path.suffix == ".toml":
+        return read_script(path)
+    try:
+        return said(read_plain(path, max_bytes=_MOST_BYTES).decode())
+    except UnicodeDecodeError as wrong:
+        raise UsageError("a response is UTF-8 text", where=str(path)) from wrong
+    except UnreadableError as failed:
+        raise UsageError(f"cannot be read: {failed.message}", where=str(path)) from failed
+
+
+def fake_script(profile: Profile | None) -> Script:
+    """What the fake provider answers by itself."""
+    if profile is None:
+        return said(_HELLO)
+    return Script.parse(example_script(profile), where=f"the example for {profile.name}")
+
+
+class MadeTail:
+    """A script's answers. An ``AnswerSource``."""
+
+    def __init__(self, script: Script, clock: Clock, branch: Branch) -> None:
+        self._made, self._branch = MadeAnswers(script, clock), branch
+
+    async def __call__(self, question: Question) -> Hit | Miss:
+        """See ``AnswerSource``."""
+        for handshake in self._branch.handshakes:
+            self._made.learn(handshake)
+        return self._made.ask(question)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Questions that the script has no answer for."""
+        return self._made.problems
+
+
+def edited(source: AnswerSource, change: Change, call: str | None = None) -> AnswerSource:
+    """A source that is asked the question as the change has it.
+
+    Args:
+        source: who answers.
+        change: what was changed.
+        call: whose result is changed, if one is.
+    """
+
+    async def ask(question: Question) -> Hit | Miss:
+        if change.kind == "model":
+            return await source(with_model(question, change.value))
+        if change.kind == "tool-result" and call is not None:
+            return await source(with_result(question, call, change.value))
+        return await source(question)
+
+    return ask
+
+
+def wire(
+    branch: Branch, change: Change, tail: AnswerSource | None, clock: Clock
+) -> Callable[[], tuple[str, ...]]:
+    """Have a branch answer as the change and the tail say.
+
+    Args:
+        branch: of the run.
+        change: what is changed.
+        tail: who answers afterwards; the parent's tape when None.
+        clock: for the times in a made answer.
+
+    Returns:
+        What gives the problems of a made answer, once it was served.
+    """
+    made = (
+        MadeTail(response_script(change.value), clock, branch)
+        if change.kind == "response"
+        else None
+    )
+    if tail is not None:
+        branch.tail = edited(tail, change)
+
+    async def here(question: Question, recorded: Hit) -> Hit | Miss:
+        if made is not None:
+            return await made(question)
+        if tail is None:
+            return recorded
+        call = last_call(question.body) if change.kind == "tool-result" else None
+        branch.tail = edited(tail, change, call)
+        return await branch.tail(question)
+
+    branch.here = here
+    return lambda: () if made is None else made.problems

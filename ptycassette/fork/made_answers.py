@@ -1,0 +1,134 @@
+"""Answers of the fake provider's own writers, in the form in which a tape answers. Pure.
+
+So a changed answer is a valid message of its API, streamed or whole as the request asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Literal
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+
+from ptycassette.harness.provider.fake import (
+    FakeProvider,
+    HttpRequest,
+    PlannedAnswer,
+    Script,
+)
+from ptycassette.model import Chunk, Clock, TapeAnswer, TapeEntry
+from ptycassette.tape.matching import Hit, Question
+
+_PREVIOUS = "previous_response_id"
+
+
+class MadeAnswers:
+    """Answers questions by a script.
+
+    Args:
+        script: what to answer.
+        clock: for the times in answers.
+    """
+
+    def __init__(self, script: Script, clock: Clock) -> None:
+        self._provider = FakeProvider(script, clock)
+        self._opened: dict[Hashable, HttpRequest] = {}
+        self._served = b""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Questions that the script has no answer for, one line each."""
+        return tuple(self._provider.problems)
+
+    def learn(self, handshake: Question) -> None:
+        """Note the WebSocket whose messages may be asked here."""
+        self._opened[handshake.within] = _request(handshake)
+
+    def ask(self, question: Question) -> Hit:
+        """The answer to any question, an error in the form of its API where there is none."""
+        if question.kind == "message":
+            opening = self._opened.get(question.within, HttpRequest(method="GET", path="/"))
+            text = self._known(question.body).decode("utf-8", "replace")
+            planned = self._provider.message(text, opening)
+        elif question.kind == "websocket":
+            self.learn(question)
+            planned = self._provider.connect(_request(question))
+        else:
+            request = msgspec.structs.replace(_request(question), body=self._known(question.body))
+            planned = self._provider.http(request)
+        self._served += b"".join(step.data for step in planned.steps)
+        return hit_of(planned, question)
+
+    def _known(self, body: bytes) -> bytes:
+        """A body that does not continue an answer of others: what they said is not known here."""
+        if _PREVIOUS.encode() not in body:
+            return body
+        try:
+            document = msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return body
+        previous = document.get(_PREVIOUS) if isinstance(document, dict) else None
+        if not isinstance(previous, str) or previous.encode() in self._served:
+            return body
+        return msgspec.json.encode({**document, _PREVIOUS: None})
+
+
+def said(text: str) -> Script:
+    """A script that answers everything with a text."""
+    return Script.parse(
+        "version = 1\n"
+        'unknown_fields = "report"\n'
+        "[[replies]]\n"
+        "times = 0\n"
+        f"text = {msgspec.json.encode(text).decode()}\n",
+        where="the changed response",
+    )
+
+
+def _request(question: Question) -> HttpRequest:
+    path, _, query = question.target.partition("?")
+    return HttpRequest(
+        method=question.method,
+        path=unquote(path),
+        query=tuple(parse_qsl(query, keep_blank_values=True)),
+        headers=dict(question.headers),
+    )
+
+
+def hit_of(planned: PlannedAnswer, question: Question) -> Hit:
+    """A planned answer as one that may be sent at once."""
+    form: Literal["", "text"] = "text" if question.kind == "message" else ""
+    pieces = tuple((Chunk(0, len(step.data), form), step.data) for step in planned.steps)
+    headers = tuple((name.lower(), value) for name, value in planned.headers.items())
+    return made_hit(
+        question, planned.status, headers, pieces, complete=planned.ending == "complete"
+    )
+
+
+def made_hit(
+    question: Question,
+    status: int,
+    headers: tuple[tuple[str, str], ...],
+    pieces: tuple[tuple[Chunk, bytes], ...],
+    *,
+    complete: bool = True,
+) -> Hit:
+    """An answer that is on no tape."""
+    answer = TapeAnswer(seq=0, t_us=0, status=status, headers=headers) if status else None
+    return Hit(
+        entry=TapeEntry(
+            entry=0,
+            seq=0,
+            t_us=0,
+            kind=question.kind,
+            connection=0,
+            method=question.method,
+            answer=answer,
+            outcome="complete" if complete else "provider-gone",
+            end_us=0,
+        ),
+        status=status or None,
+        headers=headers,
+        pieces=tuple((chunk, data) for chunk, data in pieces if data),
+    )

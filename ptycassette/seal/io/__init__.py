@@ -1,0 +1,28 @@
+"""Seals on disk: made, checked; keys and trust files read."""
+
+from __future__ import annotations
+
+from ptycassette._faces import face
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .checking import check_seal as check_seal
+    from .checking import check_seals as check_seals
+    from .key_files import read_signer as read_signer
+    from .key_files import read_trust as read_trust
+    from .key_files import write_new_key as write_new_key
+    from .policy import needing_seals as needing_seals
+    from .policy import require_seal as require_seal
+    from .sealing import Sealed as Sealed
+    from .sealing import seal_cassette as seal_cassette
+    from .sealing import seal_cassettes as seal_cassettes
+else:
+    __getattr__, __all__ = face(
+        __name__,
+        {
+            "checking": "check_seal check_seals",
+            "key_files": "read_signer read_trust write_new_key",
+            "policy": "needing_seals require_seal",
+            "sealing": "Sealed seal_cassette seal_cassettes",
+        },
+    )

@@ -1,0 +1,32 @@
+"""Check the seals of cassettes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ptycassette.errors import CassetteError, TamperedError
+from ptycassette.model import visible
+from ptycassette.seal.io._files import for_each, hashed_files, read_seal, real_path
+from ptycassette.seal.judging import SealStatus, SealVerdict, judged, unreadable, unsigned
+from ptycassette.seal.trust import Trust
+
+
+def check_seal(path: str, trust: Trust) -> SealVerdict:
+    """Whether the cassette at ``path`` is what somebody trusted has sealed: every byte of it."""
+    try:
+        files = hashed_files(path)
+    except CassetteError as error:
+        return unreadable(path, error)
+    try:
+        seal = read_seal(path)
+    except CassetteError as error:
+        wrong = TamperedError(error.message, where=visible(f"{path}.seal.json"))
+        return SealVerdict(path=path, status=SealStatus.TAMPERED, error=wrong)
+    if seal is None:
+        return unsigned(path)
+    return judged(seal, path=path, absolute=real_path(path), digests=files.digests, trust=trust)
+
+
+def check_seals(paths: Iterable[str], trust: Trust) -> Iterator[SealVerdict]:
+    """The verdict on each, in order."""
+    return for_each(lambda path: check_seal(path, trust), list(paths))

@@ -1,0 +1,56 @@
+"""What the project demands: whoever replays a cassette asks here first.
+
+Nothing that takes long to load is loaded unless seals are required.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ptycassette.errors import UsageError
+from ptycassette.system.files import SealPolicy, find_project
+
+
+@contextmanager
+def needing_seals() -> Iterator[None]:
+    """Say which extra to install if the packages for signatures are missing.
+
+    Raises:
+        UsageError: a package of another project is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] == "ptycassette":
+            raise
+        raise UsageError(
+            f"seals need the package {missing.name!r}", hint="pip install 'ptycassette[seal]'"
+        ) from missing
+
+
+def require_seal(path: str | os.PathLike[str], policy: SealPolicy | None = None) -> None:
+    """Refuse a cassette that is not sealed as the project file demands.
+
+    Args:
+        path: the cassette.
+        policy: what is demanded; what the project file says when None.
+
+    Raises:
+        SealError: it has no seal, is not what was sealed, or nobody trusted sealed it.
+        CassetteError: the cassette or the trust file cannot be read.
+    """
+    policy = find_project().seal if policy is None else policy
+    if not policy.required:
+        return
+    # Imported here, because they load the cryptography, which most projects do not ask for.
+    with needing_seals():
+        from ptycassette.seal.io.checking import check_seal  # noqa: PLC0415
+        from ptycassette.seal.io.key_files import read_trust  # noqa: PLC0415
+        from ptycassette.seal.trust import Trust  # noqa: PLC0415
+
+    trust = Trust() if policy.trust is None else read_trust(policy.trust)
+    verdict = check_seal(os.fspath(path), trust)
+    if verdict.error is not None:
+        raise verdict.error

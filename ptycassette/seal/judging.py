@@ -1,0 +1,169 @@
+"""What a seal is worth: unsigned, tampered with, signed by an unknown key, or trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from ptycassette.errors import CassetteError, TamperedError, UnsealedError, UntrustedError
+from ptycassette.model import visible
+from ptycassette.seal.envelope import decode_envelope, verified_keyids
+from ptycassette.seal.statement import SealStatement, decode_statement
+from ptycassette.seal.trust import Trust
+
+_SHOWN = 3
+
+
+class SealStatus(StrEnum):
+    """What a check of a seal found."""
+
+    TRUSTED = "trusted"
+    UNKNOWN_KEY = "unknown-key"
+    UNSIGNED = "unsigned"
+    TAMPERED = "tampered"
+    UNREADABLE = "unreadable"
+    """The cassette itself cannot be read, or is none."""
+
+
+class SealVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one cassette.
+
+    Attributes:
+        path: as given.
+        status: what was found.
+        error: why it is not trusted; None when it is.
+        signers: the names of the trusted keys that signed it.
+        keyids: of all signatures, as the seal says; those that are not trusted prove nothing.
+        statement: what is sealed; None when there is no seal or it is damaged.
+    """
+
+    path: str
+    status: SealStatus
+    error: CassetteError | None = None
+    signers: tuple[str, ...] = ()
+    keyids: tuple[str, ...] = ()
+    statement: SealStatement | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is what somebody trusted has sealed."""
+        return self.status is SealStatus.TRUSTED and self.error is None
+
+
+def unsigned(path: str) -> SealVerdict:
+    """The verdict on a cassette that has no seal."""
+    error = UnsealedError(
+        "there is no seal: nobody signed it, or it was removed",
+        where=visible(path),
+        hint="look at it, then seal it: ptycassette seal --key FILE CASSETTE",
+    )
+    return SealVerdict(path=path, status=SealStatus.UNSIGNED, error=error)
+
+
+def unreadable(path: str, error: CassetteError) -> SealVerdict:
+    """The verdict on something that is not there, or no cassette."""
+    return SealVerdict(path=path, status=SealStatus.UNREADABLE, error=error)
+
+
+def judged(
+    seal: bytes, *, path: str, absolute: str, digests: Mapping[str, str], trust: Trust
+) -> SealVerdict:
+    """The verdict on a cassette with a seal.
+
+    The order: the envelope, the signatures of keys that are trusted, the statement, the files, and
+    last whether any signature counts. So whatever was changed is called tampered with, whoever
+    signed it.
+
+    Args:
+        seal: the bytes of the seal.
+        path: of the cassette, as given.
+        absolute: its real path.
+        digests: the SHA-256 of every file that is in it now.
+        trust: whose seals count.
+    """
+    place = visible(f"{path}.seal.json")
+    statement: SealStatement | None = None
+    keyids: tuple[str, ...] = ()
+    try:
+        envelope = decode_envelope(seal, where=place)
+        keyids = tuple(envelope.signatures)
+        verified = verified_keyids(envelope, (one.key for one in trust.keys), where=place)
+        statement = decode_statement(envelope.payload, where=place)
+        _check_files(statement, absolute.rpartition("/")[2], digests, visible(path))
+    except TamperedError as error:
+        return SealVerdict(
+            path=path,
+            status=SealStatus.TAMPERED,
+            error=error,
+            keyids=keyids,
+            statement=statement,
+        )
+    signed_by = [one for one in trust.keys if one.key.keyid in verified]
+    counted = tuple(one.name for one in signed_by if one.may_seal(absolute))
+    others = [one.name for one in signed_by]
+    return SealVerdict(
+        path=path,
+        status=SealStatus.TRUSTED if counted else SealStatus.UNKNOWN_KEY,
+        error=None if counted else _untrusted(keyids, others, trust, place),
+        signers=counted,
+        keyids=keyids,
+        statement=statement,
+    )
+
+
+def _check_files(
+    statement: SealStatement, name: str, digests: Mapping[str, str], place: str
+) -> None:
+    """Compare what is there with what was sealed.
+
+    Raises:
+        TamperedError: a file was changed, added or removed, or it is another cassette's seal.
+    """
+    sealed = statement.digests
+    changed = [one for one in sealed if one in digests and digests[one] != sealed[one]]
+    missing = [one for one in sealed if one not in digests]
+    added = [one for one in digests if one not in sealed]
+    for what, names in (("changed", changed), ("missing", missing), ("added", added)):
+        if names:
+            raise TamperedError(
+                f"{what} since it was sealed: {_shown(names)}", where=place, hint=_LOOK
+            )
+    if statement.cassette != name:
+        raise TamperedError(
+            f"sealed under the name {visible(statement.cassette, limit=200)!r}",
+            where=place,
+            hint="if it was renamed on purpose, seal it again",
+        )
+
+
+def _shown(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(visible(name, limit=80) for name in sorted(names)[:_SHOWN]) + more
+
+
+def _untrusted(
+    keyids: tuple[str, ...], others: list[str], trust: Trust, place: str
+) -> UntrustedError:
+    if others:
+        shown = visible(", ".join(others), limit=200)
+        return UntrustedError(
+            f"sealed by {shown}, whose seals do not count at this place",
+            where=place,
+            hint=f"see paths in {visible(trust.where)}",
+        )
+    if not trust.keys:
+        return UntrustedError(
+            "no key is trusted: nothing says whose seals count",
+            where=place,
+            hint="name a trust file with --trust, or as seal.trust in the project file",
+        )
+    return UntrustedError(
+        f"sealed with a key that is not trusted: {keyids[0][:16]}...",
+        where=place,
+        hint=f"trusted are: {visible(', '.join(one.name for one in trust.keys), limit=200)}",
+    )
+
+
+_LOOK = "see what changed (git diff), then seal it again or restore it"

@@ -1,0 +1,315 @@
+"""A recording is forked: verified up to a place, one thing changed there, a whole child."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("aiohttp")
+
+from ptycassette.cassette.io import Cassette, open_cassette, verify_cassette
+from ptycassette.errors import DivergenceError, RefusedError, UsageError
+from ptycassette.fork import Change, ForkPlace, ForkReport, fork_of
+from ptycassette.fork.io import ForkOptions, fork, read_lineage
+from ptycassette.harness.io import FakeProviderServer
+from ptycassette.harness.provider.fake import Script
+from ptycassette.model import InputRecord
+from ptycassette.recording.io import record
+from ptycassette.rerun.io import RerunOptions, rerun
+from tests.tampering import TamperedTape
+
+pytestmark = pytest.mark.integration
+
+CLIENT = Path(__file__).parent.parent / "programs" / "tape_client.py"
+AGENT = (sys.executable, "-I", str(CLIENT))
+SCRIPT = """
+version = 1
+[[replies]]
+when = { prompt_contains = "note", after = "prompt", tools = true }
+parts = [{ text = "I will look. " }, { tool = "read_note", arguments = {} }]
+[[replies]]
+when = { after = "tool" }
+text = "The note says something."
+"""
+OTHER = """
+version = 1
+[[replies]]
+times = 0
+text = "The script goes on."
+"""
+PLAIN = """
+import os, signal
+while True:
+    line = input("> ")
+    if line == "crash": raise SystemExit("gone wrong")
+    if line == "kill": os.kill(os.getpid(), signal.SIGKILL)
+    if line == "quit": break
+    print("heard", line)
+"""
+
+
+@pytest.fixture(scope="module")
+def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session with a tool call, and its tape: requests 1 and 2, exchanges 1 to 4."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "note.txt").write_text("buy milk\n")
+    script = Script.parse(SCRIPT, where="script", variables={})
+    with FakeProviderServer(script) as provider:
+        options: dict[str, Any] = {"tape": provider.url, "cwd": folder, "probe_version": False}
+        with record(AGENT, folder / "agent.cassette", **options) as session:
+            session.wait_for_text("> ")
+            session.type("What does the note say?")
+            session.wait_for_text("say?")
+            session.send_key("enter")
+            session.wait_for_regex(r"something\.\n>")
+            session.type("/quit")
+            session.wait_for_text("/quit")
+            session.send_key("enter")
+            session.wait_exit(timeout_s=30)
+    return folder / "agent.cassette"
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session of a program that asks no provider, without a tape."""
+    folder = tmp_path_factory.mktemp("plain")
+    (folder / "plain.py").write_text(PLAIN)
+    argv = (sys.executable, "-I", str(folder / "plain.py"))
+    with record(argv, folder / "plain.cassette", probe_version=False) as session:
+        for awaited, word in ((">", "one"), ("heard one\n>", "two"), ("heard two\n>", "quit")):
+            session.wait_for_text(awaited)
+            session.type(f"{word}\n")
+        session.wait_exit(timeout_s=30)
+    return folder / "plain.cassette"
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """Another work folder, with the same note."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "note.txt").write_text("buy milk\n")
+    return folder
+
+
+Forking = Callable[..., ForkReport]
+
+
+@pytest.fixture
+def forked(parent: Path, work: Path, tmp_path: Path) -> Forking:
+    """Forks the parent into ``child.cassette``."""
+
+    def fork_it(at: str, change: str, *, of: Path = parent, **more: Any) -> ForkReport:
+        run = {"trusted": True, "cwd": work, "patience_s": 5.0, **more.pop("run", {})}
+        options = ForkOptions(
+            at=ForkPlace.parse(at), change=Change.parse(change), run=RerunOptions(**run), **more
+        )
+        with open_cassette(of) as cassette:
+            return fork(cassette, tmp_path / "child.cassette", options)
+
+    return fork_it
+
+
+def child_of(tmp_path: Path) -> Cassette:
+    """The child, everything in it checked."""
+    return open_cassette(tmp_path / "child.cassette", check="full")
+
+
+def shown(tmp_path: Path) -> str:
+    """All that the child printed."""
+    with child_of(tmp_path) as child:
+        return printed(child)
+
+
+def printed(child: Cassette) -> str:
+    """All that it printed."""
+    return b"".join(event.data for event in child.events() if event.kind == "output").decode()
+
+
+def test_a_changed_response_has_a_child(
+    forked: Forking, parent: Path, work: Path, tmp_path: Path
+) -> None:
+    """It verifies, says where it comes from, and can be run again."""
+    report = forked("tape:2", "response=It says to buy silk.")
+
+    proof = report.origin.prefix
+    assert (proof.entries, proof.screens, proof.inputs) == ((1,), 2, 2)
+    assert len(proof.fingerprint) == 64
+    assert verify_cassette(tmp_path / "child.cassette").error is None
+    with child_of(tmp_path) as child:
+        assert "It says to buy silk." in printed(child)
+        assert fork_of(child.final.metadata) == report.origin
+        assert child.manifest.command.argv == (*AGENT,)
+        told = [event for event in child.events() if _type(event) == "fork"]
+        asked = [event.seq for event in child.events() if _type(event) == "model-request"]
+        assert len(told) == 1
+        assert asked[1] < told[0].seq
+        again = rerun(child, RerunOptions(trusted=True, cwd=work))
+    assert again.passed, again
+    own, found = read_lineage(tmp_path / "child.cassette")[0], read_lineage(parent)[0]
+    assert own.origin is not None
+    assert own.origin.parent.manifest_sha256 == found.sha256
+
+
+def _type(event: Any) -> str:
+    payload = event.record.payload if event.kind == "service-event" else {}
+    return str(payload.get("type", ""))
+
+
+def test_another_input_is_typed(forked: Forking, tmp_path: Path) -> None:
+    """With the recorded answers: the question that the tape does not have gets none."""
+    report = forked("exchange:1", "input=hello")
+
+    assert report.origin.prefix.entries == ()
+    assert (report.requests, len(report.unanswered)) == (1, 1)
+    assert "not_on_the_tape" in shown(tmp_path)
+    assert report.exit is not None
+    assert report.exit.code == 0
+
+
+def test_a_prefix_that_differs_leaves_no_child(forked: Forking, work: Path, tmp_path: Path) -> None:
+    """The request, and the place in it, are named."""
+    (work / "note.txt").write_text("buy silk\n")
+    with pytest.raises(DivergenceError, match="recorded buy milk, now buy silk"):
+        forked("exchange:3", "input=hello")
+    assert not (tmp_path / "child.cassette").exists()
+
+
+def test_a_run_that_ends_before_the_place_is_an_error(
+    forked: Forking, plain: Path, tmp_path: Path
+) -> None:
+    """And no empty success."""
+    early = (sys.executable, "-I", "-c", "input('> '); raise SystemExit(3)")
+    with pytest.raises(DivergenceError, match=r"ended before it \(status 3\)"):
+        forked("exchange:2", "input=x", of=plain, run={"argv": early})
+    assert not (tmp_path / "child.cassette").exists()
+
+
+def test_a_screen_that_differs_leaves_no_child(
+    forked: Forking, plain: Path, tmp_path: Path
+) -> None:
+    """The input, and the row that differs, are named."""
+    (tmp_path / "other.py").write_text(PLAIN.replace("heard", "HEARD"))
+    other = (sys.executable, "-I", str(tmp_path / "other.py"))
+    with pytest.raises(DivergenceError, match=r"(?s)before input 2 is not.*\+HEARD one"):
+        forked("exchange:2", "input=x", of=plain, run={"argv": other, "patience_s": 1.0})
+    assert not (tmp_path / "child.cassette").exists()
+
+
+@pytest.mark.parametrize(("word", "end"), [("crash", (1, "")), ("kill", (-1, "killed"))])
+def test_a_crash_after_the_change_is_a_child(
+    forked: Forking, plain: Path, tmp_path: Path, word: str, end: tuple[int, str]
+) -> None:
+    """Whose exit says so. What was still to be typed is counted."""
+    report = forked("exchange:2", f"input={word}", of=plain)
+
+    assert report.left == 1
+    with child_of(tmp_path) as child:
+        assert child.final.exit is not None
+        assert (child.final.exit.code, child.final.exit.signal) == end
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("tool-result=buy silk", "The script goes on."),
+        ("model=m-2", "The script goes on."),
+        ("size=100x30", "The script goes on."),
+        ("binary=python3", "The script goes on."),
+    ],
+)
+def test_the_tail_is_a_script(forked: Forking, tmp_path: Path, change: str, expected: str) -> None:
+    """Its answers take the place of the recorded ones from the change on."""
+    (tmp_path / "other.toml").write_text(OTHER)
+    report = forked("tape:2", change, script=tmp_path / "other.toml")
+
+    assert report.origin.prefix.entries == (1,)
+    assert report.unanswered == ()
+    assert expected in shown(tmp_path)
+
+
+@pytest.mark.slow
+def test_the_tail_is_the_fake_provider(forked: Forking, tmp_path: Path) -> None:
+    """It answers anything."""
+    report = forked("exchange:1", "input=hello", tail="fake")
+
+    assert (report.requests, report.unanswered) == (1, ())
+    assert "Hello from the script." in shown(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_changed_size_reaches_the_program(forked: Forking, plain: Path, tmp_path: Path) -> None:
+    """Before the input of the place; the child holds it as an input, so it can be run again."""
+    forked("exchange:2", "size=100x30", of=plain)
+    with child_of(tmp_path) as child:
+        sizes = [
+            event.record.size
+            for event in child.events()
+            if isinstance(event.record, InputRecord) and event.record.size is not None
+        ]
+        again = rerun_plain(child, tmp_path)
+    assert [(size.cols, size.rows) for size in sizes] == [(100, 30)]
+    assert again.exit is not None
+
+
+def rerun_plain(child: Cassette, tmp_path: Path) -> ForkReport:
+    """Fork the child itself: a child is a parent."""
+    options = ForkOptions(
+        at=ForkPlace("exchange", 1),
+        change=Change.parse("input=quit"),
+        run=RerunOptions(trusted=True, patience_s=5.0),
+    )
+    return fork(child, tmp_path / "grandchild.cassette", options)
+
+
+@pytest.mark.slow
+def test_a_changed_exit_is_what_the_child_says(
+    forked: Forking, plain: Path, tmp_path: Path
+) -> None:
+    """The program is ended there; a driver sees the status."""
+    report = forked("exchange:2", "exit=7", of=plain)
+    with child_of(tmp_path) as child:
+        assert child.final.exit == report.exit
+        assert child.final.exit is not None
+        assert (child.final.exit.code, child.final.exit.signaled) == (7, False)
+
+
+def test_nothing_is_started_without_trust(forked: Forking, tmp_path: Path) -> None:
+    """As a rerun says it."""
+    with pytest.raises(RefusedError, match="would run"):
+        forked("exchange:1", "input=x", run={"trusted": False})
+    assert not (tmp_path / "child.cassette").exists()
+
+
+@pytest.mark.parametrize(
+    ("at", "change", "more"),
+    [("tape:1", "tool-result=x", {"tail": "fake"}), ("exchange:1", "response=x", {})],
+)
+def test_what_cannot_apply_is_refused_before_anything_is_started(
+    forked: Forking, at: str, change: str, more: dict[str, Any]
+) -> None:
+    """A request without a tool's result; a response where none is asked for."""
+    with pytest.raises(UsageError):
+        forked(at, change, **more)
+
+
+def test_a_recording_without_a_tape_has_no_provider(forked: Forking, plain: Path) -> None:
+    """So none can answer its tail."""
+    with pytest.raises(UsageError, match="no tape"):
+        forked("exchange:1", "input=x", of=plain, tail="fake")
+
+
+@pytest.mark.slow
+def test_a_tampered_tape_is_no_parent(forked: Forking, parent: Path, tmp_path: Path) -> None:
+    """All digests fit, but its fingerprint is not that of the published one."""
+    tape = TamperedTape(parent, tmp_path / "tampered.cassette")
+    tape.answers[1] = tape.answers[1].replace(b"I will look", b"I will see!")
+    tape.publish()
+    with pytest.raises(DivergenceError, match="fingerprint differs"):
+        forked("exchange:3", "input=x", of=tape.path)
+    assert not (tmp_path / "child.cassette").exists()

@@ -1,0 +1,162 @@
+"""The page of a recording in a real browser: it plays, seeks and searches, and asks nobody."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.cassette.io import open_cassette
+from ptycassette.export import export_named
+from ptycassette.model import Noted, Output, Size, Typed
+from ptycassette.testing import manifest_of, write_cassette
+from tests.chromium import Browser, Tab, opened_tab
+
+pytestmark = [pytest.mark.slow, pytest.mark.integration]
+
+CODEX = Path(__file__).resolve().parents[2] / "fixtures" / "agents" / "codex-tui"
+TIME = "Number(document.querySelector('.seek').value)"
+SHOWN = "document.querySelector('.view .screen').innerText"
+UNTIL = """new Promise(done => {
+  const look = () => WANTED ? done(true) : requestAnimationFrame(look);
+  look();
+})"""
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u202e"
+
+
+@pytest.fixture
+def browser(program: Callable[[str], str], tmp_path: Path) -> Iterator[Browser]:
+    """Chromium."""
+    found = Browser(program("chromium"), tmp_path / "profile")
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def page_of(cassette: Path, page: Path, **options: Any) -> str:
+    """Write the page; its address."""
+    with open_cassette(cassette) as source:
+        page.write_bytes(b"".join(export_named("html").recording(source, **options)))
+    return page.as_uri()
+
+
+def looked_at(browser: Browser, url: str, look: Callable[[Tab], Awaitable[None]]) -> None:
+    """Open it, look, and expect that it complained of nothing and asked for nothing else."""
+
+    async def run() -> None:
+        async with opened_tab(browser) as tab:
+            await tab.open(url)
+            await look(tab)
+            assert tab.complaints == []
+            assert {address.partition("#")[0] for address in tab.requests} == {
+                url.partition("#")[0]
+            }
+
+    asyncio.run(run())
+
+
+def test_it_plays_seeks_and_searches(browser: Browser, tmp_path: Path) -> None:
+    """With keys and with the mouse, and the list follows."""
+
+    async def look(tab: Tab) -> None:
+        assert "OpenAI Codex" in await tab.value(SHOWN)
+        await tab.press("9")
+        await tab.press(" ")
+        await tab.value(UNTIL.replace("WANTED", f"{TIME} >= 6610"))
+        assert "To continue this session" in await tab.value(SHOWN)
+        await tab.press("[")
+        assert await tab.value(TIME) == 6489
+        here = "document.querySelector('.beside .here').textContent"
+        assert "<ctrl-c>" in await tab.value(here)
+        await tab.press("/")
+        await tab.value("document.querySelector('.query').value = 'walnuts'")
+        await tab.value("document.querySelector('.query').dispatchEvent(new Event('input'))")
+        await tab.press("Escape")
+        await tab.press("n")
+        assert await tab.value("document.querySelector('.view mark').textContent") == "walnuts"
+        assert " of " in await tab.value("document.querySelector('.hits').textContent")
+        await tab.value("document.querySelector('.beside a[data-t=\"3531\"]').click()")
+        assert await tab.value(TIME) == 3531
+        await tab.press("0")
+        await tab.press(".")
+        assert 0 < await tab.value(TIME) < 1000
+
+    looked_at(browser, page_of(CODEX, tmp_path / "a.html"), look)
+
+
+def test_a_moment_can_be_named_in_the_address(browser: Browser, tmp_path: Path) -> None:
+    """In seconds."""
+
+    async def look(tab: Tab) -> None:
+        assert await tab.value(TIME) == 4400
+        assert "Token usage" in await tab.value(SHOWN)
+
+    looked_at(browser, page_of(CODEX, tmp_path / "a.html") + "#t=4.4", look)
+
+
+def test_it_fits_a_phone_and_can_be_zoomed(browser: Browser, tmp_path: Path) -> None:
+    """Nothing is wider than the window, but for the screen when one zooms in."""
+    overflow = "document.documentElement.scrollWidth - innerWidth"
+    hidden = "(view => view.scrollWidth - view.clientWidth)(document.querySelector('.view'))"
+
+    async def look(tab: Tab) -> None:
+        assert await tab.value(overflow) <= 0
+        assert await tab.value(hidden) <= 1
+        await tab.press("z")
+        assert await tab.value(overflow) <= 0
+        assert await tab.value(hidden) > 100
+
+    async def run() -> None:
+        async with opened_tab(browser) as tab:
+            await tab.call(
+                "Emulation.setDeviceMetricsOverride",
+                width=390, height=844, deviceScaleFactor=2, mobile=True,
+            )  # fmt: skip
+            await tab.open(page_of(CODEX, tmp_path / "a.html"))
+            await look(tab)
+
+    asyncio.run(run())
+
+
+def test_without_scripts_the_screens_are_there(browser: Browser, tmp_path: Path) -> None:
+    """The player is not, and links lead to screens."""
+
+    async def run() -> None:
+        async with opened_tab(browser) as tab:
+            await tab.call("Emulation.setScriptExecutionDisabled", value=True)
+            await tab.open(page_of(CODEX, tmp_path / "a.html"))
+            tree = await tab.call("Accessibility.getFullAXTree")
+            names = [node.get("name", {}).get("value", "") for node in tree["nodes"]]
+            assert any("buy walnuts" in name for name in names)
+            assert "Search" not in names
+
+    asyncio.run(run())
+
+
+def test_a_hostile_recording_stays_text(browser: Browser, tmp_path: Path) -> None:
+    """On the screen, in the list, in the title, and as what is searched for."""
+    evil = EVIL.encode()
+    write_cassette(
+        tmp_path / "c",
+        Output(0, b"\x1b]2;" + evil + b"\x07" + evil),
+        Typed(50_000, evil),
+        Noted(60_000, {"type": EVIL, EVIL: [EVIL]}),
+        Output(100_000, b"\r\n" + "\u6f22".encode() * 400 + b"\x1b[31m" + evil * 50),
+        manifest=manifest_of(size=Size(20, 100), argv=(EVIL,)),
+    )
+
+    async def look(tab: Tab) -> None:
+        assert "<img src=x onerror=alert(1)>" in await tab.value(SHOWN)
+        await tab.value("document.querySelector('.query').value = '<img src=x onerror=alert(1)>'")
+        await tab.value("document.querySelector('.query').dispatchEvent(new Event('input'))")
+        assert await tab.value("document.querySelectorAll('.view mark').length") > 0
+        await tab.press("End")
+        assert await tab.value("document.querySelectorAll('img, iframe, object').length") == 0
+        assert await tab.value("document.scripts.length") == 2
+        assert "\u202e" not in await tab.value("document.documentElement.textContent")
+
+    looked_at(browser, page_of(tmp_path / "c", tmp_path / "a.html", title=EVIL), look)
