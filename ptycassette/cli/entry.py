@@ -40,11 +40,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "idle": ("ptycassette.cli.idle", "Shorten the pauses of a recording."),
     "import": ("ptycassette.cli.import_", "Make a cassette of another tool's file."),
     "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
-<<<<<<< HEAD
     "join": ("ptycassette.cli.join", "Put recordings one behind the other."),
-=======
     "lineage": ("ptycassette.cli.lineage", "Show which recordings were forked of which."),
->>>>>>> main
     "ls": ("ptycassette.cli.ls", "List the cassettes of a directory."),
     "man": ("ptycassette.cli.man", "Print the manual page."),
     "mask": ("ptycassette.cli.mask", "Make text of a recording unreadable."),
