@@ -65,6 +65,7 @@ def main(arguments: list[str]) -> int:
         for cli in _recorded(folder, given.only, claude=given.claude):
             row, fine = _measured(cli, times)
             rows.append(row)
+            print(f"| {' | '.join(row)} |", flush=True)  # at once: the next CLI takes minutes
             good = good and fine
     print(
         "| CLI | equal reruns | mean s | on another day | a word of a prompt | a byte of a result |"

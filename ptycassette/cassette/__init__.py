@@ -10,6 +10,7 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._artifacts import Artifact as Artifact
+    from ._canonical_json import canonical_json as canonical_json
     from ._tape_lines import TAPE_KEY as TAPE_KEY
     from ._tape_lines import TAPE_VERSION as TAPE_VERSION
     from .documents import encode_document as encode_document
@@ -38,6 +39,7 @@ else:
         __name__,
         {
             "_artifacts": "Artifact",
+            "_canonical_json": "canonical_json",
             "_tape_lines": "TAPE_KEY TAPE_VERSION",
             "documents": "encode_document",
             "edits": "EDITED_KEY edits_of",

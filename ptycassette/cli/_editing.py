@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ptycassette.cli._options import TIME, json_option
-from ptycassette.cli._present import count_text, json_text, write_lines
+from ptycassette.cli._options import TIME
+from ptycassette.cli._present import count_text, write_lines
 from ptycassette.errors import UsageError
 from ptycassette.model import visible
 
@@ -24,9 +24,8 @@ _EXCHANGES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
 def edit_options(function: F) -> F:
-    """The options ``--output``, ``--overwrite`` and ``--json``."""
+    """The options ``--output`` and ``--overwrite``."""
     for option in (
-        json_option,
         click.option("--overwrite", is_flag=True, help="Replace the cassette that is there."),
         click.option(
             "-o",
@@ -111,7 +110,6 @@ def run_edit(
     of: Callable[[Sequence[Take]], Take],
     arguments: dict[str, Any],
     overwrite: bool,
-    as_json: bool,
     hidden: tuple[str, ...] = (),
 ) -> None:
     """Edit cassettes and say what was made."""
@@ -120,7 +118,7 @@ def run_edit(
     said = {key: value for key, value in arguments.items() if value is not None}
     operation = Operation(name=name, arguments=said, of=of, hidden=hidden)
     made = edit_cassettes(cassettes, operation, output, overwrite=overwrite)
-    write_lines([json_text(made)] if as_json else _lines(made))
+    write_lines(_lines(made))
 
 
 def _lines(made: Edited) -> Iterator[str]:

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette.io import ListedCassette
-from ptycassette.errors import CassetteError
+from ptycassette.cli._error_report import ErrorReport
+from ptycassette.cli._seal_reports import SealReport
 from ptycassette.model import (
     Command,
     Cursor,
@@ -47,8 +48,6 @@ __all__ = [
     "Mismatch",
     "RowChange",
     "SealReport",
-    "SealedCassette",
-    "SealsReport",
     "StreamCounts",
     "VerifiedCassette",
     "VerifyReport",
@@ -93,54 +92,6 @@ class InfoReport(msgspec.Struct, frozen=True, kw_only=True):
     required_features: tuple[str, ...]
     optional: tuple[str, ...]
     edits: tuple[str, ...]
-
-
-class ErrorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An error: ``type`` is the name of its class in ``ptycassette.errors``."""
-
-    type: str
-    message: str
-    where: str | None
-    hint: str | None
-    status: int
-
-    @classmethod
-    def of(cls, error: CassetteError) -> ErrorReport:
-        """What an error says."""
-        return cls(
-            type=type(error).__name__,
-            message=error.message,
-            where=error.where,
-            hint=error.hint,
-            status=error.exit_status,
-        )
-
-
-class SealReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The seal of one cassette of ``verify``. ``signers``: the names of trusted keys."""
-
-    status: str
-    signers: tuple[str, ...]
-    keyids: tuple[str, ...]
-    sealed_at: str | None
-    sealed_by: str | None
-
-
-class SealedCassette(msgspec.Struct, frozen=True, kw_only=True):
-    """One cassette of ``seal``; ``kept``: its seal was there already, and holds."""
-
-    path: str
-    seal: str
-    kept: bool
-    error: ErrorReport | None
-
-
-class SealsReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``seal --json``."""
-
-    ok: bool
-    public_key: str
-    cassettes: tuple[SealedCassette, ...]
 
 
 class Mismatch(msgspec.Struct, frozen=True, kw_only=True):

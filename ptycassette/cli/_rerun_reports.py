@@ -36,27 +36,23 @@ def _cases(report: RerunReport) -> Iterator[JUnitCase]:
         yield JUnitCase("rerun", check, found[0].text if found else None, lines)
 
 
-def rerun_html(reruns: Reruns) -> Iterator[str]:
+def rerun_html(reruns: Reruns) -> Iterator[bytes]:
     """The pieces of the page: of each cassette what differs, recorded and now side by side."""
-    from ptycassette.export.page import SCREEN_CSS, document, part, readers_theme_css
+    from ptycassette.cli._run_pages import played
+    from ptycassette.export.page import RunPart, StyleClasses, run_page
 
+    classes = StyleClasses()
     failed = sum(not report.passed for _, report in reruns)
-    title = f"{len(reruns)} reruns, {failed} with differences"
-    style = (readers_theme_css(), part("page.css"), SCREEN_CSS)
-    return document(_body(reruns, title), title=title, style=style)
-
-
-def _body(reruns: Reruns, title: str) -> Iterator[str]:
-    yield f"<h1>{title}</h1>"
-    if len(reruns) > 1:
-        yield "<ul>"
-        for number, (path, report) in enumerate(reruns):
-            yield f'<li><a href="#r{number}">{_text(path)}</a> {_outcome(report)}</li>'
-        yield "</ul>"
-    for number, (path, report) in enumerate(reruns):
-        yield f'<section id="r{number}"><h2>{_text(path)} {_outcome(report)}</h2>'
-        yield from _section(report)
-        yield "</section>"
+    parts = [
+        RunPart(
+            name=path,
+            passed=report.passed,
+            found=_section(report),
+            played=played(path, classes),
+        )
+        for path, report in reruns
+    ]
+    return run_page(parts, classes, title=f"{len(reruns)} reruns, {failed} with differences")
 
 
 def _section(report: RerunReport) -> Iterator[str]:
@@ -90,11 +86,6 @@ def _both(finding: RerunFinding) -> Iterator[str]:
 def _without_blank_end(rows: Sequence[str]) -> Sequence[str]:
     used = (number for number, row in enumerate(rows, 1) if row.strip())
     return rows[: max(used, default=0)]
-
-
-def _outcome(report: RerunReport) -> str:
-    kind, word = ("outcome", "passed") if report.passed else ("failed-outcome", "FAILED")
-    return f'<span class="{kind}">{word}</span>'
 
 
 def _text_of(lines: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from ptycassette.cli._present import error_lines, field_lines
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cli._reports import SealReport
+    from ptycassette.cli._seal_reports import SealReport
     from ptycassette.seal import SealVerdict, Trust
 
 
@@ -69,7 +69,7 @@ def seal_fields(verdict: SealVerdict) -> Iterator[tuple[str, str]]:
 
 def seal_report(verdict: SealVerdict) -> SealReport:
     """A verdict as JSON."""
-    from ptycassette.cli._reports import SealReport
+    from ptycassette.cli._seal_reports import SealReport
 
     statement = verdict.statement
     return SealReport(

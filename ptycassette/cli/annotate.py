@@ -21,7 +21,6 @@ def command(
     at: float,
     output: Path,
     overwrite: bool,
-    as_json: bool,
 ) -> None:
     """Add a marker with TEXT to CASSETTE, as a service event.
 
@@ -38,5 +37,4 @@ def command(
         of=lambda takes: annotate(takes[0], microseconds(at), text),
         arguments={"at_us": microseconds(at)},
         overwrite=overwrite,
-        as_json=as_json,
     )

@@ -25,6 +25,7 @@ from ptycassette.scenario import (
     scenario_schema,
 )
 from ptycassette.scenario.io import (
+    cassette_of,
     check_file,
     evidence_of,
     find_scenarios,
@@ -48,7 +49,10 @@ PARALLEL_FROM = 8
 @click.option(
     "--junit", type=click.Path(), help="Also write a JUnit XML file; `-` is stdout, and all of it."
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file at --junit.")
+@click.option(
+    "--html", type=click.Path(), help="Also write a page: an index, checks, and the recordings."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the files of --junit and --html.")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes (default: one per processor).")
 @click.option("--init", "init", is_flag=True, help="Write a first scenario for each cassette.")
 @click.option("--update", is_flag=True, help="Pin the scenarios to the cassettes as they are now.")
@@ -57,6 +61,7 @@ def command(
     paths: tuple[str, ...],
     cassette: str | None,
     junit: str | None,
+    html: str | None,
     jobs: int | None,
     *,
     overwrite: bool,
@@ -81,23 +86,49 @@ def command(
         return _update(paths)
     if junit == "-" and as_json:
         raise UsageError("--junit - and --json both take stdout", hint="name a file for one")
-    if junit is not None and junit != "-":
-        check_replaceable(Path(junit), overwrite=overwrite)  # before minutes of work
+    for name in (junit, html):
+        if name is not None and name != "-":
+            check_replaceable(Path(name), overwrite=overwrite)  # before minutes of work
     files = [str(file) for file in find_scenarios(paths)]
     outcomes = _outcomes(files, cassette, jobs)
+    if html is not None:
+        _write_page(html, files, outcomes, cassette, overwrite=overwrite)
+    _write_outcomes(outcomes, junit, overwrite=overwrite, as_json=as_json)
+    return _status(outcomes)
+
+
+def _write_outcomes(
+    outcomes: Sequence[ScenarioOutcome], junit: str | None, *, overwrite: bool, as_json: bool
+) -> None:
     if junit == "-":
         sys.stdout.buffer.write(_junit(outcomes))
         sys.stdout.buffer.flush()
-        return _status(outcomes)
+        return
     if junit is not None:
         write_whole(junit, [_junit(outcomes)], overwrite=overwrite)
     if as_json:
         write_lines([json_text(_object(outcomes))])
-    else:
-        for outcome in outcomes:
-            for line in outcome_lines(outcome):
-                click.echo(line)
-    return _status(outcomes)
+        return
+    for outcome in outcomes:
+        for line in outcome_lines(outcome):
+            click.echo(line)
+
+
+def _write_page(
+    html: str,
+    files: Sequence[str],
+    outcomes: Sequence[ScenarioOutcome],
+    cassette: str | None,
+    *,
+    overwrite: bool,
+) -> None:
+    from ptycassette.cli._run_pages import check_page
+
+    paths = [
+        None if outcome.refusal is not None else Path(cassette or cassette_of(file))
+        for file, outcome in zip(files, outcomes, strict=True)
+    ]
+    write_whole(html, check_page(list(zip(outcomes, paths, strict=True))), overwrite=overwrite)
 
 
 def _status(outcomes: Sequence[ScenarioOutcome]) -> int:

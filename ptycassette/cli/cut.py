@@ -20,7 +20,6 @@ def command(
     exchanges: str | None,
     output: Path,
     overwrite: bool,
-    as_json: bool,
 ) -> None:
     """Take a stretch out of CASSETTE; what follows moves up.
 
@@ -41,5 +40,4 @@ def command(
         of=lambda takes: cut(takes[0], begin_us, stop_us),
         arguments={"start_us": begin_us, "end_us": stop_us},
         overwrite=overwrite,
-        as_json=as_json,
     )

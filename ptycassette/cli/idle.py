@@ -19,20 +19,18 @@ def command(
     limit: float,
     output: Path,
     overwrite: bool,
-    as_json: bool,
 ) -> None:
     """Shorten the pauses of CASSETTE to LIMIT seconds.
 
     Example: ptycassette idle demo.cassette 1 -o brisk.cassette
     """
-    from ptycassette.editing import limit_idle
+    from ptycassette.editing import limit_pauses
 
     run_edit(
         [cassette],
         output,
         name="idle",
-        of=lambda takes: limit_idle(takes[0], microseconds(limit)),
+        of=lambda takes: limit_pauses(takes[0], microseconds(limit)),
         arguments={"limit_us": microseconds(limit)},
         overwrite=overwrite,
-        as_json=as_json,
     )

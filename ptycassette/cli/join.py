@@ -23,7 +23,6 @@ def command(
     gap: float,
     output: Path,
     overwrite: bool,
-    as_json: bool,
 ) -> None:
     """Put recordings one behind the other, each on a fresh screen.
 
@@ -41,5 +40,4 @@ def command(
         of=lambda takes: join(takes, gap_us=microseconds(gap)),
         arguments={"gap_us": microseconds(gap)},
         overwrite=overwrite,
-        as_json=as_json,
     )

@@ -43,7 +43,6 @@ def command(
     exchanges: str | None,
     output: Path,
     overwrite: bool,
-    as_json: bool,
 ) -> None:
     """Make text of CASSETTE unreadable, in as many characters.
 
@@ -85,7 +84,6 @@ def command(
         arguments=arguments,
         hidden=hidden,
         overwrite=overwrite,
-        as_json=as_json,
     )
 
 

@@ -244,7 +244,7 @@ def _write_reports(reruns: Reruns, *, junit: str | None, html: str | None, overw
     if junit is not None:
         write_whole(junit, [rerun_junit(reruns)], overwrite=overwrite)
     if html is not None:
-        write_whole(html, (piece.encode() for piece in rerun_html(reruns)), overwrite=overwrite)
+        write_whole(html, rerun_html(reruns), overwrite=overwrite)
 
 
 def _write(path: Path, report: str) -> None:

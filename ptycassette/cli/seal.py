@@ -33,7 +33,8 @@ def command(
 
     Example: ptycassette seal tests/cassettes/* --key release.key
     """
-    from ptycassette.cli._reports import ErrorReport, SealedCassette, SealsReport
+    from ptycassette.cli._error_report import ErrorReport
+    from ptycassette.cli._seal_reports import SealedCassette, SealsReport
     from ptycassette.cli._seals import cassettes_named
     from ptycassette.errors import UsageError
     from ptycassette.seal.io import needing_seals

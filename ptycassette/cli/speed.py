@@ -22,7 +22,6 @@ def command(
     exchanges: str | None,
     output: Path,
     overwrite: bool,
-    as_json: bool,
 ) -> None:
     """Make CASSETTE, or a stretch of it, FACTOR times as fast; 0.5 is half as fast.
 
@@ -30,15 +29,14 @@ def command(
 
     Example: ptycassette speed demo.cassette 10 --from 12 --to 40 -o fast.cassette
     """
-    from ptycassette.editing import speed
+    from ptycassette.editing import change_speed
 
     begin_us, stop_us = stretch_us(cassette, start, end, exchanges)
     run_edit(
         [cassette],
         output,
         name="speed",
-        of=lambda takes: speed(takes[0], factor, begin_us, stop_us),
+        of=lambda takes: change_speed(takes[0], factor, begin_us, stop_us),
         arguments={"factor": factor, "start_us": begin_us, "end_us": stop_us},
         overwrite=overwrite,
-        as_json=as_json,
     )

@@ -20,7 +20,6 @@ def command(
     exchanges: str | None,
     output: Path,
     overwrite: bool,
-    as_json: bool,
 ) -> None:
     """Keep one stretch of CASSETTE, and leave out what is before and after.
 
@@ -40,5 +39,4 @@ def command(
         of=lambda takes: trim(takes[0], begin_us, last_us),
         arguments={"start_us": begin_us, "end_us": last_us},
         overwrite=overwrite,
-        as_json=as_json,
     )

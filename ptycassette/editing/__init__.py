@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .session import Take as Take
     from .slices import cut as cut
     from .slices import trim as trim
-    from .timing import limit_idle as limit_idle
-    from .timing import speed as speed
+    from .timing import change_speed as change_speed
+    from .timing import limit_pauses as limit_pauses
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -30,6 +30,6 @@ else:
             "masking": "Region mask_region mask_stretch",
             "session": "BadEditError Take",
             "slices": "cut trim",
-            "timing": "limit_idle speed",
+            "timing": "change_speed limit_pauses",
         },
     )

@@ -12,7 +12,7 @@ from ptycassette.model import JournalEvent, Probed, Traffic
 _Moved = Callable[[int], int]
 
 
-def speed(take: Take, factor: float, start_us: int = 0, end_us: int | None = None) -> Take:
+def change_speed(take: Take, factor: float, start_us: int = 0, end_us: int | None = None) -> Take:
     """Make a session, or a stretch of it, ``factor`` times as fast; what follows moves along.
 
     Raises:
@@ -39,7 +39,7 @@ def speed(take: Take, factor: float, start_us: int = 0, end_us: int | None = Non
     return _retimed(take, moved)
 
 
-def limit_idle(take: Take, limit_us: int) -> Take:
+def limit_pauses(take: Take, limit_us: int) -> Take:
     """Shorten the pauses in which nothing happens to ``limit_us``.
 
     Raises:

@@ -25,6 +25,7 @@ class RunSummary:
     Attributes:
         partial: some tests were left out, so that orphans cannot be determined.
         failures: the reasons why the whole run fails.
+        traces: the line that names the index of its traces.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -38,6 +39,7 @@ class RunSummary:
         self._orphans: list[str] = []
         self.partial = any("::" in str(arg) or Path(arg).is_file() for arg in config.args)
         self.failures: list[str] = []
+        self.traces = ""
 
     def expect(self, path: Path, shelf: Path | None = None) -> None:
         """Note the cassette of a collected test; ``shelf`` has all cassettes of its file."""
@@ -141,6 +143,7 @@ class RunSummary:
             said.append(f"no drift: {self._unchanged} recording{many}")
         said += [f"stale: {path}: {problem}" for path, problem in sorted(self._stale.items())]
         said += [f"orphan: no test uses {path}" for path in self._orphans]
+        said += filter(None, (self.traces,))
         return [printable(line) for line in said]
 
 

@@ -125,9 +125,16 @@ def _place(config: pytest.Config) -> Path:
     return Path(config_value(config, "trace-dir", str(config.rootpath / ".ptycassette-traces")))
 
 
-def prune_traces(config: pytest.Config) -> None:
-    """Delete old traces, if this run has left one."""
-    if (_place(config) / run_of(config)).is_dir():
-        from ptycassette.pytest_plugin.traces import prune_runs
+def close_traces(config: pytest.Config) -> str:
+    """If this run has left traces: delete old ones, write an index; the line that names it."""
+    run = _place(config) / run_of(config)
+    if not run.is_dir():
+        return ""
+    from ptycassette.pytest_plugin.traces import prune_runs, write_index
 
-        prune_runs(_place(config), kept_runs(config))
+    prune_runs(_place(config), kept_runs(config))
+    try:
+        index = write_index(run)
+    except CassetteError as exc:
+        return f"no index of the traces was written: {exc}"
+    return f"traces: {index}" if index else ""

@@ -43,10 +43,10 @@ from ptycassette.pytest_plugin._settings import (
 )
 from ptycassette.pytest_plugin._state import TestState
 from ptycassette.pytest_plugin._tracing import (
+    close_traces,
     kept_runs,
     note_assertion,
     note_failure,
-    prune_traces,
     run_of,
     set_run_name,
     traced,
@@ -302,7 +302,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if output is not None:
         output["ptycassette"] = run_summary.dump()
         return
-    prune_traces(session.config)
+    run_summary.traces = close_traces(session.config)
     run_summary.judge(exitstatus)
     if run_summary.failures and session.exitstatus == 0:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

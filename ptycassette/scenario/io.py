@@ -82,9 +82,18 @@ def run_scenario(
         CassetteError: the file is not a scenario, or its cassette cannot be opened.
     """
     scenario = load_scenario(path, bound=cassette is None)
-    place = Path(path).parent / (scenario.cassette_path or "") if cassette is None else cassette
+    place = _named(path, scenario) if cassette is None else cassette
     outcome = check_scenario(scenario, evidence_of(place))
     return msgspec.structs.replace(outcome, scenario=f"{path} ({scenario.name})")
+
+
+def cassette_of(path: str | os.PathLike[str]) -> Path:
+    """Where the cassette is that a scenario file names. Raises as ``load_scenario``."""
+    return _named(path, load_scenario(path))
+
+
+def _named(path: str | os.PathLike[str], scenario: Scenario) -> Path:
+    return Path(path).parent / (scenario.cassette_path or "")
 
 
 def check_file(path: str, cassette: str | None = None) -> ScenarioOutcome:

@@ -30,11 +30,15 @@ _SPINNER = (
     r"[\u2800-\u28ff\u25d0-\u25d3\u25f4-\u25f7\u2722\u2733\u2736\u273b\u273d]"
     r"|(?<=\s)[|/\\-](?=\s)"
 )
+# Not the 907d of a uuid, whichever of the two is replaced first.
+_DURATION = (
+    r"(?<![0-9a-fA-F]{4}-)<?\b\d+(?:\.\d+)?\s?(?:ms|s|m|h|d)\b(?!-[0-9a-fA-F]{4}-)"
+    r"(?:\s\d+(?:\.\d+)?\s?(?:ms|s|m)\b)*"
+)
 BUILT_IN: dict[str, tuple[str, str]] = {
     "clock": (r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:\s?[AaPp][Mm])?\b", "<clock>"),
     "date": (r"\b\d{4}-\d{2}-\d{2}\b", "<date>"),
-    "duration": (r"<?\b\d+(?:\.\d+)?\s?(?:ms|s|m|h|d)\b(?:\s\d+(?:\.\d+)?\s?(?:ms|s|m)\b)*",
-                 "<duration>"),
+    "duration": (_DURATION, "<duration>"),
     "pid": (r"(?i)\b(pid[ :=#]*)\d+\b", r"\1<pid>"),
     "uuid": (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
     "hex": (r"\b[0-9a-f]{7,64}\b", "<hex>"),

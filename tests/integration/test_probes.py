@@ -30,6 +30,7 @@ from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.locks import LockHolder, account_lock
 from ptycassette.system.files.state_dirs import lock_dir
 from ptycassette.testing import ManualClock
+from tests.places import held
 
 pytestmark = pytest.mark.integration
 
@@ -163,75 +164,44 @@ def test_a_cli_that_is_not_installed_is_told() -> None:
     assert "small-cli-that-nobody-has" in (caught.value.hint or "")
 
 
-def test_codex_tells_its_limits_and_models() -> None:
-    """What the fake provider had scripted, out of a recording of the real CLI."""
-    result = probe_cassette(load_probe("codex-status", env={}), AGENTS / "codex-account")
-
-    assert result.status == "ok"
-    assert result.quota is not None
-    assert result.discovery is not None
-    told = [(one["name"], one["used_percent"]) for one in result.quota.windows or ()]
-    assert told == [("5h", 42), ("weekly", 17)]
-    assert result.quota.account_class == "Plus"
-    assert len(result.discovery.models or ()) == 9
-
-
-def test_codex_without_credentials_is_unauthenticated() -> None:
-    """A recording of the real CLI that wants somebody to sign in."""
-    result = probe_cassette(load_probe("codex-status", env={}), AGENTS / "codex-logged-out")
-
-    assert result.status == "unauthenticated"
-    assert result.diagnostic is not None
-    assert any("Sign in with ChatGPT" in row for row in result.diagnostic.screen)
-
-
-def test_gemini_tells_what_it_used() -> None:
-    """The tokens that the fake provider had told, added up by the real CLI."""
-    result = probe_cassette(load_probe("gemini-stats", env={}), AGENTS / "gemini-tui")
-
-    assert result.status == "ok"
-    assert result.quota is not None
-    assert result.quota.account_class == "gemini-api-key"
-    metadata = result.quota.metadata or {}
-    assert (metadata["input_tokens"], metadata["output_tokens"]) == (2500, 42)
+# A probe, a recording of the real CLI, the status, and what is where in the answer.
+RECORDED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # What the fake provider had scripted.
+    "codex-account": ("codex-status", "ok", {
+        "quota.windows.0.name": "5h", "quota.windows.0.used_percent": 42,
+        "quota.windows.1.name": "weekly", "quota.windows.1.used_percent": 17,
+        "quota.windows.2": None, "quota.account_class": "Plus",
+        "discovery.models.8": "GPT-5.5", "discovery.models.9": None,
+    }),
+    # The tokens that the fake provider had told, added up by the real CLI.
+    "gemini-tui": ("gemini-stats", "ok", {
+        "quota.account_class": "gemini-api-key",
+        "quota.metadata.input_tokens": 2500, "quota.metadata.output_tokens": 42,
+    }),
+    # As it says it after the first answer of the session.
+    "aider-tui": ("aider-tokens", "ok", {"quota.metadata": {
+        "model": "openai/gpt-4o", "input_tokens": 2400, "output_tokens": 8, "cost_usd": 0.0062,
+    }}),
+    # One per row, as they are to be named.
+    "opencode-models": ("opencode-models", "ok", {
+        "discovery.models.0": "anthropic/claude-fable-5",
+    }),
+    **{f"{cli}-logged-out": (probe, "unauthenticated", {"quota": None, "discovery": None})
+       for cli, probe in (
+           ("codex", "codex-status"), ("gemini", "gemini-stats"), ("aider", "aider-tokens"),
+       )},
+}  # fmt: skip
 
 
-def test_gemini_without_credentials_is_unauthenticated() -> None:
-    """It asks how to sign in."""
-    probe = load_probe("gemini-stats", env={})
+@pytest.mark.parametrize("recording", RECORDED)
+def test_a_real_cli_tells_what_it_told_when_it_was_recorded(recording: str) -> None:
+    """Where nobody is signed in, the screen that says so is shown."""
+    name, status, wanted = RECORDED[recording]
+    result = probe_cassette(load_probe(name, env={}), AGENTS / recording)
 
-    assert probe_cassette(probe, AGENTS / "gemini-logged-out").status == "unauthenticated"
-
-
-def test_aider_tells_what_a_prompt_used_and_cost() -> None:
-    """As it says it after the first answer of the session."""
-    result = probe_cassette(load_probe("aider-tokens", env={}), AGENTS / "aider-tui")
-
-    assert result.status == "ok"
-    assert result.quota is not None
-    assert result.quota.metadata == {
-        "model": "openai/gpt-4o",
-        "input_tokens": 2400,
-        "output_tokens": 8,
-        "cost_usd": 0.0062,
-    }
-
-
-def test_opencode_tells_its_models() -> None:
-    """One per row, as they are to be named."""
-    result = probe_cassette(load_probe("opencode-models", env={}), AGENTS / "opencode-models")
-
-    assert result.status == "ok"
-    assert result.discovery is not None
-    assert "anthropic/claude-sonnet-4-5" in (result.discovery.models or ())
-    assert all(" " not in name for name in result.discovery.models or ())
-
-
-def test_aider_without_credentials_is_unauthenticated() -> None:
-    """It has no key and offers a login."""
-    probe = load_probe("aider-tokens", env={})
-
-    assert probe_cassette(probe, AGENTS / "aider-logged-out").status == "unauthenticated"
+    assert result.status == status
+    assert held(msgspec.to_builtins(result), wanted) == wanted
+    assert bool(result.diagnostic and result.diagnostic.screen) is (status != "ok")
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import MissingFileError, RefusedError
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
-from ptycassette.rerun.io import RerunOptions, rerun
+from ptycassette.rerun.io import RerunOptions, rerun, tape_server
 from ptycassette.rerun.io import guard as guards
+from ptycassette.rerun.io._cork import Cork
 from ptycassette.rerun.io.guard import may_isolate
 
 pytestmark = pytest.mark.integration
@@ -178,6 +179,31 @@ def test_the_program_has_no_network(recorded: Path, elsewhere: Path) -> None:
 
     assert "no [Errno 111]" in shown
     assert "CONNECTED" not in shown
+
+
+@pytest.mark.slow
+def test_the_pieces_of_an_answer_are_sent_at_once(
+    recorded: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As far as they wait for no input: held back until the last one, and sent then."""
+    log: list[str] = []
+
+    class Noted(Cork):
+        def put_in(self) -> None:
+            log.append("in")
+            super().put_in()
+
+        def take_out(self) -> None:
+            log.append("out")
+            super().take_out()
+
+    monkeypatch.setattr(tape_server, "Cork", Noted)
+    with open_cassette(recorded) as cassette:
+        report = rerun(cassette, RerunOptions(trusted=True, cwd=elsewhere))
+
+    assert report.passed
+    assert log.count("out") == report.entries
+    assert log.count("in") > 2 * report.entries
 
 
 @pytest.mark.slow

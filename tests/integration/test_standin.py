@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pexpect
 import pytest
@@ -36,7 +36,7 @@ KILLED = ExitStatus(code=-1, signal="terminated", exited=False, signaled=True)
 CLI = [str(Path(sys.executable).with_name("ptycassette"))]
 BOOT = [sys.executable, "-I", "-S", str(boot.__file__)]
 
-HELLO: list[JournalEvent] = [
+HELLO: tuple[JournalEvent, ...] = (
     Output(0, b"hello\r\n> "),
     Typed(100_000, b"h"),
     Output(110_000, b"h"),
@@ -45,7 +45,7 @@ HELLO: list[JournalEvent] = [
     Typed(300_000, b"\r"),
     Output(400_000, b"\r\nbye\r\n"),
     Finished(t_us=500_000, exit=EXIT),
-]
+)
 
 
 class Stage:
@@ -107,50 +107,87 @@ def ended(child: pexpect.spawn[Any]) -> bytes:
     return output
 
 
-@pytest.mark.parametrize("sent", [b"hi\r", b"hi\n", b"ho\x7fi\r", b"\x1b[200~hi\x1b[201~\r"])
-def test_the_recorded_session_is_played_to_its_end(stage: Stage, sent: bytes) -> None:
-    """With the recorded output and status, however the line was typed."""
-    child = stage.start(*HELLO)
-    child.expect("> ")
-    child.send(sent)
+class Act(NamedTuple):
+    """What a driver waits for, and what it does then: types, sets a size, or sends a signal."""
 
-    assert ended(child) == b"hi\r\nbye\r\n"
-    assert child.exitstatus == 3
-    assert stage.report()["result"] == "passed"
+    until: str
+    does: bytes | tuple[int, int] | signal.Signals = b""
 
 
-def test_echo_plays_key_by_key(stage: Stage) -> None:
-    """A driver may wait for the echo of each key."""
-    child = stage.start(*HELLO)
-    child.expect("> ")
-    for key in ("h", "i"):
-        child.send(key)
-        child.expect(key)
-    child.send("\r")
+MENU = (Output(0, b"menu"), Typed(1, b"\x1b[B"), Output(2, b"down"), Finished(t_us=3, exit=EXIT))
+ASKS = (
+    Output(0, b"\x1b[c\x1b[6n"), Typed(1, b"\x1b[?62c\x1b[1;1R", source="terminal"),
+    Output(2, b"ready"), Typed(3, b"\x1b"), Output(4, b"gone"), Finished(t_us=5, exit=EXIT),
+)  # fmt: skip
+KILLED_AT_X = (
+    Output(0, b"x"), Signalled(1, "term"), Output(2, b"y"), Finished(t_us=3, exit=KILLED)
+)  # fmt: skip
+GROWS = (
+    Output(0, b"a"), Resized(1, Size(rows=30, cols=100)), Output(2, b"b"),
+    Finished(t_us=3, exit=EXIT),
+)  # fmt: skip
+BREAKS = (Output(0, b"run"), Typed(1, b"\x03"), Output(2, b"^C"), Finished(t_us=3, exit=EXIT))
+TERM = signal.SIGTERM
+PLAYED: dict[str, tuple[tuple[JournalEvent, ...], str, list[Act], bytes | None, str]] = {
+    # What was recorded, options, what the driver does, what it reads then, and the report:
+    # "passed", or the kind of the divergence; "~" before it where the recorded end comes anyway.
+    **{f"typed as {sent!r}": (HELLO, "", [Act("> ", sent)], b"hi\r\nbye\r\n", "passed")
+       for sent in (b"hi\r", b"hi\n", b"ho\x7fi\r", b"\x1b[200~hi\x1b[201~\r")},
+    "echo plays key by key": (
+        HELLO, "", [Act("> ", b"h"), Act("h", b"i"), Act("i", b"\r")], b"\r\nbye\r\n", "passed"),
+    # It may have passed the line discipline; CR is CR all the same.
+    "input before the first byte waits": (
+        HELLO, "--match exact", [Act("", b"hi\r")], None, "passed"),
+    "single bytes of an arrow key are joined": (
+        MENU, "", [Act("menu", b"\x1b"), Act("", b"["), Act("", b"B")], b"down", "passed"),
+    "lenient goes on and reports": (
+        HELLO, "--lenient", [Act("> ", b"bad\r")], b"hi\r\nbye\r\n", "~input-changed"),
+    "the recorded signal is raised again": (KILLED_AT_X, "", [Act("x", TERM)], b"y", "passed"),
+    "a signal that nobody recorded": (HELLO, "", [Act("> ", TERM)], None, "input-extra"),
+    "lenient dies by it, as the real program would": (
+        HELLO, "--lenient", [Act("> ", TERM)], None, "~input-extra"),
+    "ctrl-c is a key at its recorded place": (BREAKS, "", [Act("run", b"\x03")], b"^C", "passed"),
+    "a resize is awaited": (GROWS, "", [Act("a", (30, 100))], b"b", "passed"),
+    "another resize": (GROWS, "", [Act("a", (31, 100))], None, "resize-changed"),
+    "another size before anything is played": (HELLO, "10x40", [], b"", "size-mismatch"),
+    "a size can be ignored, for drivers that have none": (
+        HELLO, "10x40 --ignore-size", [Act("", b"hi\r")], None, "passed"),
+    # Drivers fork first and set the size then; how late that is, is the machine's affair.
+    "a size that comes late can be ignored too": (
+        HELLO, "--ignore-size", [Act("> ", (10, 40)), Act("", b"hi\r")], None, "passed"),
+    # Recorded with answers, driven by a terminal that gives none, or others.
+    "queries without an answer do not hang": (
+        ASKS, "", [Act("ready", b"\x1b[?1;2c"), Act("", b"\x1b")], b"gone", "passed"),
+}  # fmt: skip
+SIGNALLED = {"the recorded signal is raised again", "lenient dies by it, as the real program would"}
 
-    assert ended(child) == b"\r\nbye\r\n"
 
+@pytest.mark.parametrize("case", PLAYED)
+def test_a_recording_is_played_to_a_driver(stage: Stage, case: str) -> None:
+    """With the recorded output and end; a divergence ends it with status 125."""
+    items, words, acts, output, told = PLAYED[case]
+    small, options = "10x40" in words, tuple(words.replace("10x40", "").split())
+    child = stage.start(*items, options=options, size=(10, 40) if small else (24, 80))
+    for act in acts:
+        child.expect(act.until)
+        match act.does:
+            case bytes():
+                child.send(act.does)
+                time.sleep(0.005)
+            case signal.Signals():
+                child.kill(act.does)
+            case rows, cols:
+                child.setwinsize(rows, cols)
+    read = ended(child)
+    passed, kind = told == "passed", told.removeprefix("~")
 
-def test_input_before_the_first_byte_waits(stage: Stage) -> None:
-    """It may have passed the line discipline; CR is CR all the same."""
-    child = stage.start(*HELLO, options=("--match", "exact"))
-    child.send("hi\r")
-
-    assert ended(child).endswith(b"hello\r\n> hi\r\nbye\r\n")
-    assert stage.report()["result"] == "passed"
-
-
-def test_single_bytes_with_pauses_are_joined(stage: Stage) -> None:
-    """An arrow key, a byte every 5 ms."""
-    child = stage.start(
-        Output(0, b"menu"), Typed(1, b"\x1b[B"), Output(2, b"down"), Finished(t_us=3, exit=EXIT)
+    assert output is None or read == output
+    assert stage.kinds() == ([] if passed else [kind])
+    assert stage.report()["result"] == ("passed" if passed else "diverged")
+    assert told != "input-extra" or stage.report()["killed_by"] == "term"
+    assert (child.exitstatus, child.signalstatus) == (
+        (None, TERM) if case in SIGNALLED else (3 if passed or told != kind else 125, None)
     )
-    child.expect("menu")
-    for byte in (b"\x1b", b"[", b"B"):
-        child.send(byte)
-        time.sleep(0.005)
-
-    assert ended(child) == b"down"
 
 
 def test_a_divergence_goes_to_the_report_and_not_to_the_terminal(stage: Stage) -> None:
@@ -169,113 +206,6 @@ def test_a_divergence_goes_to_the_report_and_not_to_the_terminal(stage: Stage) -
     )
     assert found["screen"] == ["hello", ">"]
     assert "expected: hi<enter>" in stage.report_path.with_suffix(".txt").read_text()
-
-
-def test_lenient_goes_on_and_reports(stage: Stage) -> None:
-    """The recorded end comes, the divergence stays."""
-    child = stage.start(*HELLO, options=("--lenient",))
-    child.expect("> ")
-    child.send("bad\r")
-
-    assert ended(child) == b"hi\r\nbye\r\n"
-    assert child.exitstatus == 3
-    assert stage.report()["result"] == "diverged"
-
-
-def test_the_recorded_signal_is_raised_again(stage: Stage) -> None:
-    """The driver sees a process that was killed."""
-    child = stage.start(
-        Output(0, b"x"), Signalled(1, "term"), Output(2, b"y"), Finished(t_us=3, exit=KILLED)
-    )
-    child.expect("x")
-    child.kill(signal.SIGTERM)
-
-    assert ended(child) == b"y"
-    assert child.signalstatus == signal.SIGTERM
-    assert stage.report()["result"] == "passed"
-
-
-def test_a_signal_that_nobody_recorded_is_a_divergence(stage: Stage) -> None:
-    """And ends the run."""
-    child = stage.start(*HELLO)
-    child.expect("> ")
-    child.kill(signal.SIGTERM)
-    ended(child)
-
-    assert child.exitstatus == 125
-    assert stage.kinds() == ["input-extra"]
-    assert stage.report()["killed_by"] == "term"
-
-
-def test_lenient_dies_by_a_signal_that_nobody_recorded(stage: Stage) -> None:
-    """As the real program would."""
-    child = stage.start(*HELLO, options=("--lenient",))
-    child.expect("> ")
-    child.kill(signal.SIGTERM)
-    ended(child)
-
-    assert child.signalstatus == signal.SIGTERM
-
-
-def test_ctrl_c_is_a_key_at_its_recorded_place(stage: Stage) -> None:
-    """The line discipline does not make a signal of it."""
-    child = stage.start(Output(0, b"run"), Typed(1, b"\x03"), Output(2, b"^C"),
-                        Finished(t_us=3, exit=EXIT))  # fmt: skip
-    child.expect("run")
-    child.sendintr()
-
-    assert ended(child) == b"^C"
-
-
-def test_a_resize_is_awaited_and_compared(stage: Stage) -> None:
-    """SIGWINCH tells, the recorded size decides."""
-    child = stage.start(Output(0, b"a"), Resized(1, Size(rows=30, cols=100)), Output(2, b"b"),
-                        Finished(t_us=3, exit=EXIT))  # fmt: skip
-    child.expect("a")
-    child.setwinsize(30, 100)
-
-    assert ended(child) == b"b"
-    assert stage.report()["result"] == "passed"
-
-
-def test_another_resize_is_a_divergence(stage: Stage) -> None:
-    """It names both sizes."""
-    child = stage.start(Output(0, b"a"), Resized(1, Size(rows=30, cols=100)), Output(2, b"b"),
-                        Finished(t_us=3, exit=EXIT))  # fmt: skip
-    child.expect("a")
-    child.setwinsize(31, 100)
-    ended(child)
-
-    assert stage.kinds() == ["resize-changed"]
-
-
-@pytest.mark.slow
-def test_another_size_is_a_divergence_before_anything_is_played(stage: Stage) -> None:
-    """Unless sizes are to be ignored."""
-    child = stage.start(*HELLO, size=(10, 40))
-
-    assert ended(child) == b""
-    assert stage.kinds() == ["size-mismatch"]
-
-
-def test_a_size_can_be_ignored(stage: Stage) -> None:
-    """For drivers that have none of their own."""
-    child = stage.start(*HELLO, size=(10, 40), options=("--ignore-size",))
-    child.send("hi\r")
-    ended(child)
-
-    assert stage.report()["result"] == "passed"
-
-
-def test_a_size_that_comes_late_can_be_ignored_too(stage: Stage) -> None:
-    """Drivers fork first and set the size then; how late that is, is the machine's affair."""
-    child = stage.start(*HELLO, options=("--ignore-size",))
-    child.expect("> ")
-    child.setwinsize(10, 40)
-    child.send("hi\r")
-    ended(child)
-
-    assert stage.report()["result"] == "passed"
 
 
 def test_a_driver_that_closes_the_terminal_leaves_input_missing(stage: Stage) -> None:
@@ -330,20 +260,6 @@ def test_a_stand_in_that_was_killed_left_a_report_that_says_running(stage: Stage
     ended(child)
 
     assert stage.report()["result"] == "running"
-
-
-def test_queries_without_an_answer_do_not_hang(stage: Stage) -> None:
-    """Recorded with answers, driven by a terminal that gives none."""
-    child = stage.start(
-        Output(0, b"\x1b[c\x1b[6n"), Typed(1, b"\x1b[?62c\x1b[1;1R", source="terminal"),
-        Output(2, b"ready"), Typed(3, b"\x1b"), Output(4, b"gone"), Finished(t_us=5, exit=EXIT),
-    )  # fmt: skip
-    child.expect("ready")
-    child.send(b"\x1b[?1;2c")
-    child.send(b"\x1b")
-
-    assert ended(child) == b"gone"
-    assert stage.report()["result"] == "passed"
 
 
 def test_realtime_keeps_the_recorded_pauses(stage: Stage) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -354,6 +356,28 @@ def test_what_is_typed_unseen_is_left_nowhere(
     assert [name for name, text in texts.items() if "horse-Zx4RkB9s" in text] == []
     assert {"trace.md", "trace.json", "trace.html"} <= texts.keys()
     assert ("output.raw" in texts) == (mode != "live")
+
+
+def test_several_traces_have_an_index(pytester: pytest.Pytester, recorded: Path) -> None:
+    """Failed ones first, each with a link that leads to its page; the summary names it."""
+    other = PASSING.replace("def test_it", "def test_other")
+    source = PASSING.replace('submit("hello")', 'submit("bye")')
+    shutil.copytree(recorded, recorded.with_name("test_other.cassette"))
+    result = run(
+        pytester, f"{other}\n{source}", "--ptycassette-trace=always", "--ptycassette-trace-keep=1"
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*traces: *index.html"])
+    (index,) = pytester.path.glob(".ptycassette-traces/2*/index.html")
+    text = index.read_text()
+    links = re.findall('<a href="(.*?)">(.*?)</a>', text)
+
+    assert "2 tests left traces, 1 failed" in text
+    assert [(index.parent / link).is_file() for link, _ in links] == [True, True]
+    assert "test_it (" in links[0][1]
+    assert links[0][1].endswith("1 divergence)")
+    run(pytester, source, "--ptycassette-trace=always", "--ptycassette-trace-keep=1")
+    assert not index.exists()
 
 
 def test_a_directory_of_others_keeps_what_it_has(pytester: pytest.Pytester, recorded: Path) -> None:

@@ -6,11 +6,15 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .item import Item as Item
     from .recording import page_of as page_of
     from .recording import played_page as played_page
     from .recording import recording_section as recording_section
     from .rows import screen_fragment as screen_fragment
     from .rows import screen_lines as screen_lines
+    from .runs import RunPart as RunPart
+    from .runs import index_html as index_html
+    from .runs import run_page as run_page
     from .shell import document as document
     from .shell import lines as lines
     from .shell import part as part
@@ -23,8 +27,10 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "item": "Item",
             "recording": "page_of played_page recording_section",
             "rows": "screen_fragment screen_lines",
+            "runs": "RunPart index_html run_page",
             "shell": "document lines part text",
             "styles": "SCREEN_CSS StyleClasses readers_theme_css theme_css",
         },

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.export.page.items import Item, Listing, Turn
+from ptycassette.export.page.item import Item
+from ptycassette.export.page.items import Listing, Turn
 from ptycassette.export.page.shell import line, lines, text
 from ptycassette.model import FinalRecord, Manifest, ScrubReport
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.export.page.items import Item
+from ptycassette.export.page.item import Item
 from ptycassette.model import resolved
 
 

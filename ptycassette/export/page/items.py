@@ -10,47 +10,27 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from math import inf
+from typing import Any
 
 import msgspec
 
+from ptycassette.export.page.item import Item, ItemKind
+from ptycassette.export.page.models import RecordedExchange, model_item, with_bodies
 from ptycassette.model import (
     Event,
     ExitStatus,
     FinalRecord,
     InputRecord,
     ServiceEventRecord,
-    TapeEntry,
     moment_us,
     visible_bytes,
 )
 from ptycassette.timeline import Entry, ExchangeCutter, iter_entries
 
-ItemKind = Literal[
-    "input", "terminal", "resize", "signal", "service", "model", "tool", "message", "end",
-    "divergence",
-]  # fmt: skip
-
 MOST_ITEMS = 5_000
-MOST_BODY = 4_000
-"""Of a body so many bytes are shown,"""
-MOST_BODIES = 400_000
-"""and of all bodies together."""
-
 _FOLDED = frozenset({"model-request", "model-answer", "model-end", "usage"})
 """Service events about an entry of the tape that its own item tells."""
-
-
-class Item(msgspec.Struct, kw_only=True):
-    """A line of the list. ``label`` is ours; ``text`` and ``bodies`` are as others wrote them."""
-
-    kind: ItemKind
-    seq: int
-    t_us: int
-    label: str
-    text: str = ""
-    bodies: tuple[tuple[str, str], ...] = ()
-    """Of each its title and what is in it, in lines."""
 
 
 class Turn(msgspec.Struct, kw_only=True):
@@ -76,22 +56,8 @@ class Listing(msgspec.Struct, kw_only=True):
         return max(0, bisect_right(self.turns, seq, key=lambda turn: turn.seq) - 1)
 
 
-class RecordedExchange(Protocol):
-    """A question of the tape with its answer."""
-
-    entry: TapeEntry
-
-    def question(self) -> bytes:
-        """Its body."""
-        ...
-
-    def answer(self) -> bytes:
-        """The body of the answer."""
-        ...
-
-
 def listing(
-    events: Iterable[Event], tape: Iterable[RecordedExchange], others: Iterable[Item] = ()
+    events: Iterable[Event], tape: Iterable[RecordedExchange], others: Sequence[Item] = ()
 ) -> Listing:
     """The list of a recording.
 
@@ -106,7 +72,10 @@ def listing(
     payloads: dict[int, list[dict[str, Any]]] = {}
     cutter, number = ExchangeCutter(), 0
     first_us = None
+    placeless = sorted((one for one in others if one.seq is None), key=lambda one: one.t_us)
     for event in events:
+        while placeless and placeless[0].t_us < event.t_us:
+            placeless.pop(0).seq = event.seq - 1
         first_us = event.t_us if first_us is None else first_us
         begins = cutter.begins(event)
         record = event.record
@@ -121,15 +90,19 @@ def listing(
         items += _items_of(event)
     entries = list(iter_entries(inputs))
     items += _loose_inputs(inputs, entries)
-    asked = [_model_item(one, payloads.get(one.entry.entry, [])) for one in tape]
+    asked = [model_item(one, payloads.get(one.entry.entry, [])) for one in tape]
     if asked:
         items = [one for one in items if one.label not in _FOLDED]
-    items += [*_with_bodies(asked), *others]
-    items.sort(key=lambda item: (item.seq, item.t_us))
+    items += [*with_bodies(asked), *others]
+    items.sort(key=lambda item: (_place(item), item.t_us))
     return Listing(
         turns=_turns(entries, items[:MOST_ITEMS], begun, first_us or 0),
         left_out=max(0, len(items) - MOST_ITEMS),
     )
+
+
+def _place(item: Item) -> float:
+    return inf if item.seq is None else item.seq
 
 
 def _turns(
@@ -160,7 +133,7 @@ def _turns(
         turns[-1].last_exchange = max(turns[-1].first_exchange, begun[-1][1])
     places = [turn.seq for turn in turns]
     for item in items:
-        turns[bisect_right(places, item.seq) - 1].items.append(item)
+        turns[bisect_right(places, _place(item)) - 1].items.append(item)
     return turns
 
 
@@ -241,55 +214,3 @@ def _loose_inputs(inputs: Iterable[InputRecord], entries: Sequence[Entry]) -> It
         shown = "(masked)" if record.masked else record.key or visible_bytes(record.bytes or b"")
         shown = shown or ("end of input" if record.eof else "")
         yield Item(kind="input", seq=record.seq, t_us=moment_us(record), label="input", text=shown)
-
-
-def _model_item(exchange: RecordedExchange, payloads: Iterable[dict[str, Any]]) -> Any:
-    """The item of an entry of the tape, and the exchange, for its bodies."""
-    entry, answer = exchange.entry, exchange.entry.answer
-    about: dict[str, Any] = {}
-    for payload in payloads:
-        about |= {name: value for name, value in payload.items() if value is not None}
-    words = [
-        f"{entry.method} {entry.target}".strip() or f"message over {entry.within}",
-        *([str(about["model"])] if "model" in about else []),
-        *([f"status {answer.status}"] if answer is not None and answer.status else []),
-    ]
-    if "input_tokens" in about or "output_tokens" in about:
-        words.append(f"{about.get('input_tokens')} + {about.get('output_tokens')} tokens")
-    if entry.end_us is not None:
-        words.append(f"{(entry.end_us - entry.t_us) / 1_000_000:.2f} s")
-    if entry.outcome != "complete":
-        words.append(f"{entry.outcome} {entry.detail}".strip())
-    item = Item(
-        kind="model",
-        seq=entry.seq,
-        t_us=entry.t_us,
-        label=f"model {entry.entry}",
-        text=", ".join(words),
-    )
-    return item, exchange
-
-
-def _with_bodies(asked: Iterable[tuple[Item, RecordedExchange]]) -> Iterator[Item]:
-    left = MOST_BODIES
-    for item, exchange in asked:
-        bodies = []
-        for title, read in (("question", exchange.question), ("answer", exchange.answer)):
-            data = read() if left > 0 else b""
-            if data:
-                bodies.append((title, _body(data)))
-                left -= len(bodies[-1][1])
-        if left <= 0 and not bodies:
-            bodies.append(("question and answer", "left out: there is too much in this tape"))
-        item.bodies = tuple(bodies)
-        yield item
-
-
-def _body(data: bytes) -> str:
-    """The beginning of a body, JSON in lines."""
-    try:
-        text = msgspec.json.format(data, indent=2).decode()
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        text = data.decode("utf-8", "replace")
-    left = len(text) - MOST_BODY
-    return f"{text[:MOST_BODY]}\n... ({left} more characters)" if left > 0 else text

@@ -190,7 +190,7 @@ class Player {
     if (this.playing) return this.pause();
     if (this.time >= this.end) this.time = 0;
     this.playing = true;
-    this.label('Pause', '⏸');
+    this.label('Pause', '‖');
     this.from = this.time;
     this.base = performance.now();
     requestAnimationFrame(now => this.tick(now));

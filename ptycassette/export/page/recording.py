@@ -24,7 +24,9 @@ from ptycassette.export.page.beside import (
 )
 from ptycassette.export.page.divergences import reported_items
 from ptycassette.export.page.film import Film, film_object, filmed
-from ptycassette.export.page.items import Item, Listing, RecordedExchange, listing
+from ptycassette.export.page.item import Item
+from ptycassette.export.page.items import Listing, listing
+from ptycassette.export.page.models import RecordedExchange
 from ptycassette.export.page.rows import row_html, row_pieces
 from ptycassette.export.page.shell import document, line, part, text
 from ptycassette.export.page.streams import streams_html
@@ -101,7 +103,7 @@ def recording_section(
     Args:
         source: the recording.
         classes: collects those of its styles.
-        name: its heading.
+        name: its heading; none when empty.
         anchor: begins the ids of its elements.
         idle_limit: pauses are played no longer than this, in seconds; 2 when None.
         others: more items of the list.
@@ -116,7 +118,7 @@ def recording_section(
     yield (
         f'<section class="recording" data-end="{final.duration_ms}" '
         f'data-idle="{round((_IDLE_S if idle_limit is None else idle_limit) * 1000)}">'
-        f"<header><h1>{text(name)}</h1>{_summary(manifest, source)}</header>"
+        f"<header>{f'<h1>{text(name)}</h1>' if name else ''}{_summary(manifest, source)}</header>"
     )
     still_of = stills_of(len(found.turns))
     if streams_of(manifest).with_terminal:

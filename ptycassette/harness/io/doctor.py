@@ -31,6 +31,7 @@ EXTRAS = (
     ("provider", "trustme", "trustme: the fake provider over TLS"),
     ("tape", "wsproto", "h11, wsproto: recording model traffic, rec --tape"),
     ("ghostty", "pyghostty", "pyghostty: another emulator"),
+    ("seal", "securesystemslib", "securesystemslib, cryptography: seals of cassettes"),
     ("serve", "textual_serve", "textual-serve: the viewer in a browser, view --serve"),
     ("embeddings", "sentence_transformers", "sentence-transformers: comparing by meaning"),
 )

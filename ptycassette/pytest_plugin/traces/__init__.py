@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .directories import run_name as run_name
     from .directories import traces_at as traces_at
     from .files import write_trace as write_trace
+    from .index import write_index as write_index
     from .trace import drift_object as drift_object
     from .trace import steps_object as steps_object
     from .trace import trace_object as trace_object
@@ -21,6 +22,7 @@ else:
         {
             "directories": "PLACE find_traces prune_runs run_name traces_at",
             "files": "write_trace",
+            "index": "write_index",
             "trace": "drift_object steps_object trace_object",
         },
     )

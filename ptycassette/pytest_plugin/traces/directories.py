@@ -16,6 +16,7 @@ from pathlib import Path
 PLACE = ".ptycassette-traces"
 """The directory of all traces, in the root directory of pytest, where nobody names another."""
 FILES = ("trace.html", "trace.json", "trace.md")
+INDEX = "index.html"
 MARK = ".ptycassette-traces-of-a-run"
 _RUN = re.compile(r"\d{8}T\d{6}Z-\d+\Z")
 
@@ -82,7 +83,9 @@ def _delete(run: Path) -> None:
                 (test / name).unlink()
         with suppress(OSError):
             test.rmdir()
-    if [entry.name for entry in os.scandir(run)] == [MARK]:
+    if {entry.name for entry in os.scandir(run)} <= {MARK, INDEX}:
+        if _is_file(run / INDEX):
+            (run / INDEX).unlink()
         (run / MARK).unlink()
         run.rmdir()
 

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from ._tape_again import TapeAgain as TapeAgain
     from .async_record import AsyncRecording as AsyncRecording
     from .async_record import arecord as arecord
+    from .binary_probe import architecture as architecture
     from .binary_probe import ask_version as ask_version
+    from .binary_probe import locale_of as locale_of
+    from .binary_probe import system as system
     from .binary_probe import timestamp as timestamp
     from .binary_probe import version_arguments as version_arguments
     from .compiled_relay import CompiledRelay as CompiledRelay
@@ -63,7 +66,9 @@ else:
             "_running_tape": "RunningTape TapeStarter",
             "_tape_again": "TapeAgain",
             "async_record": "AsyncRecording arecord",
-            "binary_probe": "ask_version timestamp version_arguments",
+            "binary_probe": (
+                "architecture ask_version locale_of system timestamp version_arguments"
+            ),
             "compiled_relay": "CompiledRelay",
             "diagnostic_writer": "diagnostic_path",
             "finalising": "Finaliser",

@@ -6,25 +6,22 @@ cassette were, and the two can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import (
-    InputRefusedError,
-    SessionClosedError,
     WaitTimeoutError,
 )
 from ptycassette.harness.io import log_reader
-from ptycassette.model import FinalRecord, InputRecord, Size
+from ptycassette.model import FinalRecord, Size
 from ptycassette.profiles import Profile
 from ptycassette.recording.io import record
 from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
 from ptycassette.rerun.io.preparing import PreparedRerun
+from ptycassette.rerun.io.typist import Typist
 from ptycassette.rerun.io.version_now import version_now
 from ptycassette.rerun.screens import ScreenJudge
-from ptycassette.rerun.script import RerunScript, RerunStep, script_of
+from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.session import Session
 from ptycassette.tape import DrawnValues, drawn_in
 
@@ -65,7 +62,7 @@ def run_again(
         StorageError: the disk refuses.
     """
     place, profile = prepared.place, prepared.profile
-    typist = _Typist(judge, prepared.server.sent, patience_s)
+    typist = Typist(judge, prepared.server.sent, patience_s)
     target = place.folder / "now.cassette"
     options = {
         **prepared.session_options(),
@@ -104,63 +101,6 @@ def rows_above(cassette: Cassette, script: RerunScript, profile: Profile | None)
     terminal = cassette.manifest.terminal
     size = Size(terminal.initial_rows, terminal.initial_cols)
     return scrolled_off(cassette.events(), size)
-
-
-class _Typist:
-    """Sends the steps of a recording to a session, each when its screen is there.
-
-    Attributes:
-        typed: the number of the last step that was sent.
-        met: steps that were sent on the screen of the recording.
-        late: steps that were sent although their screen had not come.
-        last_us: when the last step was sent, in the recording.
-    """
-
-    def __init__(self, judge: ScreenJudge, sent: Callable[[int], None], patience_s: float) -> None:
-        self._judge, self._sent, self._patience_s = judge, sent, patience_s
-        self.last_us = 0
-        self.typed = 0
-        self.met: set[int] = set()
-        self.late: list[int] = []
-
-    def type(self, session: Session, script: RerunScript) -> None:
-        """All steps; ends early when the program has ended."""
-        for step in script.steps:
-            try:
-                self._wait(session, step)
-                _send(session, step.record)
-            except (SessionClosedError, InputRefusedError):
-                return
-            self.typed, self.last_us = step.number, step.t_us
-            self._sent(step.number)
-
-    def _wait(self, session: Session, step: RerunStep) -> None:
-        if step.screen is None or step.follows:
-            return
-        awaited = self._judge.awaited(step.screen)
-        try:
-            session.wait_for_predicate(
-                lambda screen: awaited(screen.rows),
-                what=f"the screen before input {step.number}",
-                timeout_s=self._patience_s + 2 * (step.t_us - self.last_us) / 1e6,
-            )
-        except WaitTimeoutError:
-            self.late.append(step.number)
-        else:
-            self.met.add(step.number)
-
-
-def _send(session: Session, record: InputRecord) -> None:
-    match record.kind:
-        case "resize":
-            if record.size is not None:
-                session.resize(record.size)
-        case "signal":
-            if record.signal is not None:
-                session.signal(record.signal)
-        case "input":
-            if record.bytes:
-                session.send(record.bytes)
 
 
 def _end(session: Session, patience_s: float) -> str:

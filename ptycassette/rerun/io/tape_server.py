@@ -23,6 +23,7 @@ from ptycassette.harness.io import ServerThread
 from ptycassette.model import Chunk, TapeEntry
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io._cork import Cork
 from ptycassette.tape import kept_target, unpacked_body
 from ptycassette.tape.io import Tunnels
 from ptycassette.tape.matching import Hit, Miss, Question
@@ -135,10 +136,15 @@ class TapeServer:
             self._gates.sent = max(self._gates.sent, count)
             self._opened.notify_all()
 
-    async def _passes(self, t_us: int) -> None:
-        """Wait until a piece may go out; after ``hold_s`` it goes out in any case."""
+    async def _passes(self, t_us: int, cork: Cork | None = None) -> None:
+        """Wait until a piece may go out; after ``hold_s`` it goes out in any case.
+
+        What was held back by ``cork`` goes out before a wait.
+        """
         if self._gates.is_open(t_us) or self._opened is None:
             return
+        if cork is not None:
+            cork.take_out()
         async with self._opened:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(
@@ -210,10 +216,13 @@ class TapeServer:
             elif name not in _OF_THIS_CONNECTION:
                 response.headers.add(name, value)
         with contextlib.suppress(ConnectionError):
-            await response.prepare(request)
-            for chunk, data in answer.pieces:
-                await self._passes(chunk.t_us)
-                await response.write(data)
+            with Cork(request.transport) as cork:
+                cork.put_in()
+                await response.prepare(request)
+                for chunk, data in answer.pieces:
+                    await self._passes(chunk.t_us, cork)
+                    cork.put_in()
+                    await response.write(data)
             if entry.outcome != "complete":
                 return await self._end(request, entry)
             await self._passes(entry.end_us or 0)
@@ -246,7 +255,7 @@ class TapeServer:
         await socket.prepare(request)
         left = self._desk().messages_within(answer.entry)
         with contextlib.suppress(ConnectionError):
-            await self._say(socket, answer.pieces)
+            await self._say(request, socket, answer.pieces)
             while left or not await self._closed(request, socket, answer.entry):
                 message = await socket.receive()
                 if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
@@ -268,7 +277,7 @@ class TapeServer:
                 if isinstance(spoken, Miss):
                     await socket.close(code=1008, message=spoken.text().encode()[:120])
                     break
-                await self._say(socket, spoken.pieces)
+                await self._say(request, socket, spoken.pieces)
                 left -= 1
         return socket
 
@@ -289,14 +298,19 @@ class TapeServer:
         return True
 
     async def _say(
-        self, socket: web.WebSocketResponse, pieces: Sequence[tuple[Chunk, bytes]]
+        self,
+        request: web.Request,
+        socket: web.WebSocketResponse,
+        pieces: Sequence[tuple[Chunk, bytes]],
     ) -> None:
-        for chunk, data in pieces:
-            await self._passes(chunk.t_us)
-            if chunk.form == "text":
-                await socket.send_str(data.decode())
-            else:
-                await socket.send_bytes(data)
+        with Cork(request.transport) as cork:
+            for chunk, data in pieces:
+                await self._passes(chunk.t_us, cork)
+                cork.put_in()
+                if chunk.form == "text":
+                    await socket.send_str(data.decode())
+                else:
+                    await socket.send_bytes(data)
 
 
 def _refused(miss: Miss) -> web.Response:

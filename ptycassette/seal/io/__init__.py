@@ -6,6 +6,9 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .bundles import bundle_of as bundle_of
+    from .bundles import check_bundle as check_bundle
+    from .bundles import written as written
     from .checking import check_seal as check_seal
     from .checking import check_seals as check_seals
     from .key_files import read_signer as read_signer
@@ -20,6 +23,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "bundles": "bundle_of check_bundle written",
             "checking": "check_seal check_seals",
             "key_files": "read_signer read_trust write_new_key",
             "policy": "needing_seals require_seal",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -37,51 +38,72 @@ def scenario(tmp_path: Path) -> Path:
     return tmp_path / "a.scenario.yaml"
 
 
-def test_a_first_scenario_holds(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is written beside the cassette, and found in its directory."""
-    assert main(["check", str(scenario.parent)]) == 0
-    assert "(a): passed (4 checks)" in capsys.readouterr().out
+def _edited(scenario: Path, *changes: tuple[str, str]) -> None:
+    text = scenario.read_text()
+    for change in changes:
+        text = text.replace(*change)
+    scenario.write_text(text)
 
 
-def test_a_first_scenario_replaces_nothing(scenario: Path) -> None:
-    """Somebody may have edited it."""
-    before = scenario.read_text()
-
-    assert main(["check", "--init", str(scenario.parent / "a.cassette")]) == 6
-    assert scenario.read_text() == before
+def _unmet(scenario: Path) -> None:
+    _edited(scenario, ("text: ready", "text: steady"))
 
 
-def test_what_does_not_hold_is_shown(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the screen, and exit status 1."""
-    scenario.write_text(scenario.read_text().replace("text: ready", "text: steady"))
+BARE = "name: b\ngroups: {g: [{type: frame_contains, text: ready}]}\n"
+CHECKED: dict[str, tuple[Callable[[Path], object], str, int, list[str]]] = {
+    # What is done to a first scenario, the words, the status, and what is said.
+    "as it was written, found in its directory": (
+        lambda _: None, "PLACE", 0, ["(a): passed (4 checks)"]),
+    "what does not hold, with the screen": (
+        _unmet, "FILE", 1, ["FAILED screen/first-1", "| ready"]),
+    "a group that is called usage": (
+        lambda path: (_unmet(path), _edited(path, ("  screen:", "  usage:"))), "FILE", 1,
+        ["1 of 4 checks failed"]),
+    "an update that holds": (lambda _: None, "--update FILE", 0, []),
+    "a pin that cannot be replaced": (
+        lambda path: _edited(path, ("emulator:\n  name: none", "emulator:\n  name: x")),
+        "--update FILE", 2, []),
+    "a scenario without pins, with its cassette": (
+        lambda path: path.with_name("bare.yaml").write_text(BARE),
+        "PLACE/bare.yaml --cassette PLACE/a.cassette", 0, []),
+    "a scenario without pins": (
+        lambda path: path.with_name("bare.yaml").write_text(BARE), "PLACE/bare.yaml", 2, []),
+    "an unreadable cassette": (
+        lambda path: (path.parent / "a.cassette" / "output.raw").write_bytes(b"other"),
+        "FILE", 1, []),
+    "a directory among the scenarios": (
+        lambda path: path.with_name("dir.scenario.yaml").mkdir(), "PLACE", 1,
+        ["no regular file", "(a): passed"]),
+    "a file that is no scenario": (
+        lambda path: path.with_name("b.scenario.yaml").write_text("name: b\nfoo: 1\n"),
+        "PLACE/b.scenario.yaml", 2,
+        ["b.scenario.yaml: cannot be checked\n",
+         "no scenario: Object contains unknown field `foo`",
+         "\n    hint: ptycassette check --schema prints the JSON Schema\n"]),
+    "a first one where there is one": (lambda _: None, "--init PLACE/a.cassette", 6, []),
+    "nothing": (lambda path: path.unlink(), "", 2, []),
+    "no such file": (lambda _: None, "PLACE/nothing.yaml", 3, []),
+    "no scenario in the directory": (lambda path: path.unlink(), "PLACE", 3, []),
+    "a first one for no cassette": (lambda _: None, "--init PLACE/nothing", 3, []),
+    "an update of nothing": (lambda _: None, "--update PLACE/x", 3, []),
+}  # fmt: skip
 
-    assert main(["check", str(scenario)]) == 1
-    out = capsys.readouterr().out
-    assert "FAILED screen/first-1" in out
-    assert "| ready" in out
 
-
-def test_a_file_that_is_no_scenario_says_so_and_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("case", CHECKED)
+def test_a_check_has_its_status_and_says_why(
+    case: str, scenario: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In lines that are there to be read."""
-    (tmp_path / "b.scenario.yaml").write_text("name: b\nfoo: 1\n")
+    """A run that checks nothing must not pass; what somebody wrote is left as it is."""
+    change, words, status, says = CHECKED[case]
+    change(scenario)
+    before = scenario.exists() and scenario.read_text()
+    filled = words.replace("PLACE", str(scenario.parent)).replace("FILE", str(scenario))
+    capsys.readouterr()
 
-    assert main(["check", str(tmp_path)]) == 2
-    first, second, third = capsys.readouterr().out.splitlines()
-    assert first.endswith("b.scenario.yaml: cannot be checked")
-    assert "no scenario: Object contains unknown field `foo`" in second
-    assert third == "    hint: ptycassette check --schema prints the JSON Schema"
-
-
-def test_a_group_may_be_called_usage(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What does not hold in it is no wrong usage."""
-    scenario.write_text(
-        scenario.read_text().replace("text: ready", "text: steady").replace("  screen:", "  usage:")
-    )
-
-    assert main(["check", str(scenario)]) == 1
-    assert "1 of 4 checks failed" in capsys.readouterr().out
+    assert main(["check", *filled.split()]) == status
+    out = capsys.readouterr().out
+    assert [text for text in says if text not in out] == []
+    assert before == (scenario.exists() and scenario.read_text())
 
 
 def test_another_recording_does_not_meet_the_pins(
@@ -97,31 +119,6 @@ def test_another_recording_does_not_meet_the_pins(
     assert "pinned" in out
     assert "expected_content_digest" not in out
     assert "first-1" in out
-
-
-def test_an_update_that_holds_ends_with_0(scenario: Path) -> None:
-    """Nothing to review."""
-    assert main(["check", "--update", str(scenario)]) == 0
-
-
-def test_a_pin_that_cannot_be_replaced_is_wrong_usage(scenario: Path) -> None:
-    """The file is left as it is."""
-    text = scenario.read_text().replace(
-        "required_emulator:\n  name: none", "required_emulator:\n  name: x"
-    )
-    scenario.write_text(text)
-
-    assert main(["check", "--update", str(scenario)]) == 2
-    assert scenario.read_text() == text
-
-
-def test_a_cassette_can_be_brought_along(scenario: Path, tmp_path: Path) -> None:
-    """Then the file needs no pins."""
-    bare = tmp_path / "bare.yaml"
-    bare.write_text("name: b\ngroups: {g: [{type: frame_contains, text: ready}]}\n")
-
-    assert main(["check", str(bare), "--cassette", str(tmp_path / "a.cassette")]) == 0
-    assert main(["check", str(bare)]) == 2
 
 
 def test_json_is_one_object(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,44 +153,40 @@ def test_many_scenarios_are_checked_in_several_processes(
     assert lines == sorted(lines)
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        ([], 2),
-        (["nothing.yaml"], 3),
-        (["."], 3),
-        (["--init", "nothing"], 3),
-        (["--update", "x"], 3),
-    ],
-)
-def test_nothing_to_check_is_an_error(
-    words: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run that checks nothing must not pass."""
-    monkeypatch.chdir(tmp_path)
-
-    assert main(["check", *words]) == status
-
-
-def test_an_unreadable_cassette_is_a_failure_among_others(scenario: Path) -> None:
-    """The other scenarios are checked all the same."""
-    (scenario.parent / "a.cassette" / "output.raw").write_bytes(b"other")
-
-    assert main(["check", str(scenario)]) == 1
-
-
-def test_a_directory_is_no_scenario_file(
-    scenario: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The system's reason is said."""
-    odd = scenario.parent / "dir.scenario.yaml"
-    odd.mkdir()
-
-    assert main(["check", str(scenario.parent)]) == 1
-    assert "no regular file" in capsys.readouterr().out
-
-
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """For editors."""
     assert main(["check", "--schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "ptycassette scenario"
+
+
+def test_a_page_has_an_index_the_checks_and_the_recordings(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What does not hold is at its moment in the list beside the player."""
+    scenario.write_text(scenario.read_text().replace("text: ready", "text: st<b>eady"))
+    record(tmp_path / "other")
+    assert main(["check", "--init", str(tmp_path / "other" / "a.cassette")]) == 0
+    page = tmp_path / "page.html"
+
+    assert main(["check", str(tmp_path), "--html", str(page)]) == 1
+    text = page.read_text()
+    assert "<title>2 scenarios, 1 failed</title>" in text
+    assert [found.split(">")[-1] for found in text.split("</a></li>")[:2]] == [
+        f"{scenario} (a)",
+        f"{tmp_path / 'other' / 'a.scenario.yaml'} (a)",
+    ]
+    assert text.count('class="player"') == 2
+    assert "<b>failed check</b> screen/first-1" in text
+    assert "<b>ea" not in text
+    assert main(["check", str(tmp_path), "--html", str(page)]) == 6
+    assert main(["check", str(tmp_path), "--html", str(page), "--overwrite"]) == 1
+
+
+def test_a_page_shows_what_cannot_be_checked(tmp_path: Path) -> None:
+    """The reason, and no recording."""
+    (tmp_path / "b.scenario.yaml").write_text("name: b\nfoo: 1\n")
+    page = tmp_path / "page.html"
+
+    assert main(["check", str(tmp_path), "--html", str(page)]) == 2
+    assert "UsageError" in page.read_text()
+    assert 'class="player"' not in page.read_text()

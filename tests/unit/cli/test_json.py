@@ -12,7 +12,9 @@ import click
 import msgspec
 import pytest
 
+from ptycassette.cli import _drift_report as drift_report
 from ptycassette.cli import _reports as reports
+from ptycassette.cli import _seal_reports as seal_reports
 from ptycassette.cli import _tape_reports as tape_reports
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
@@ -30,6 +32,8 @@ STRUCTS = {
     for name, struct in (
         *((name, getattr(reports, name)) for name in reports.__all__),
         *vars(tape_reports).items(),
+        *vars(seal_reports).items(),
+        *vars(drift_report).items(),
         ("ForkReport", ForkReport),
         ("ForkRecord", ForkRecord),
     )

@@ -16,6 +16,7 @@ import pytest
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.model import Finished, Manifest, Output, ScrubReport
 from ptycassette.testing import events_of, manifest_of, write_cassette
+from tests.places import held
 
 Run = Callable[..., Any]
 Golden = Callable[[str, str], None]
@@ -100,9 +101,12 @@ def test_html_escapes_markup(run: Run, hostile: Path) -> None:
     assert "<script" not in ran.text.lower()
 
 
-def test_cat_writes_the_bytes_and_nothing_else(run: Run, cassette: Path) -> None:
+@pytest.mark.parametrize("words", [("cat",), ("play", "--raw")])
+def test_the_bytes_are_written_and_nothing_else(
+    words: tuple[str, ...], run: Run, cassette: Path
+) -> None:
     """Byte for byte, invalid UTF-8 included, and not a word on stderr."""
-    ran = run("cat", cassette)
+    ran = run(*words, cassette)
 
     assert ran.out == (cassette / "output.raw").read_bytes()
     assert ran.err == ""
@@ -134,22 +138,47 @@ def test_events_are_chosen(
     assert [json.loads(line)["seq"] for line in ran.text.splitlines()] == seqs
 
 
+LAST_DIFF = {
+    "diffs.0.rows": [
+        {"row": 0, "before": "$", "after": "$ ls"}, {"row": 1, "before": "", "after": "dir"},
+    ],
+    "diffs.0.styles_changed": [1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        # With the place of its output, for people and for programs.
+        ("events --kind terminal-signal -n 1", {
+            "seq": 8, "t_us": 2_100_000, "t_ms": 2_100, "kind": "terminal-signal",
+            "name": "title", "told": {"text": "title"},
+        }),
+        # With all of its fields as the format spells them.
+        ("frames --last --format json", {
+            "frame.text": ["$ ls", "dir", "", ""],
+            "frame.cursor": {"Row": 2, "Col": 0, "Visible": True},
+        }),
+        # Of one frame to the one before it, or of all.
+        ("frames --last --diff", LAST_DIFF),
+        ("frames --diff", {place.replace("diffs.0", "diffs.1"): found
+                           for place, found in LAST_DIFF.items()} | {"diffs.2": None}),
+    ],
+)  # fmt: skip
+def test_what_is_printed_as_json(
+    words: str, wanted: dict[str, Any], run: Run, cassette: Path
+) -> None:
+    """One object."""
+    document = json.loads(run(*words.split(), *("--json",) * ("json" not in words), cassette).text)
+
+    assert held(document, wanted) == wanted
+
+
 def test_what_the_terminal_was_told_is_printed(run: Run, cassette: Path) -> None:
-    """With the place of its output, for people and for programs."""
+    """For people."""
     text = run("events", cassette, "--kind", "terminal-signal", "-n", "1").text
-    line = json.loads(
-        run("events", cassette, "--kind", "terminal-signal", "-n", "1", "--json").text
-    )
 
     assert text == "      8      2.100000 terminal-signal title  text=title\n"
-    assert line == {
-        "seq": 8,
-        "t_us": 2_100_000,
-        "t_ms": 2_100,
-        "kind": "terminal-signal",
-        "name": "title",
-        "told": {"text": "title"},
-    }
 
 
 def test_what_a_hostile_program_tells_its_terminal_is_shown_escaped(
@@ -186,103 +215,66 @@ def test_one_frame_is_chosen(options: tuple[str, ...], text: str, run: Run, cass
     assert run("frames", cassette, *options).text == text
 
 
-def test_a_frame_before_all_frames_is_not_found(run: Run, cassette: Path) -> None:
-    """The message says how many there are and what to do."""
-    ran = run("frames", cassette, "--at", "0.1")
-
-    assert ran.status == 3
-    assert "no frame at or before that moment" in ran.err
-
-
-def test_one_frame_as_json_is_the_stored_record(run: Run, cassette: Path) -> None:
-    """With all of its fields as the format spells them."""
-    document = json.loads(run("frames", cassette, "--last", "--format", "json").text)
-
-    assert document["frame"]["text"] == ["$ ls", "dir", "", ""]
-    assert document["frame"]["cursor"] == {"Row": 2, "Col": 0, "Visible": True}
-
-
-def test_differences_as_json(run: Run, cassette: Path) -> None:
-    """Of one frame to the one before it, or of all."""
-    one = json.loads(run("frames", cassette, "--last", "--diff", "--json").text)
-    all_of_them = json.loads(run("frames", cassette, "--diff", "--json").text)
-
-    assert one["diffs"] == all_of_them["diffs"][1:]
-    assert one["diffs"][0]["rows"] == [
-        {"row": 0, "before": "$", "after": "$ ls"},
-        {"row": 1, "before": "", "after": "dir"},
-    ]
-    assert one["diffs"][0]["styles_changed"] == [1]
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ("events", "--from", "2", "--to", "1"),
-        ("frames", "--at", "1", "--last"),
-        ("frames", "--render"),
-        ("frames", "--last", "--render"),
-        ("frames", "--at", "1", "--render", "--diff"),
-        ("frames", "--format", "ansi"),
-        ("play", "--start", "2", "--end", "1"),
-        ("play", "--speed", "2", "--mode", "collapsed"),
-        ("play", "--speed", "0"),
-        ("play", "--loop"),
-    ],
-)
-def test_options_that_contradict_are_a_usage_error(
-    args: tuple[str, ...], run: Run, cassette: Path
-) -> None:
-    """Status 2, and nothing on stdout."""
-    ran = run(*args, cassette)
-
-    assert (ran.status, ran.out) == (2, b"")
+SAID: dict[str, tuple[str, int, str]] = {
+    # Words of a command, its status, and what it says.
+    "a frame before all frames": (
+        "frames CASSETTE --at 0.1", 3, "no frame at or before that moment"),
+    "a slice of time": ("play --start 2 --end 2.5 CASSETTE", 0, "café\ufffd\n"),
+    **{f"{command} of what was never scrubbed": (f"{command} UNSCRUBBED", 4, "scrub")
+       for command in ("cat", "events", "frames", "play", "verify")},
+    **{f"{command} of what was never scrubbed, on purpose":
+       (f"{command} UNSCRUBBED --allow-unscrubbed", 0, "")
+       for command in ("cat", "events", "frames", "play", "verify")},
+    # It shows no content, and warns.
+    "info of what was never scrubbed": (
+        "info UNSCRUBBED", 0, "NO: it was recorded without scrubbing"),
+    "the rule that is broken": (
+        "verify corrupt/chunk-digest v1/minimal", 4,
+        "corrupt/chunk-digest: NOT VALID, ChunkError"),
+    "what is valid beside it": (
+        "verify corrupt/chunk-digest v1/minimal", 4, "v1/minimal: valid"),
+    # Differences would say nothing about the cassette.
+    "frames of another emulator": (
+        "verify --rederive v1/awkward", 4, "the frames were made by synthetic 1"),
+    "a flipped byte": ("verify FLIPPED", 4, ""),
+    **{f"contradictions: {words}": (f"{words} CASSETTE", 2, "") for words in (
+        "events --from 2 --to 1", "frames --at 1 --last", "frames --render",
+        "frames --last --render", "frames --at 1 --render --diff", "frames --format ansi",
+        "play --start 2 --end 1", "play --speed 2 --mode collapsed", "play --speed 0",
+        "play --loop")},
+}  # fmt: skip
 
 
-def test_play_elsewhere_can_write_the_bytes(run: Run, cassette: Path) -> None:
-    """With --raw, stdout gets what the program wrote."""
-    assert run("play", "--raw", cassette).out == (cassette / "output.raw").read_bytes()
-
-
-def test_play_elsewhere_takes_a_slice(run: Run, cassette: Path) -> None:
-    """Of time, as on a terminal."""
-    assert run("play", "--start", "2", "--end", "2.5", cassette).text == "café\ufffd\n"
-
-
-@pytest.mark.parametrize("command", ["cat", "events", "frames", "play", "verify"])
-def test_what_was_never_scrubbed_is_refused(command: str, run: Run, tmp_path: Path) -> None:
-    """Unless it is allowed on purpose."""
-    path = _unscrubbed(tmp_path)
-
-    assert run(command, path).status == 4
-    assert run(command, path, "--allow-unscrubbed").status == 0
-
-
-def test_info_describes_what_was_never_scrubbed_and_says_so(run: Run, tmp_path: Path) -> None:
-    """It shows no content, and warns."""
-    ran = run("info", _unscrubbed(tmp_path))
-
-    assert ran.status == 0
-    assert "NO: it was recorded without scrubbing" in ran.text
-
-
-def _unscrubbed(tmp_path: Path) -> Path:
-    path = tmp_path / "unscrubbed"
+def _unscrubbed(path: Path) -> None:
     with CassetteWriter(path) as writer:
         for event in events_of(Output(0, b"x\r\n"), Finished(t_us=1)):
             writer.add(event.record, event.data)
         writer.put(ScrubReport(status="unscrubbed"))
         writer.publish(manifest_of())
-    return path
 
 
-def test_verify_names_the_rule_that_is_broken(run: Run, in_fixtures: Path) -> None:
-    """The error's class, where, and what it says."""
-    ran = run("verify", "corrupt/chunk-digest", "v1/minimal")
+def _flipped(path: Path) -> None:
+    data = bytearray((path / "output.raw").read_bytes())
+    data[3] ^= 1
+    (path / "output.raw").write_bytes(data)
 
-    assert ran.status == 4
-    assert "corrupt/chunk-digest: NOT VALID, ChunkError" in ran.text
-    assert "v1/minimal: valid" in ran.text
+
+@pytest.mark.parametrize("case", SAID)
+def test_a_command_has_its_status_and_its_words(
+    case: str, run: Run, cassette: Path, in_fixtures: Path, tmp_path: Path
+) -> None:
+    """Wrong usage is 2 with nothing on stdout, what is not there 3, what is not valid 4."""
+    words, status, says = SAID[case]
+    places = {"CASSETTE": cassette, "UNSCRUBBED": tmp_path / "u", "FLIPPED": tmp_path / "f"}
+    _unscrubbed(places["UNSCRUBBED"])
+    shutil.copytree(cassette, places["FLIPPED"])
+    _flipped(places["FLIPPED"])
+    ran = run(*(places.get(word, word) for word in words.split()))
+
+    assert ran.status == status, ran.err
+    assert says in ran.out.decode("utf-8", "replace") + ran.err
+    assert status != 2 or ran.out == b""
+    assert ran.text == says or not says.endswith("\n")
 
 
 def test_verify_as_json_reports_every_cassette(run: Run, in_fixtures: Path) -> None:
@@ -293,26 +285,6 @@ def test_verify_as_json_reports_every_cassette(run: Run, in_fixtures: Path) -> N
     assert ran.status == 3
     assert [one["ok"] for one in document["cassettes"]] == [True, False, False]
     assert document["cassettes"][1]["error"]["type"] == "NotFoundError"
-
-
-def test_verify_refuses_to_compare_frames_of_another_emulator(run: Run, in_fixtures: Path) -> None:
-    """Differences would say nothing about the cassette."""
-    ran = run("verify", "--rederive", "v1/awkward")
-
-    assert ran.status == 4
-    assert "the frames were made by synthetic 1" in ran.text
-
-
-def test_verify_finds_a_flipped_byte(run: Run, cassette: Path, tmp_path: Path) -> None:
-    """Anywhere in any file."""
-    broken = tmp_path / "broken"
-    shutil.copytree(cassette, broken)
-    raw = broken / "output.raw"
-    data = bytearray(raw.read_bytes())
-    data[3] ^= 1
-    raw.write_bytes(data)
-
-    assert run("verify", broken).status == 4
 
 
 def test_doctor_reports_what_it_looked_at(run: Run) -> None:

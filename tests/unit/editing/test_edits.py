@@ -14,12 +14,12 @@ from ptycassette.editing import (
     Region,
     Take,
     annotate,
+    change_speed,
     cut,
     join,
-    limit_idle,
+    limit_pauses,
     mask_region,
     mask_stretch,
-    speed,
     trim,
 )
 from ptycassette.model import (
@@ -144,10 +144,10 @@ def test_trimming_keeps_one_stretch_and_its_screens(start_us: int, stop_us: int)
         (trim, "keeps all of it"),
         (lambda take: trim(take, 800, 700), "lies before"),
         (lambda take: join([take]), "two recordings or more"),
-        (lambda take: speed(take, 0), "above 0"),
-        (lambda take: speed(take, float("nan")), "above 0"),
-        (lambda take: speed(take, 2, 5_000, 6_000), "nothing lies between"),
-        (lambda take: limit_idle(take, -1), "0 or more"),
+        (lambda take: change_speed(take, 0), "above 0"),
+        (lambda take: change_speed(take, float("nan")), "above 0"),
+        (lambda take: change_speed(take, 2, 5_000, 6_000), "nothing lies between"),
+        (lambda take: limit_pauses(take, -1), "0 or more"),
         (lambda take: annotate(take, 5_000, "x"), "ends at"),
         (lambda take: annotate(take, 0, " "), "has a text"),
         (lambda take: mask_stretch(take, 1_150), "nothing was shown"),
@@ -191,12 +191,12 @@ def test_what_ran_over_pipes_is_not_joined_to_what_ran_at_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("edit", "times"),
     [
-        (lambda take: speed(take, 2), [0, 50, 500, 1_000, 1_005]),
-        (lambda take: speed(take, 0.5), [0, 200, 2_000, 4_000, 4_020]),
-        (lambda take: speed(take, 10, 100, 1_000), [0, 100, 190, 1_190, 1_200]),
-        (lambda take: limit_idle(take, 50), [0, 50, 100, 150, 160]),
-        (lambda take: limit_idle(take, 0), [0, 0, 0, 0, 0]),
-        (lambda take: limit_idle(take, 5_000), [0, 100, 1_000, 2_000, 2_010]),
+        (lambda take: change_speed(take, 2), [0, 50, 500, 1_000, 1_005]),
+        (lambda take: change_speed(take, 0.5), [0, 200, 2_000, 4_000, 4_020]),
+        (lambda take: change_speed(take, 10, 100, 1_000), [0, 100, 190, 1_190, 1_200]),
+        (lambda take: limit_pauses(take, 50), [0, 50, 100, 150, 160]),
+        (lambda take: limit_pauses(take, 0), [0, 0, 0, 0, 0]),
+        (lambda take: limit_pauses(take, 5_000), [0, 100, 1_000, 2_000, 2_010]),
     ],
 )
 def test_times_change_and_nothing_else(edit: Callable[[Take], Take], times: list[int]) -> None:

@@ -168,3 +168,10 @@ META = SessionMeta(
     arch="amd64",
     recorder_version="ptycassette/0",
 )
+PLAIN = SessionMeta(
+    id="00000000-0000-4000-8000-000000000001",
+    argv=("cat",),
+    size=Size(24, 80),
+    recorded_at="2026-01-01T00:00:00Z",
+    harness=Harness(name="cat"),
+)

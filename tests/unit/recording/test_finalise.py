@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -105,13 +105,78 @@ def run(
     )
 
 
-def test_seq_is_contiguous_over_all_streams(sink: ListSink, meta: SessionMeta) -> None:
-    """One counter from 1, frames after what caused them, the final record last."""
-    run(sink, meta, *SESSION)
+def times(records: list[Any]) -> list[int | None]:
+    """When they are, in microseconds."""
+    return [record.t_us for record in records]
 
-    assert [record.seq for record in sink.records] == list(range(1, len(sink.records) + 1))
-    assert isinstance(sink.records[-1], FinalRecord)
-    assert [type(record) for record in sink.records[:3]] == [OutputRecord, FrameRecord, InputRecord]
+
+def fields(kind: type[Any], *names: str) -> Callable[[ListSink], object]:
+    """Those of all records of a kind; of one name no tuples."""
+
+    def read(sink: ListSink) -> object:
+        found = [tuple(getattr(record, name) for name in names) for record in sink.of(kind)]
+        return found if len(names) > 1 else [one for (one,) in found]
+
+    return read
+
+
+QUOTA, DISCOVERY = (kind(source="probe", status="ok") for kind in (QuotaRecord, DiscoveryRecord))
+BECOMES: dict[str, tuple[tuple[JournalEvent, ...], Callable[[ListSink], object], object]] = {
+    # What a journal holds; what is looked at; and how it stands in the cassette.
+    "one counter over all streams, frames after what caused them, the final record last": (
+        SESSION, lambda sink: [(one.seq, type(one)) for one in sink.records],
+        list(enumerate((OutputRecord, FrameRecord, InputRecord, OutputRecord, FrameRecord,
+                        InputRecord, FrameRecord, OutputRecord, FrameRecord, ServiceEventRecord,
+                        InputRecord, FinalRecord), start=1))),
+    # Whatever a journal says, a cassette's time is monotonic; input comes among the output.
+    "time never goes back": (
+        (Output(5_000, b"a"), Typed(4_000, b"x"), Output(4_500, b"b"), END),
+        lambda sink: [times(sink.records) == sorted(times(sink.records)),
+                      times(sink.of(InputRecord))], [True, [5_000]]),
+    "output records tile the raw bytes in the chunks as read": (
+        SESSION, fields(OutputRecord, "offset", "length"), [(0, 2), (2, 7), (9, 2)]),
+    "the raw bytes": (SESSION, lambda sink: sink.data, b"$ ls\na b\n$ "),
+    "inputs say what they were": (
+        SESSION, fields(InputRecord, "kind", "bytes", "source", "size", "signal"),
+        [("input", b"ls\r", "driver", None, None), ("resize", None, None, Size(3, 30), None),
+         ("signal", None, None, None, "int")]),
+    "a note is a timed record": (SESSION, fields(ServiceEventRecord, "payload"), [{"step": 1}]),
+    "of quota and discovery the sink gets each": (
+        (*SESSION[:-1], Probed(700_000, QUOTA, DISCOVERY), END),
+        lambda sink: sink.documents[:2], [QUOTA, DISCOVERY]),
+    # An incomplete escape is not consumed.
+    "frames carry their place in the raw bytes": (
+        (Output(1, b"ab\x1b"), Output(2, b"cd"), Output(3, b"\nz"), END),
+        fields(FrameRecord, "raw_start", "raw_end", "parser_offset"),
+        [(0, 3, 2), (3, 5, 5), (5, 7, 7)]),
+    # The next different frame's stretch begins where the written one ended.
+    "equal consecutive frames are written once": (
+        (Output(1, b"ab"), Output(2, b"\x1b"), Output(3, b"cd"), END),
+        fields(FrameRecord, "raw_start", "raw_end"), [(0, 2), (2, 5)]),
+    "output is scrubbed": ((Output(1, b"hunter2"), END), lambda sink: sink.data, b"xxxxxxx"),
+    "frames are made from scrubbed bytes": (
+        (Output(1, b"hunter2"), END), lambda sink: sink.of(FrameRecord)[0].text[0], "xxxxxxx"),
+    # Names of variables are no secret; the scrubber's own list wins.
+    "the report names the allowlist": (
+        SESSION, lambda sink: [one.env_allowlist for one in sink.documents
+                               if isinstance(one, ScrubReport)], [("PATH",)]),
+    "the final record says how it ended, and what the driver said about cost": (
+        (Output(1, b"x"), Finished(t_us=2_345_678, exit=OK, cost_usd=0.5, final_text="a")),
+        fields(FinalRecord, "duration_ms", "exit", "cost_usd"), [(2345, OK, 0.5)]),
+    # ``true`` is a program too, and so is ``false``.
+    "a program that ended without a word": (
+        (END,), lambda sink: [type(one) for one in sink.records], [FinalRecord]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BECOMES)
+def test_what_a_journal_becomes(sink: ListSink, meta: SessionMeta, case: str) -> None:
+    """A cassette that is in order."""
+    events, look, wanted = BECOMES[case]
+    run(sink, meta, *events)
+
+    assert look(sink) == wanted
+    assert sink.manifest is not None
 
 
 @pytest.mark.parametrize("resolution_ms", [1, 100])
@@ -127,79 +192,6 @@ def test_time_is_floored_and_kept_in_microseconds(
         for record in sink.records
     )
     assert {record.t_us for record in sink.records} >= {1_500, 200_900, 9_000_999}
-
-
-def test_time_never_goes_back(sink: ListSink, meta: SessionMeta) -> None:
-    """Whatever a journal says, a cassette's time is monotonic."""
-    run(sink, meta, Output(5_000, b"a"), Output(4_000, b"b"), END)
-
-    times = [record.t_us for record in sink.records]
-    assert times == sorted(t_us or 0 for t_us in times)
-
-
-def test_the_time_of_input_never_goes_back(sink: ListSink, meta: SessionMeta) -> None:
-    """Input is written after all output, with the time that it had among the output."""
-    run(sink, meta, Output(5_000, b"a"), Typed(4_000, b"x"), Output(6_000, b"b"), END)
-
-    (typed,) = sink.of(InputRecord)
-    assert (typed.t_us, typed.t_ms) == (5_000, 5)
-
-
-def test_output_records_cover_the_raw_bytes(sink: ListSink, meta: SessionMeta) -> None:
-    """Offsets and lengths tile ``output.raw`` in the chunks as read."""
-    run(sink, meta, *SESSION)
-
-    spans = [(record.offset, record.length) for record in sink.of(OutputRecord)]
-    assert spans == [(0, 2), (2, 7), (9, 2)]
-    assert sink.data == b"$ ls\na b\n$ "
-
-
-def test_inputs_say_what_they_were(sink: ListSink, meta: SessionMeta) -> None:
-    """Bytes with their source and key, a size, a signal."""
-    run(sink, meta, *SESSION)
-
-    typed, resized, signalled = sink.of(InputRecord)
-    assert (typed.kind, typed.bytes, typed.source) == ("input", b"ls\r", "driver")
-    assert (resized.kind, resized.size) == ("resize", Size(3, 30))
-    assert (signalled.kind, signalled.signal) == ("signal", "int")
-
-
-def test_service_events_and_probes_are_kept(sink: ListSink, meta: SessionMeta) -> None:
-    """A note is a timed record; of quota and discovery the sink gets each."""
-    quota = QuotaRecord(source="probe", status="ok")
-    discovery = DiscoveryRecord(source="probe", status="ok")
-    run(sink, meta, *SESSION[:-1], Probed(700_000, quota, discovery), END)
-
-    assert [record.payload for record in sink.of(ServiceEventRecord)] == [{"step": 1}]
-    assert sink.documents[:2] == [quota, discovery]
-
-
-def test_frames_carry_their_place_in_the_raw_bytes(sink: ListSink, meta: SessionMeta) -> None:
-    """Stretches follow one another, and an incomplete escape is not consumed."""
-    run(sink, meta, Output(1, b"ab\x1b"), Output(2, b"cd"), Output(3, b"\nz"), END)
-
-    frames = sink.of(FrameRecord)
-    assert [(f.raw_start, f.raw_end, f.parser_offset) for f in frames] == [
-        (0, 3, 2),
-        (3, 5, 5),
-        (5, 7, 7),
-    ]
-
-
-def test_equal_consecutive_frames_are_written_once(sink: ListSink, meta: SessionMeta) -> None:
-    """The next different frame's stretch begins where the written one ended."""
-    run(sink, meta, Output(1, b"ab"), Output(2, b"\x1b"), Output(3, b"cd"), END)
-
-    frames = sink.of(FrameRecord)
-    assert [(f.raw_start, f.raw_end) for f in frames] == [(0, 2), (2, 5)]
-
-
-def test_frames_are_made_from_scrubbed_bytes(sink: ListSink, meta: SessionMeta) -> None:
-    """What the scrubber took out of the output is in no frame."""
-    run(sink, meta, Output(1, b"hunter2"), END)
-
-    assert sink.data == b"xxxxxxx"
-    assert sink.of(FrameRecord)[0].text[0] == "xxxxxxx"
 
 
 def test_the_manifest_holds_scrubbed_texts_and_names_only(
@@ -233,24 +225,6 @@ def test_options_that_readers_may_use_are_kept(sink: ListSink, meta: SessionMeta
     assert len(sink.of(FrameRecord)) == 1
 
 
-def test_the_report_names_the_allowlist(sink: ListSink, meta: SessionMeta) -> None:
-    """Names of variables are no secret; the scrubber's own list wins."""
-    run(sink, meta, *SESSION)
-
-    (report,) = [document for document in sink.documents if isinstance(document, ScrubReport)]
-    assert report.env_allowlist == ("PATH",)
-
-
-def test_the_final_record_says_how_it_ended(sink: ListSink, meta: SessionMeta) -> None:
-    """Exit, duration and what the driver said about cost."""
-    run(
-        sink, meta, Output(1, b"x"), Finished(t_us=2_345_678, exit=OK, cost_usd=0.5, final_text="a")
-    )
-
-    final = sink.of(FinalRecord)[0]
-    assert (final.duration_ms, final.exit, final.cost_usd) == (2345, OK, 0.5)
-
-
 @pytest.mark.parametrize(
     ("events", "stage"),
     [
@@ -270,16 +244,6 @@ def test_a_failed_run_is_no_cassette(
 
     assert caught.value.stage == stage
     assert (sink.aborted, sink.manifest) == (True, None)
-
-
-def test_a_program_that_ended_without_a_word_is_a_cassette(
-    sink: ListSink, meta: SessionMeta
-) -> None:
-    """``true`` is a program too, and so is ``false``."""
-    run(sink, meta, END)
-
-    assert sink.manifest is not None
-    assert len(sink.records) == 1
 
 
 def finalise_with(sink: ListSink, meta: SessionMeta, scrubber: WordScrubber) -> Manifest:

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError
 from ptycassette.model import (
     ExitStatus,
     Finished,
-    Harness,
     JournalEvent,
     Noted,
     Output,
     Resized,
-    SessionMeta,
     Size,
     Typed,
 )
 from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
-
-META = SessionMeta(
-    id="00000000-0000-4000-8000-000000000001",
-    argv=("sh",),
-    size=Size(24, 80),
-    recorded_at="2026-01-01T00:00:00Z",
-    harness=Harness(name="sh"),
-)
 
 
 def read(data: bytes, *, block: int = 1 << 20) -> tuple[list[JournalEvent], JournalDecoder]:
@@ -41,7 +32,7 @@ def read(data: bytes, *, block: int = 1 << 20) -> tuple[list[JournalEvent], Jour
 def journal(*events: JournalEvent, salt: int = 7) -> tuple[bytes, list[int]]:
     """A journal and the offsets at which its records end."""
     encoder = JournalEncoder(salt)
-    data = encoder.begin(META)
+    data = encoder.begin(PLAIN)
     ends = [len(data)]
     for event in events:
         data += encoder.event(event)
@@ -66,14 +57,14 @@ def test_every_kind_of_event_survives() -> None:
     events, decoder = read(data)
 
     assert events == list(EVENTS)
-    assert decoder.meta == META
+    assert decoder.meta == PLAIN
     assert (decoder.torn_bytes, decoder.good_bytes) == (0, len(data))
 
 
 def test_a_batch_keeps_every_read_and_its_moment() -> None:
     """Several reads in one record stay several output events."""
     encoder = JournalEncoder(1)
-    data = encoder.begin(META)
+    data = encoder.begin(PLAIN)
     data += b"".join(encoder.batch([(100, 2), (130, 3)], memoryview(b"abcde")))
 
     events, _ = read(data)
@@ -84,7 +75,7 @@ def test_a_batch_keeps_every_read_and_its_moment() -> None:
 def test_a_key_comes_back_as_what_the_user_typed() -> None:
     """With the least work, and with the mark of a password where it is one."""
     encoder = JournalEncoder(1)
-    data = encoder.begin(META) + encoder.key(5, b"ls\r") + encoder.key(6, b"***", masked=True)
+    data = encoder.begin(PLAIN) + encoder.key(5, b"ls\r") + encoder.key(6, b"***", masked=True)
 
     events, _ = read(data)
 
@@ -199,7 +190,7 @@ def test_a_record_with_a_fitting_checksum_may_still_be_wrong(
 ) -> None:
     """A forged record raises the declared error and nothing else."""
     encoder = JournalEncoder(3)
-    data = encoder.begin(META) + encoder.record(1, kind, body)
+    data = encoder.begin(PLAIN) + encoder.record(1, kind, body)
 
     with pytest.raises(JournalError, match=message):
         read(data)

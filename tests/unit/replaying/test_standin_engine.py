@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ from ptycassette.model import (
     ExitStatus,
     Finished,
     FrameRecord,
-    InputRecord,
     JournalEvent,
     Output,
     Resized,
@@ -21,62 +20,11 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.model.geometry import Cursor
-from ptycassette.replaying.standin.decisions import Listen, Play, StandinOptions
+from ptycassette.replaying.standin.decisions import Listen
 from ptycassette.replaying.standin.decisions import RunEnded as Over
-from ptycassette.replaying.standin.engine import StandinEngine
-from ptycassette.testing import events_of
-from ptycassette.timeline.match import Matching
+from tests.standins import OTHER, SIZE, Rig
 
-SIZE = Size(rows=24, cols=80)
-OTHER = Size(rows=30, cols=100)
 EXIT = ExitStatus(code=3, exited=True, signaled=False)
-
-
-class Rig:
-    """An engine with a clock; ``run`` steps until it waits, and collects what is played."""
-
-    def __init__(
-        self,
-        *items: JournalEvent | FrameRecord,
-        strategy: str = "prompt",
-        size: Size | None = SIZE,
-        screen: Callable[[int], tuple[str, ...]] | None = None,
-        **options: object,
-    ) -> None:
-        events = events_of(*items)
-        inputs = [event.record for event in events if isinstance(event.record, InputRecord)]
-        self.now = 0
-        self.output = b""
-        self.engine = StandinEngine(
-            events,
-            inputs,
-            options=StandinOptions(**options),  # type: ignore[arg-type]
-            matching=Matching(strategy),
-            size=size,
-            screen=screen,
-        )
-
-    def run(self, *, wait_us: int = 0) -> Listen | Over:
-        """Step until the engine listens longer than ``wait_us`` in all, or is finished."""
-        while True:
-            todo = self.engine.step(self.now)
-            if isinstance(todo, Play):
-                self.output += todo.event.data
-            elif isinstance(todo, Listen) and todo.us is not None and todo.us <= wait_us:
-                self.now += todo.us
-                wait_us -= todo.us
-            else:
-                return todo
-
-    def send(self, data: bytes, *, wait_us: int = 0) -> Listen | Over:
-        """Type, and run."""
-        self.engine.feed(data, self.now)
-        return self.run(wait_us=wait_us)
-
-    @property
-    def kinds(self) -> list[str]:
-        """The divergences found so far."""
-        return [divergence.kind for divergence in self.engine.divergences]
 
 
 def hello() -> list[JournalEvent]:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ptycassette.model import (
     ExitStatus,
     Finished,
-    InputRecord,
     JournalEvent,
     Output,
     Resized,
     Signalled,
-    Size,
     Typed,
 )
-from ptycassette.replaying.standin.decisions import Listen, Play, StandinOptions
+from ptycassette.replaying.standin.decisions import Listen
 from ptycassette.replaying.standin.decisions import RunEnded as Over
-from ptycassette.replaying.standin.engine import StandinEngine
-from ptycassette.testing import events_of
 from ptycassette.timeline.match import Matching
+from tests.standins import OTHER, Rig
 
 EXIT = ExitStatus(code=3, exited=True, signaled=False)
-SIZE = Size(rows=24, cols=80)
-OTHER = Size(rows=30, cols=100)
 
 
 def three() -> list[JournalEvent]:
@@ -39,33 +36,15 @@ def three() -> list[JournalEvent]:
     return [*items, Finished(t_us=at + 1_000_000, exit=EXIT)]
 
 
-class Rig:
-    """An engine in loose order."""
-
-    def __init__(self, *items: JournalEvent, strategy: str = "prompt", order: str = "loose",
-                 per_entry: dict[int, str] | None = None, **options: object) -> None:  # fmt: skip
-        events = events_of(*items)
-        inputs = [event.record for event in events if isinstance(event.record, InputRecord)]
-        self.now = 0
-        self.output = b""
-        self.engine = StandinEngine(
-            events, inputs, options=StandinOptions(**options), size=SIZE,  # type: ignore[arg-type]
-            matching=Matching(strategy, order=order, per_entry=per_entry),
-        )  # fmt: skip
-
-    def send(self, data: bytes) -> Listen | Over:
-        """Type, and step until the engine listens or ends."""
-        self.engine.feed(data, self.now)
-        while True:
-            todo = self.engine.step(self.now)
-            if not isinstance(todo, Play):
-                return todo
-            self.output += todo.event.data
-
-    @property
-    def kinds(self) -> list[str]:
-        """The divergences found so far."""
-        return [found.kind for found in self.engine.divergences]
+def loose(
+    *items: JournalEvent,
+    strategy: str = "prompt",
+    order: str = "loose",
+    per_entry: dict[int, str] | None = None,
+    **options: Any,
+) -> Rig:
+    """A stand-in in loose order."""
+    return Rig(*items, matching=Matching(strategy, order=order, per_entry=per_entry), **options)
 
 
 @pytest.mark.parametrize("strategy", ["prompt", "exact", "normalised", "semantic"])
@@ -82,7 +61,7 @@ def test_exchanges_play_in_the_order_in_which_they_come(
     strategy: str, lines: bytes, output: bytes
 ) -> None:
     """Each with its own output, and the end behind the last."""
-    rig = Rig(*three(), strategy=strategy)
+    rig = loose(*three(), strategy=strategy)
 
     assert rig.send(lines) == Over(EXIT)
     assert rig.output == output
@@ -104,7 +83,7 @@ def test_exchanges_play_in_the_order_in_which_they_come(
 )
 def test_each_key_is_echoed_by_the_line_that_it_belongs_to(steps: list[tuple[bytes, str]]) -> None:
     """A driver may wait for it."""
-    rig = Rig(*three())
+    rig = loose(*three())
     shown = []
     for data, _ in steps:
         rig.send(data)
@@ -125,7 +104,7 @@ def test_each_key_is_echoed_by_the_line_that_it_belongs_to(steps: list[tuple[byt
 )
 def test_loose_is_about_order_alone(sent: bytes, hangs_up: bool, kind: str, expected: str) -> None:
     """Else it is a divergence as ever."""
-    rig = Rig(*three())
+    rig = loose(*three())
     rig.send(sent)
     if hangs_up:
         rig.engine.input_ended()
@@ -139,7 +118,7 @@ def test_loose_is_about_order_alone(sent: bytes, hangs_up: bool, kind: str, expe
 
 def test_what_came_in_another_order_is_noted() -> None:
     """It is no divergence, and worth knowing."""
-    rig = Rig(*three())
+    rig = loose(*three())
     rig.send(b"who\rsum\rstop\r")
 
     assert rig.engine.notes == ["input 3 came before input 1"]
@@ -147,7 +126,7 @@ def test_what_came_in_another_order_is_noted() -> None:
 
 def test_strict_order_is_the_default() -> None:
     """There, the same input is another one than was recorded."""
-    rig = Rig(*three(), order="strict")
+    rig = loose(*three(), order="strict")
     rig.send(b"who\r")
 
     assert Matching().order == "strict"
@@ -156,12 +135,12 @@ def test_strict_order_is_the_default() -> None:
 
 def test_entries_of_one_record_stay_together() -> None:
     """A script that was pasted is one exchange."""
-    rig = Rig(Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Typed(3, b"b\rc\r"),
+    rig = loose(Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Typed(3, b"b\rc\r"),
               Output(4, b"BC"), Finished(t_us=5, exit=EXIT))  # fmt: skip
 
     assert rig.send(b"b\rc\ra\r") == Over(EXIT)
     assert rig.output == b"$BCA"
-    inside = Rig(Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Typed(3, b"b\rc\r"))
+    inside = loose(Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Typed(3, b"b\rc\r"))
     inside.send(b"c\r")
     assert inside.kinds == ["input-changed"]
 
@@ -170,7 +149,7 @@ def test_what_matches_anything_is_no_reason_to_move() -> None:
     """Else a wrong line would be taken for the password that comes later."""
     items = [Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Typed(3, b"b\r"),
              Typed(4, b"pw\r", masked=True)]  # fmt: skip
-    rig = Rig(*items, per_entry={2: "any"})
+    rig = loose(*items, per_entry={2: "any"})
     rig.send(b"x\r")
 
     assert rig.kinds == ["input-changed"]
@@ -178,7 +157,7 @@ def test_what_matches_anything_is_no_reason_to_move() -> None:
 
 def test_resizes_and_signals_move_with_their_exchange() -> None:
     """They belong to what was sent before them."""
-    rig = Rig(
+    rig = loose(
         Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Resized(3, OTHER), Output(4, b"1"),
         Typed(5, b"b\r"), Output(6, b"B"), Signalled(7, "usr1"), Output(8, b"2"),
         Finished(t_us=9, exit=EXIT),
@@ -195,7 +174,7 @@ def test_resizes_and_signals_move_with_their_exchange() -> None:
 
 def test_in_recorded_time_nothing_waits_for_an_exchange_that_was_played_before() -> None:
     """The pause before the end was recorded behind another exchange."""
-    rig = Rig(*three(), mode="realtime")
+    rig = loose(*three(), mode="realtime")
     for line in (b"who\r", b"sum\r", b"stop\r"):
         rig.engine.feed(line, rig.now)
         todo = rig.send(b"")
@@ -209,7 +188,7 @@ def test_in_recorded_time_nothing_waits_for_an_exchange_that_was_played_before()
 
 def test_more_than_a_later_input_is_not_that_input() -> None:
     """A key that was recorded alone is not the first letter of a line."""
-    rig = Rig(Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Typed(3, b"y"),
+    rig = loose(Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Typed(3, b"y"),
               Resized(4, OTHER), Output(5, b"Y"))  # fmt: skip
     rig.engine.feed(b"yes\r", 0)
     rig.send(b"")

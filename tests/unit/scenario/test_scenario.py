@@ -438,6 +438,22 @@ def test_a_replacement_has_groups_and_escapes(
     assert re.sub(pattern, replace, screen) == normalised
 
 
+@pytest.mark.parametrize(
+    ("screen", "normalised"),
+    [
+        ("4e180e37-d7a6-4601-907d-45f936bac8a6", "<uuid>"),
+        ("1234567d-1234-4601-8123-12345678901d", "<uuid>"),
+        ("took 907d, 3-5s, 1m 20s", "took <duration>, 3-<duration>, <duration>"),
+    ],
+)
+@pytest.mark.parametrize("names", [("uuid", "duration"), ("duration", "uuid")])
+def test_a_group_of_a_uuid_is_no_duration(
+    screen: str, normalised: str, names: tuple[str, ...]
+) -> None:
+    """In whatever order they are named; one uuid in twenty has such a group."""
+    assert normaliser_of(names)(screen) == normalised
+
+
 @pytest.mark.parametrize("replace", [r"\2", r"\g<no>", r"\q", "a\\", r"\g<", r"\0"])
 def test_a_replacement_that_is_none_is_refused(replace: str) -> None:
     """When the file is read."""

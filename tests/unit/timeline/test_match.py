@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ptycassette.model import InputRecord, Size
@@ -76,56 +78,41 @@ def test_ctrl_d_at_the_end_of_a_line_is_an_action() -> None:
     assert not line.apply(Key("key", b"\x04", name="ctrl-d"))
 
 
-def test_an_entry_ends_behind_the_key_that_sends_it() -> None:
-    """Single keys are joined, and what was merged in one record is cut."""
-    entries = read_entries(typed(b"h", b"i", b"\r", b"one\rtwo\r", b"q"))
+MASKED = InputRecord(seq=4, t_ms=6, kind="input", bytes=b"***\r", masked=True)
+RESIZE = InputRecord(seq=2, t_ms=5, kind="resize", size=Size(rows=2, cols=2))
+ENTRIES: dict[str, tuple[list[InputRecord], list[str]]] = {
+    # Records of input, and the entries that are read from them.
+    "an entry ends behind the key that sends it, wherever records were cut": (
+        typed(b"h", b"i", b"\r", b"one\rtwo\r", b"q"),
+        ["hi<enter>", "one<enter>", "two<enter>", "q"]),
+    "answers and focus belong to none, neither by source nor by shape": (
+        [*typed(b"zzz", source="terminal"), *typed(b"\x1b[?62c", b"\x1b[I", b"b")], ["b"]),
+    "a resize and masking cut": (
+        [*typed(b"a"), RESIZE, *typed(b"b"), MASKED], ["a", "b", "***<enter>"]),
+    "a sequence is fast": (typed(b"\x1b", b"[A", gap_ms=1), ["<up>"]),
+    "a slow escape is a key: nobody takes 60 ms within a sequence": (
+        typed(b"\x1b", b"[A", gap_ms=60), ["<escape>", "[A"]),
+    "what is marked as paste is text, also without its brackets": (
+        typed(b"a\rb", paste=True), ["a\nb"]),
+}  # fmt: skip
 
-    assert [entry.shown for entry in entries] == ["hi<enter>", "one<enter>", "two<enter>", "q"]
-    assert [entry.number for entry in entries] == [1, 2, 3, 4]
-    assert (entries[0].seq, entries[0].last_seq) == (1, 5)
 
-
-def test_answers_and_focus_belong_to_no_entry() -> None:
-    """Neither by their source nor by their shape."""
-    records = [*typed(b"a", b"\x1b[?62c", b"\x1b[I", b"b")]
-    records[0] = InputRecord(seq=1, t_ms=0, kind="input", bytes=b"zzz", source="terminal")
-    (entry,) = read_entries(records)
-
-    assert entry.text == "b"
-
-
-def test_a_resize_a_signal_and_masking_cut_an_entry() -> None:
-    """What is around them is compared on its own."""
-    records = [
-        *typed(b"a"),
-        InputRecord(seq=2, t_ms=5, kind="resize", size=Size(rows=2, cols=2)),
-        InputRecord(seq=3, t_ms=6, kind="input", bytes=b"b"),
-        InputRecord(seq=4, t_ms=6, kind="input", bytes=b"***\r", masked=True),
-    ]
-
+@pytest.mark.parametrize("case", ENTRIES)
+def test_input_is_read_as_entries(case: str) -> None:
+    """Each of which is compared on its own."""
+    records, shown = ENTRIES[case]
     entries = read_entries(records)
 
-    assert [(entry.text, entry.masked) for entry in entries] == [
-        ("a", False),
-        ("b", False),
-        ("***", True),
-    ]
+    assert [entry.shown for entry in entries] == shown
+    assert [entry.number for entry in entries] == list(range(1, len(shown) + 1))
+    assert [entry.masked for entry in entries] == ["***" in one for one in shown]
 
 
-def test_a_slow_escape_is_a_key_of_its_own() -> None:
-    """Nobody takes 60 ms within a sequence."""
-    fast = read_entries(typed(b"\x1b", b"[A", gap_ms=1))
-    slow = read_entries(typed(b"\x1b", b"[A", gap_ms=60))
+def test_an_entry_knows_where_it_was_recorded() -> None:
+    """From the first of its records to the last."""
+    entry = entry_of(b"h", b"i", b"\r")
 
-    assert [entry.shown for entry in fast] == ["<up>"]
-    assert [entry.shown for entry in slow] == ["<escape>", "[A"]
-
-
-def test_a_record_marked_as_paste_is_text() -> None:
-    """Also when its brackets were not recorded."""
-    (entry,) = read_entries(typed(b"a\rb", paste=True))
-
-    assert (entry.text, entry.action) == ("a\nb", "")
+    assert (entry.seq, entry.last_seq) == (1, 5)
 
 
 def outcome(entry: Entry, data: bytes, strategy: str = "prompt", **options: object) -> str:
@@ -194,33 +181,31 @@ def test_a_normaliser_and_a_scorer_can_be_given() -> None:
     assert outcome(entry, b"run\r", "semantic", threshold=0.99) == "mismatch"
 
 
-def test_typing_that_differs_on_the_way_satisfies_the_keys_in_effect() -> None:
-    """Recorded ``hex<backspace>l``: the driver's ``hel`` is all of it."""
-    matcher = Matching().matcher(entry_of(b"h", b"e", b"x", b"\x7f", b"l", b"\r"))
+@pytest.mark.parametrize(
+    ("strategy", "recorded", "sent", "satisfied"),
+    [
+        # Recorded ``hex<backspace>l``: the driver's ``hel`` is all of it.
+        ("prompt", (b"h", b"e", b"x", b"\x7f", b"l", b"\r"), b"hel", [1, 2, 5]),
+        # Typing that leads nowhere satisfies nothing, until it is corrected.
+        ("prompt", (b"a", b"\r"), b"x", [0]),
+        # Echo between recorded keys can be played key by key.
+        ("exact", (b"a", b"b", b"\r"), b"a", [1]),
+    ],
+)
+def test_keys_that_were_typed_satisfy_those_that_were_recorded(
+    strategy: str, recorded: tuple[bytes, ...], sent: bytes, satisfied: list[int]
+) -> None:
+    """In effect, not one by one; the key that sends is waited for."""
+    matcher = Matching(strategy).matcher(entry_of(*recorded))
     seen = []
-    for key in read_keys(b"hel"):
+    for key in read_keys(sent):
         matcher.feed(key)
         seen.append(matcher.satisfied)
 
-    assert seen == [1, 2, 5]
-    assert matcher.waiting is not None
-    assert matcher.waiting.key.name == "enter"
-
-
-def test_typing_that_leads_nowhere_satisfies_nothing() -> None:
-    """Until it is corrected."""
-    matcher = Matching().matcher(entry_of(b"a", b"\r"))
-    matcher.feed(read_keys(b"x")[0])
-
-    assert (matcher.satisfied, matcher.state) == (0, "open")
-
-
-def test_exact_counts_the_keys_that_were_sent() -> None:
-    """Echo between recorded keys can be played key by key."""
-    matcher = Matching("exact").matcher(entry_of(b"a", b"b", b"\r"))
-    matcher.feed(read_keys(b"a")[0])
-
-    assert (matcher.satisfied, matcher.state) == (1, "open")
+    assert (seen, matcher.state) == (satisfied, "open")
+    if satisfied[-1] == len(recorded) - 1:
+        assert matcher.waiting is not None
+        assert matcher.waiting.key.name == "enter"
 
 
 def test_a_line_feed_for_a_return_is_noted() -> None:
@@ -260,10 +245,23 @@ def test_one_entry_can_have_its_own_strategy() -> None:
     assert [matching.strategy_for(entry) for entry in entries] == ["exact", "any"]
 
 
-def test_an_unknown_strategy_is_an_error_that_lists_them() -> None:
-    """A typo is not a strategy."""
-    with pytest.raises(ValueError, match="exact, normalised, prompt, semantic, any"):
-        Matching("promt")
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Matching("promt"), "exact, normalised, prompt, semantic, any"),
+        *((lambda threshold=threshold: semantic_match("a", "a", threshold), "threshold")
+          for threshold in (0, -1, 1.5)),
+        # A distance is no score.
+        (lambda: semantic_match("a", "b", 0.5, lambda got, want: 7.0), "at most 1"),
+        (lambda: embedding_scorer(lambda text: [1.0] * len(text))("a", "ab"), "zip"),
+    ],
+)  # fmt: skip
+def test_what_would_match_everything_or_nothing_is_an_error(
+    make: Callable[[], object], says: str
+) -> None:
+    """A typo is no strategy, and a number out of range no measure."""
+    with pytest.raises(ValueError, match=says):
+        make()
 
 
 def test_the_nearest_entry_is_found() -> None:
@@ -305,19 +303,6 @@ def test_an_empty_expectation_matches_nothing() -> None:
     assert match.reason == "the expectation is empty"
 
 
-@pytest.mark.parametrize("threshold", [0, -1, 1.5])
-def test_a_threshold_out_of_range_is_an_error(threshold: float) -> None:
-    """It would match everything or nothing."""
-    with pytest.raises(ValueError, match="threshold"):
-        semantic_match("a", "a", threshold)
-
-
-def test_a_scorer_out_of_range_is_an_error() -> None:
-    """A distance is no score."""
-    with pytest.raises(ValueError, match="at most 1"):
-        semantic_match("a", "b", 0.5, lambda got, want: 7.0)
-
-
 def test_a_single_character_has_a_score() -> None:
     """There is no pair in it."""
     assert lexical_score("あ", "い") == 0.0
@@ -332,5 +317,3 @@ def test_an_embedding_model_can_score() -> None:
     assert semantic_match("kitten", "cat", 0.9, scorer)
     assert not semantic_match("car", "cat", 0.9, scorer)
     assert scorer("", "cat") == 0.0
-    with pytest.raises(ValueError, match="zip"):
-        embedding_scorer(lambda text: [1.0] * len(text))("a", "ab")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette import errors, open_cassette
+from ptycassette import Cassette, errors, open_cassette
 from ptycassette.model import (
     Cursor,
     FrameRecord,
@@ -119,21 +119,120 @@ def test_raw_gives_any_stretch_of_the_output(
         assert b"".join(cassette.raw(offset, length)) == expected
 
 
-@pytest.mark.parametrize(("offset", "length"), [(-1, None), (0, -1)])
-def test_raw_refuses_negative_numbers(offset: int, length: int | None) -> None:
-    """Misuse is a builtin error."""
-    with open_cassette(V1 / "minimal") as cassette, pytest.raises(ValueError, match="negative"):
-        cassette.raw(offset, length)
+def _in_place_of(name: str, make: Callable[[Path], None]) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        (path / name).unlink()
+        make(path / name)
+
+    return change
+
+
+def _socket(path: Path) -> None:
+    # From inside, because the limit on such paths is short.
+    with socket.socket(socket.AF_UNIX) as sock, chdir(path.parent):
+        sock.bind(path.name)
+
+
+def _grown(name: str) -> Callable[[Path], None]:
+    return lambda path: os.truncate(path / name, 1 << 40)  # sparse, so it costs nothing
+
+
+def _crowded(path: Path) -> None:
+    for number in range(300):
+        (path / f"x{number}").touch()
+
+
+def _moved(make: Callable[[Path, Path], None]) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        make(path, path.rename(path.with_name("moved")))
+
+    return change
+
+
+def _nothing(_: Path) -> None:
+    """Leave it as it is."""
+
+
+NAMES = sorted(path.name for path in (V1 / "minimal").iterdir())
+ODD = {
+    "pipe": os.mkfifo, "socket": _socket, "link": lambda path: path.symlink_to("/dev/zero"),
+    "directory": Path.mkdir,
+}  # fmt: skip
+REFUSED: dict[str, tuple[Callable[[Path], object], type[Exception], str]] = {
+    # What is done to a cassette, and how opening it fails.
+    "nothing there": (
+        _moved(lambda *_: None), errors.NotFoundError, "unpinned: there is no cassette"),
+    "a file": (
+        _moved(lambda path, _: path.touch()), errors.InvalidCassetteError, "is a directory"),
+    "a link to a cassette": (
+        _moved(Path.symlink_to), errors.UnsafeFileError, "links are not followed"),
+    "too many entries": (_crowded, errors.LimitError, "256 entries"),
+    **{f"{kind} for {name}": (_in_place_of(name, make), errors.UnsafeFileError, "no regular|a link")
+       for kind, make in ODD.items() for name in NAMES},
+    **{f"without {name}": (_in_place_of(name, _nothing), errors.MissingFileError, name)
+       for name in NAMES},
+    **{f"a terabyte of {name}": (_grown(name), errors.LimitError, "1099511627776 bytes")
+       for name in NAMES if name.startswith(("manifest", "final", "scrub", "output"))},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_cassette_is_refused(copy: Callable[[str], Path], case: str) -> None:
+    """Before anything large is read."""
+    change, error, says = REFUSED[case]
+    path = copy("unpinned")
+    change(path)
+
+    for end in ("", "/") if path.is_dir() else ("",):
+        with pytest.raises(error, match=says):
+            open_cassette(f"{path}{end}")
+
+
+@pytest.mark.parametrize("path", ["a\0b", "x" * 5000])
+def test_an_impossible_path_is_refused(path: str) -> None:
+    """As not found or unreadable, never as a traceback."""
+    with pytest.raises((errors.NotFoundError, errors.UnreadableError)):
+        open_cassette(path)
+
+
+def _closed(cassette: Cassette, act: Callable[[Cassette], Any]) -> None:
+    reading = act(cassette)
+    cassette.close()
+    cassette.close()
+    next(reading)
+
+
+MISUSED: dict[str, tuple[Callable[[Cassette], object], type[Exception], str]] = {
+    "before the output": (lambda one: one.raw(-1), ValueError, "negative"),
+    "less than nothing": (lambda one: one.raw(0, -1), ValueError, "negative"),
+    "an artifact elsewhere": (
+        lambda one: one.artifact("../minimal/manifest.json"), errors.MissingFileError,
+        "not a file of this cassette"),
+    "an unknown check": (
+        lambda _: open_cassette(V1 / "minimal", check="quick"),  # type: ignore[arg-type]
+        ValueError, "'full' or 'manifest'"),
+    "bytes behind the end": (
+        lambda one: one.output_bytes(OutputRecord(seq=1, t_ms=0, offset=11, length=1)),
+        errors.ChunkError, r"of an output\.raw that has 7"),
+    "closed": (lambda one: _closed(one, lambda it: it.raw()), ValueError, "closed"),
+    "closed twice": (lambda one: (one.close(), list(one.raw())), ValueError, "closed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISUSED)
+def test_misuse_says_what_it_is(case: str) -> None:
+    """Closing ends iterators too: who closes means it."""
+    act, error, says = MISUSED[case]
+    with open_cassette(V1 / "minimal") as cassette, pytest.raises(error, match=says):
+        act(cassette)
 
 
 def test_the_bytes_of_a_record_can_be_asked_for() -> None:
-    """By position, and not outside of the file."""
+    """By position."""
     with open_cassette(V1 / "unpinned") as cassette:
         last = list(cassette.outputs())[-1]
 
         assert cassette.output_bytes(last) == b"ls\r\na b\r\n"
-        with pytest.raises(errors.ChunkError, match=r"of an output\.raw that has 11"):
-            cassette.output_bytes(OutputRecord(seq=1, t_ms=0, offset=11, length=1))
 
 
 def test_large_output_is_streamed_in_blocks(tmp_path: Path) -> None:
@@ -190,16 +289,6 @@ def test_many_threads_read_one_cassette_at_once(tmp_path: Path) -> None:
     assert found == [whole] * 6
 
 
-def test_a_closed_cassette_says_so() -> None:
-    """Closing twice does no harm; reading afterwards is misuse."""
-    cassette = open_cassette(V1 / "minimal")
-    cassette.close()
-    cassette.close()
-
-    with pytest.raises(ValueError, match="closed"):
-        list(cassette.raw())
-
-
 def _open_files() -> int:
     return sum(1 for _ in Path("/dev/fd").iterdir())
 
@@ -232,16 +321,6 @@ def test_an_artifact_is_read_to_its_end_without_its_cassette() -> None:
     assert tape.startswith(b"{")
 
 
-def test_closing_ends_iterators() -> None:
-    """Who closes means it."""
-    cassette = open_cassette(V1 / "awkward")
-    raw = cassette.raw()
-    cassette.close()
-
-    with pytest.raises(ValueError, match="closed"):
-        next(raw)
-
-
 def test_a_refused_cassette_leaves_no_file_open() -> None:
     """Neither on the first check nor on the last."""
     before = _open_files()
@@ -264,12 +343,6 @@ def test_the_manifest_check_does_not_read_the_streams(copy: Callable[[str], Path
         list(cassette.events())
 
 
-def test_an_unknown_check_is_misuse() -> None:
-    """Only the two that are documented."""
-    with pytest.raises(ValueError, match="'full' or 'manifest'"):
-        open_cassette(V1 / "minimal", check="quick")  # type: ignore[arg-type]
-
-
 def test_progress_is_told() -> None:
     """Up to the whole output."""
     told: list[tuple[int, int]] = []
@@ -279,115 +352,11 @@ def test_progress_is_told() -> None:
     assert told[-1] == (7, 7)
 
 
-def test_an_artifact_that_is_not_there_is_named() -> None:
-    """Only files of the cassette are handed out."""
-    with (
-        open_cassette(V1 / "minimal") as cassette,
-        pytest.raises(errors.MissingFileError, match="not a file of this cassette"),
-    ):
-        cassette.artifact("../minimal/manifest.json")
-
-
-def test_nothing_there_is_not_found(tmp_path: Path) -> None:
-    """Status 3, and the path."""
-    with pytest.raises(errors.NotFoundError, match="nothing-here: there is no cassette"):
-        open_cassette(tmp_path / "nothing-here")
-
-
-@pytest.mark.parametrize("path", ["a\0b", "x" * 5000])
-def test_an_impossible_path_is_refused(path: str) -> None:
-    """As not found or unreadable, never as a traceback."""
-    with pytest.raises((errors.NotFoundError, errors.UnreadableError)):
-        open_cassette(path)
-
-
-def test_a_file_is_no_cassette(tmp_path: Path) -> None:
-    """A cassette is a directory."""
-    (tmp_path / "file").write_bytes(b"x")
-
-    with pytest.raises(errors.InvalidCassetteError, match="a cassette is a directory"):
-        open_cassette(tmp_path / "file")
-
-
-@pytest.mark.parametrize("end", ["", "/"])
-def test_a_link_to_a_cassette_is_not_followed(tmp_path: Path, end: str) -> None:
-    """Whoever means the directory behind it can name that."""
-    (tmp_path / "link").symlink_to(V1 / "minimal")
-
-    with pytest.raises(errors.UnsafeFileError, match="links are not followed"):
-        open_cassette(f"{tmp_path / 'link'}{end}")
-
-
-NAMES = sorted(path.name for path in (V1 / "minimal").iterdir())
-
-
-def _fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def _socket(path: Path) -> None:
-    # From inside, because the limit on such paths is short.
-    with socket.socket(socket.AF_UNIX) as sock, chdir(path.parent):
-        sock.bind(path.name)
-
-
-def _link(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
-@pytest.mark.parametrize("make", [_fifo, _socket, _link, Path.mkdir])
-@pytest.mark.parametrize("name", NAMES)
-def test_only_regular_files_are_read(
-    copy: Callable[[str], Path], name: str, make: Callable[[Path], None]
-) -> None:
-    """Pipes, sockets, links to devices and directories, in the place of any file."""
-    path = copy("minimal")
-    (path / name).unlink()
-    make(path / name)
-
-    with pytest.raises(errors.UnsafeFileError):
-        open_cassette(path)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_file_must_be_there(copy: Callable[[str], Path], name: str) -> None:
-    """Even the empty ones."""
-    path = copy("minimal")
-    (path / name).unlink()
-
-    with pytest.raises(errors.MissingFileError, match=name):
-        open_cassette(path)
-
-
 def test_a_file_that_may_not_be_read_is_unreadable(copy: Callable[[str], Path]) -> None:
     """Status 3, not 4."""
     path = copy("minimal")
 
     with unreadable(path / "output.raw"), pytest.raises(errors.UnreadableError):
-        open_cassette(path)
-
-
-def test_a_directory_with_too_many_entries_is_refused(copy: Callable[[str], Path]) -> None:
-    """Before they are all listed."""
-    path = copy("unpinned")
-    for number in range(300):
-        (path / f"x{number}").touch()
-
-    with pytest.raises(errors.LimitError, match="256 entries"):
-        open_cassette(path)
-
-
-@pytest.mark.parametrize(
-    "name", ["manifest.json", "final.json", "scrub-report.json", "output.jsonl", "output.raw"]
-)
-def test_a_file_that_is_too_large_is_refused_by_its_size(
-    copy: Callable[[str], Path], name: str
-) -> None:
-    """A sparse file of a terabyte costs nothing."""
-    path = copy("unpinned")
-    os.truncate(path / name, 1 << 40)
-
-    with pytest.raises(errors.LimitError, match="1099511627776 bytes"):
         open_cassette(path)
 
 
@@ -498,44 +467,36 @@ def test_the_first_bad_chunk_is_named_with_the_digest_of_the_whole(large: Path) 
         open_cassette(large)
 
 
-def test_what_the_system_refuses_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The directory, its listing, or a file in it: status 3, not 4."""
-
-    def refuse(*_: object, **__: object) -> int:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    for name in ("open", "scandir"):
-        with monkeypatch.context() as patch:
-            patch.setattr(os, name, refuse)
-            with pytest.raises(errors.UnreadableError, match="Permission denied"):
-                open_cassette(V1 / "minimal")
-
-
-def test_a_file_that_the_system_refuses_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It names the file."""
-    real = os.open
-
-    def refuse(path: str, *args: Any, **named: Any) -> int:
-        if path == "frames.jsonl":
-            raise PermissionError(errno.EACCES, "Permission denied")
-        return real(path, *args, **named)
-
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(errors.UnreadableError, match=r"minimal/frames\.jsonl: Permission denied"):
-        open_cassette(V1 / "minimal")
+REFUSALS: dict[str, tuple[str, str | None, OSError, type[Exception], str]] = {
+    # A call, the file at which it fails (None: at once), how, and what is made of it.
+    "the directory": ("open", None, PermissionError(errno.EACCES, "Permission denied"),
+                      errors.UnreadableError, "Permission denied"),
+    "its listing": ("scandir", None, PermissionError(errno.EACCES, "Permission denied"),
+                    errors.UnreadableError, "Permission denied"),
+    "a file": ("open", "frames.jsonl", PermissionError(errno.EACCES, "Permission denied"),
+               errors.UnreadableError, r"minimal/frames\.jsonl: Permission denied"),
+    "a file that vanishes": ("open", "frames.jsonl", FileNotFoundError(errno.ENOENT, "No such"),
+                             errors.MissingFileError, r"frames\.jsonl is missing"),
+    "the disk": ("pread", None, OSError(errno.EIO, "Input/output error"),
+                 errors.UnreadableError, "Input/output error"),
+}  # fmt: skip
 
 
-def test_a_file_that_vanishes_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between listing the directory and opening it."""
-    real = os.open
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_the_system_refuses_is_no_fault_of_the_cassette(
+    monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    """Status 3, not 4, and the file is named; one that vanished after the listing is missing."""
+    call, name, failure, error, says = REFUSALS[case]
+    real = getattr(os, call)
 
-    def lose(path: str, *args: Any, **named: Any) -> int:
-        if path == "frames.jsonl":
-            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
-        return real(path, *args, **named)
+    def refuse(what: Any, *args: Any, **named: Any) -> Any:
+        if name is None or what == name:
+            raise failure
+        return real(what, *args, **named)
 
-    monkeypatch.setattr(os, "open", lose)
-    with pytest.raises(errors.MissingFileError, match=r"frames\.jsonl is missing"):
+    monkeypatch.setattr(os, call, refuse)
+    with pytest.raises(error, match=says):
         open_cassette(V1 / "minimal")
 
 
@@ -584,30 +545,6 @@ def test_a_file_that_shrinks_while_open_is_truncated(copy: Callable[[str], Path]
             list(cassette.raw())
 
 
-def test_control_bytes_of_a_cassette_reach_no_message(copy: Callable[[str], Path]) -> None:
-    """Names and values from it are shown escaped."""
-    path = copy("minimal")
-    (path / "\x1b]0;x\x07.txt").touch()
-
-    with pytest.raises(errors.UnexpectedFileError) as caught:
-        open_cassette(path)
-    assert "\x1b" not in str(caught.value)
-    assert "\\e]0;x" in str(caught.value)
-
-
-def test_a_disk_that_fails_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An EIO while reading is no fault of the cassette."""
-
-    def fail(*_: object) -> bytes:
-        raise OSError(5, "Input/output error")
-
-    with open_cassette(V1 / "minimal") as cassette:
-        monkeypatch.setattr(os, "pread", fail)
-
-        with pytest.raises(errors.UnreadableError, match="Input/output error"):
-            list(cassette.raw())
-
-
 def test_a_frame_may_carry_styles_and_cells(tmp_path: Path) -> None:
     """The fields that are ours, and those of the reference."""
     frame = FrameRecord(
@@ -628,3 +565,13 @@ def test_a_frame_may_carry_styles_and_cells(tmp_path: Path) -> None:
     with open_cassette(tmp_path / "c") as cassette:
         read = next(cassette.frames())
     assert (read.cells, read.alt_screen, read.hash) == ([[{"Char": 120}]], True, "abc")
+
+
+def test_control_bytes_of_a_cassette_reach_no_message(copy: Callable[[str], Path]) -> None:
+    """Names and values from it are shown escaped."""
+    path = copy("minimal")
+    (path / "\x1b]0;x\x07.txt").touch()
+
+    with pytest.raises(errors.UnexpectedFileError, match=r"\\e\]0;x") as caught:
+        open_cassette(path)
+    assert "\x1b" not in str(caught.value)

@@ -120,10 +120,18 @@ def test_quota_and_discovery_are_written_when_probed(tmp_path: Path) -> None:
         assert cassette.discovery == DiscoveryRecord(source="pty", status="captured")
 
 
-@pytest.mark.parametrize("name", ["awkward", "empty-output", "microseconds", "minimal"])
-def test_a_cassette_written_again_is_the_same_byte_for_byte(tmp_path: Path, name: str) -> None:
-    """What the fixtures spell out by hand is what the writer writes."""
-    with open_cassette(V1 / name) as cassette, CassetteWriter(tmp_path / name) as writer:
+WRITTEN_AGAIN = ["awkward", "empty-output", "microseconds", "minimal", "go-written-1"]
+
+
+@pytest.mark.parametrize("name", WRITTEN_AGAIN)
+def test_a_cassette_written_again_is_the_same_byte_for_byte(
+    tmp_path: Path, request: pytest.FixtureRequest, name: str
+) -> None:
+    """Of the reference's own, what Go escapes is equal as JSON, and ``optional`` is ours."""
+    source = V1 / name
+    if name == "go-written-1":
+        source = request.getfixturevalue("reference") / "cassettes" / name
+    with open_cassette(source) as cassette, CassetteWriter(tmp_path / name) as writer:
         for event in cassette.events():
             writer.add(event.record, event.data)
         for document in (cassette.scrub_report, cassette.quota, cassette.discovery):
@@ -131,34 +139,14 @@ def test_a_cassette_written_again_is_the_same_byte_for_byte(tmp_path: Path, name
                 writer.put(document)
         writer.publish(cassette.manifest)
 
-    assert _names(tmp_path / name) == _names(V1 / name)
-    for path in (V1 / name).iterdir():
-        assert (tmp_path / name / path.name).read_bytes() == path.read_bytes(), path.name
-
-
-def test_the_reference_cassette_written_again_has_equal_values(
-    tmp_path: Path, reference: Path
-) -> None:
-    """Byte for byte where Go escapes nothing, equal as JSON elsewhere; ``optional`` is ours."""
-    source = reference / "cassettes" / "go-written-1"
-    with open_cassette(source) as cassette, CassetteWriter(tmp_path / "c") as writer:
-        for event in cassette.events():
-            writer.add(event.record, event.data)
-        for document in (cassette.scrub_report, cassette.quota, cassette.discovery):
-            assert document is not None
-            writer.put(document)
-        writer.publish(cassette.manifest)
-
+    assert _names(tmp_path / name) == _names(source)
     for path in source.iterdir():
-        ours, theirs = (tmp_path / "c" / path.name).read_bytes(), path.read_bytes()
-        if path.name == "manifest.json":
-            value = json.loads(ours)
-            del value["optional"]
-            assert value == json.loads(theirs)
-        elif path.name == "frames.jsonl":
-            assert json.loads(ours) == json.loads(theirs)
-        else:
-            assert ours == theirs, path.name
+        ours, theirs = (tmp_path / name / path.name).read_bytes(), path.read_bytes()
+        if ours != theirs:
+            document = json.loads(ours)
+            document.pop("optional", None)
+            assert (name, document) == ("go-written-1", json.loads(theirs)), path.name
+            assert path.name in {"manifest.json", "frames.jsonl"}
 
 
 def test_the_same_events_give_the_same_bytes(tmp_path: Path) -> None:
@@ -171,31 +159,25 @@ def test_the_same_events_give_the_same_bytes(tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
-def test_aborting_leaves_nothing(tmp_path: Path) -> None:
-    """Neither the staging directory nor the parents that were made for it."""
-    writer = _fill(CassetteWriter(tmp_path / "deep" / "er" / "c"))
-    writer.abort()
-    writer.abort()
-
-    assert _names(tmp_path) == []
-
-
-def test_aborting_after_publishing_does_nothing(tmp_path: Path) -> None:
-    """The cassette stays."""
+@pytest.mark.parametrize("how", ["aborted", "published", "raised"])
+def test_what_ends_a_writer_leaves_nothing_but_a_whole_cassette(tmp_path: Path, how: str) -> None:
+    """Neither staging nor the parents that were made for it; aborting comes in any number."""
     writer = _fill(CassetteWriter(tmp_path / "deep" / "c"))
-    writer.publish(manifest_of())
+    if how == "raised":
+        with pytest.raises(RuntimeError), writer:
+            raise RuntimeError
+    elif how == "published":
+        writer.publish(manifest_of())
+    writer.abort()
     writer.abort()
 
-    with open_cassette(tmp_path / "deep" / "c") as cassette:
-        assert cassette.output_size == 2
-
-
-def test_an_error_inside_the_with_aborts(tmp_path: Path) -> None:
-    """As every context manager."""
-    with pytest.raises(RuntimeError), _fill(CassetteWriter(tmp_path / "c")):
-        raise RuntimeError
-
-    assert _names(tmp_path) == []
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("*/*"))
+    assert left == (["deep/c"] if how == "published" else [])
+    assert _names(tmp_path) == (["deep"] if how == "published" else [])
+    with pytest.raises(ValueError, match="published or aborted"):
+        writer.publish(manifest_of())
+    with pytest.raises(ValueError, match="complete or aborted"):
+        writer.add(FINAL)
 
 
 FINAL = FinalRecord(seq=1, t_ms=0, duration_ms=0)
@@ -277,17 +259,6 @@ def test_what_a_reader_would_refuse_is_not_written(
     assert _names(tmp_path) == []
 
 
-def test_a_closed_writer_takes_nothing(tmp_path: Path) -> None:
-    """After ``publish`` and after ``abort``."""
-    writer = _fill(CassetteWriter(tmp_path / "c"))
-    writer.publish(manifest_of())
-
-    with pytest.raises(ValueError, match="published or aborted"):
-        writer.publish(manifest_of())
-    with pytest.raises(ValueError, match="complete or aborted"):
-        writer.add(FINAL)
-
-
 def test_records_may_come_late_in_numbers_that_were_kept(tmp_path: Path) -> None:
     """What must be masked when everything is known; the cassette is in order all the same."""
     note = ServiceEventRecord(seq=2, t_ms=3, payload="late")
@@ -312,23 +283,23 @@ def test_records_may_come_late_in_numbers_that_were_kept(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("limits", "record", "data"),
+    ("limits", "data"),
     [
-        (Limits(max_line_bytes=50), InputRecord(seq=1, t_ms=0, kind="input", bytes=b"x" * 50), b""),
-        (Limits(max_chunk_bytes=5), OutputRecord(seq=1, t_ms=0, offset=0, length=6), b"xxxxxx"),
-        (Limits(max_output_bytes=5), OutputRecord(seq=1, t_ms=0, offset=0, length=6), b"xxxxxx"),
+        (Limits(max_line_bytes=50), b""),
+        (Limits(max_chunk_bytes=5), b"xxxxxx"),
+        (Limits(max_output_bytes=5), b"xxxxxx"),
     ],
+    ids=["a line", "a chunk", "the output"],
 )
-def test_what_is_too_long_is_not_written(
-    tmp_path: Path, limits: Limits, record: InputRecord | OutputRecord, data: bytes
-) -> None:
+def test_what_is_too_long_is_not_written(tmp_path: Path, limits: Limits, data: bytes) -> None:
     """Lines, chunks and files."""
+    items = [Output(0, data)] if data else [Typed(0, b"x" * 50)]
 
     def write() -> None:
         with CassetteWriter(tmp_path / "c", limits=limits) as writer:
-            writer.add(record, data)
-            writer.add(msgspec.structs.replace(FINAL, seq=2))
-            writer.put(ScrubReport(status="clean"))
+            for event in events_of(*items, Finished(t_us=1)):
+                writer.add(event.record, event.data)
+            writer.put(CLEAN)
             writer.publish(manifest_of())
 
     with pytest.raises(errors.LimitError):
@@ -339,31 +310,18 @@ def test_what_is_too_long_is_not_written(
 # ------------------------------------------------------------------ the target
 
 
-def test_an_existing_cassette_is_not_replaced_unasked(tmp_path: Path) -> None:
-    """Refused before anything is written, and it says how to."""
+def test_an_existing_cassette_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    """Refused before anything is written, which says how to; what is aborted changes nothing."""
     write_cassette(tmp_path / "c", Output(0, b"old"))
-
     with pytest.raises(errors.ExistsError, match="--overwrite"):
         CassetteWriter(tmp_path / "c")
-    assert _names(tmp_path) == ["c"]
-
-
-def test_an_existing_cassette_is_replaced_when_asked(tmp_path: Path) -> None:
-    """All of it, and nothing of the old one stays."""
-    write_cassette(tmp_path / "c", Output(0, b"old"))
-    write_cassette(tmp_path / "c", Output(0, b"newer"), overwrite=True)
-
-    assert (tmp_path / "c" / "output.raw").read_bytes() == b"newer"
-    assert _names(tmp_path) == ["c"]
-
-
-def test_the_old_cassette_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
-    """Aborting an overwrite changes nothing."""
-    write_cassette(tmp_path / "c", Output(0, b"old"))
     with _fill(CassetteWriter(tmp_path / "c", overwrite=True)):
         pass
+    before = (tmp_path / "c" / "output.raw").read_bytes()
+    write_cassette(tmp_path / "c", Output(0, b"newer"), overwrite=True)
 
-    assert (tmp_path / "c" / "output.raw").read_bytes() == b"old"
+    assert (before, (tmp_path / "c" / "output.raw").read_bytes()) == (b"old", b"newer")
+    assert _names(tmp_path) == ["c"]
 
 
 def test_without_an_exchange_of_names_the_old_one_is_moved_aside(
@@ -399,31 +357,9 @@ def test_what_is_no_loss_may_be_replaced(tmp_path: Path, there: str) -> None:
         assert (cassette.pinned, cassette.output_size) == (True, 0)
 
 
-def _file(path: Path) -> None:
-    path.write_bytes(b"precious")
-
-
-def _link(path: Path) -> None:
-    path.symlink_to(V1 / "minimal")
-
-
-def _dangling(path: Path) -> None:
-    path.symlink_to(path.with_name("nowhere"))
-
-
-def _project(path: Path) -> None:
+def _filled(path: Path, name: str, data: bytes) -> None:
     path.mkdir()
-    (path / "thesis.txt").write_bytes(b"precious")
-
-
-def _extension(path: Path) -> None:
-    path.mkdir()
-    (path / "manifest.json").write_bytes(b'{"manifest_version": 3, "version": "1.0"}')
-
-
-def _other_manifest(path: Path) -> None:
-    path.mkdir()
-    (path / "manifest.json").write_bytes(b'{"version": 1, "files": []}')
+    (path / name).write_bytes(data)
 
 
 def _cassette_and_notes(path: Path) -> None:
@@ -431,13 +367,23 @@ def _cassette_and_notes(path: Path) -> None:
     (path / "notes.txt").write_bytes(b"precious")
 
 
-@pytest.mark.parametrize(
-    "make",
-    [_file, _link, _dangling, _project, _extension, _other_manifest, _cassette_and_notes],
-)
+PRECIOUS: dict[str, Callable[[Path], object]] = {
+    "a file": lambda path: path.write_bytes(b"precious"),
+    "a link": lambda path: path.symlink_to(V1 / "minimal"),
+    "a link to nothing": lambda path: path.symlink_to(path.with_name("nowhere")),
+    "a project": lambda path: _filled(path, "thesis.txt", b"precious"),
+    "an extension": lambda path: _filled(
+        path, "manifest.json", b'{"manifest_version": 3, "version": "1.0"}'
+    ),
+    "another manifest": lambda path: _filled(path, "manifest.json", b'{"version": 1, "files": []}'),
+    "a cassette and notes": _cassette_and_notes,
+}
+
+
+@pytest.mark.parametrize("make", PRECIOUS.values(), ids=PRECIOUS)
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_what_is_no_cassette_is_never_replaced(
-    tmp_path: Path, make: Callable[[Path], None], *, overwrite: bool
+    tmp_path: Path, make: Callable[[Path], object], *, overwrite: bool
 ) -> None:
     """Files, links, other people's directories, and cassettes with something else inside."""
     make(tmp_path / "c")
@@ -580,15 +526,18 @@ def test_what_a_dead_writer_left_is_removed_by_the_next(tmp_path: Path) -> None:
     dead._staging.fd = -1
 
 
+@pytest.mark.parametrize("meanwhile", ["cleans up", "holds the lock"])
 def test_staging_is_made_anew_when_somebody_cleans_it_up_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
-    """Between making it and locking it, another writer may take it for abandoned."""
+    """Between making and locking it, another writer may take it for abandoned; it goes then."""
     real, first = fcntl.flock, []
 
     def flock(fd: int, how: int) -> None:
         if not first:
             first.append(fd)
+            if meanwhile == "holds the lock":
+                raise BlockingIOError(errno.EWOULDBLOCK, "held")
             (staging,) = tmp_path.iterdir()
             staging.rmdir()
         real(fd, how)
@@ -596,25 +545,7 @@ def test_staging_is_made_anew_when_somebody_cleans_it_up_at_once(
     monkeypatch.setattr(fcntl, "flock", flock)
     write_cassette(tmp_path / "c")
 
-    assert _names(tmp_path) == ["c"]
-
-
-def test_a_lock_held_by_somebody_who_cleans_up_makes_another_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Then it is about to disappear."""
-    real, refused = fcntl.flock, []
-
-    def flock(fd: int, how: int) -> None:
-        if not refused:
-            refused.append(fd)
-            raise BlockingIOError(errno.EWOULDBLOCK, "held")
-        real(fd, how)
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-    write_cassette(tmp_path / "c")
-
-    assert "c" in _names(tmp_path)
+    assert _names(tmp_path)[-1:] == ["c"]
 
 
 # ------------------------------------------------------------------ the disk

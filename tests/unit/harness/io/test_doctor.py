@@ -10,7 +10,9 @@ import pty
 import select
 import shutil
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,101 +33,98 @@ def test_on_a_machine_that_runs_the_tests_nothing_fails() -> None:
     assert [one for one in doctor_findings() if one.status == "fail"] == []
 
 
-def test_an_old_python_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what to use instead."""
-    monkeypatch.setattr(doctor.sys, "version_info", (3, 10, 0))
+def refusing(error: Exception) -> Callable[..., object]:
+    """A function that raises."""
 
-    assert _finding("python").status == "fail"
+    def call(*_: object, **__: object) -> object:
+        raise error
 
-
-def test_a_missing_library_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It names the library."""
-
-    def version(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-
-    assert _finding("msgspec").status == "fail"
+    return call
 
 
-def test_no_pty_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the system's reason."""
-
-    def openpty() -> tuple[int, int]:
-        raise OSError(28, "out of ptys")
-
-    monkeypatch.setattr(pty, "openpty", openpty)
-
-    assert "out of ptys" in _finding("pty").detail
+def _backend(name: str) -> object:
+    if name == "ghostty":
+        raise UsageError("not installed")
+    return default_emulator
 
 
-def test_a_pty_that_says_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not hang."""
-    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
-
-    assert _finding("pty").status == "fail"
-
-
-def test_a_pty_that_breaks_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it is tried."""
-
-    def ttyname(fd: int) -> str:
-        raise OSError(5, "input/output error")
-
-    monkeypatch.setattr(os, "ttyname", ttyname)
-
-    assert "input/output error" in _finding("pty").detail
-
-
-@pytest.mark.parametrize(("on_terminal", "status"), [(True, "ok"), (False, "warn")])
-def test_a_terminal_is_wished_for(
-    *, on_terminal: bool, status: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without one, it is said what works all the same."""
-    monkeypatch.setattr(os, "isatty", lambda fd: on_terminal)
-    monkeypatch.setattr(os, "get_terminal_size", lambda fd: os.terminal_size((80, 24)))
-
-    assert _finding("terminal").status == status
-
-
-@pytest.mark.parametrize(("term", "status"), [("xterm", "ok"), ("dumb", "warn"), ("", "warn")])
-def test_term_is_looked_at(term: str, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dumb one is less good."""
-    monkeypatch.setenv("TERM", term)
-
-    assert _finding("TERM").status == status
-
-
-@pytest.mark.parametrize(
-    ("encoding", "status"), [("UTF-8", "ok"), ("utf8", "ok"), ("ASCII", "warn")]
+CLIS = [
+    Installed(name="a", title="A", binary="/bin/a"),
+    Installed(name="b", title="B", binary="/bin/b", version="b 2", tested=("1", "1.5")),
+    Installed(name="c", title="C", binary="/bin/c", version="c 1", tested=("1",)),
+    Installed(name="d", title="D"),
+]
+BROKEN = Installed(name="x", title="x", problem="x.toml: no TOML")
+LISTED = (
+    "known and installed: a (/bin/a), b (/bin/b, b 2, tried with 1 1.5), c (/bin/c, c 1)"
+    "; known, not installed: d"
 )
-def test_a_locale_is_to_be_utf8(
-    encoding: str, status: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However it is spelled."""
-    monkeypatch.setattr(locale, "getpreferredencoding", lambda do_setlocale=True: encoding)
+METADATA, UTIL = importlib.metadata, importlib.util
+NO_PTY, BREAKS = OSError(28, "out of ptys"), OSError(5, "input/output error")
+SIZE = os.terminal_size((80, 24))
+LOOKED_AT: dict[str, tuple[str, list[tuple[Any, str, Any]], str, str]] = {
+    # What is looked at, what the machine is made to be, and what is said of it.
+    "an old Python": ("python", [(doctor.sys, "version_info", (3, 10, 0))], "fail", ""),
+    "a missing library": (
+        "msgspec", [(METADATA, "version", refusing(METADATA.PackageNotFoundError("x")))],
+        "fail", ""),
+    "no PTY": ("pty", [(pty, "openpty", refusing(NO_PTY))], "fail", "out of ptys"),
+    "a PTY that says nothing, without hanging": (
+        "pty", [(select, "select", lambda *_: ([], [], []))], "fail", ""),
+    "a PTY that breaks": ("pty", [(os, "ttyname", refusing(BREAKS))], "fail", BREAKS.strerror),
+    **{f"on a terminal: {there}": (
+        "terminal",
+        [(os, "isatty", lambda _, there=there: there), (os, "get_terminal_size", lambda _: SIZE)],
+        status, "") for there, status in ((True, "ok"), (False, "warn"))},
+    **{f"TERM={term}": ("TERM", [(os.environ, "TERM", term)], status, "")
+       for term, status in (("xterm", "ok"), ("dumb", "warn"), ("", "warn"))},
+    **{f"in {coding}": (
+        "locale",
+        [(locale, "getpreferredencoding", lambda do_setlocale=True, coding=coding: coding)],
+        status, "") for coding, status in (("UTF-8", "ok"), ("utf8", "ok"), ("ASCII", "warn"))},
+    "an extra that is missing": (
+        "extra ghostty", [(UTIL, "find_spec", lambda name: None)],
+        "ok", "optional: pip install 'ptycassette[ghostty]'"),
+    "programs": (
+        "programs", [(shutil, "which", lambda name: "/bin/sh" if name == "bash" else None)],
+        "ok", "bash; not here: vim, less, tmux, git"),
+    "an emulator whose library is missing": (
+        "emulators",
+        [(doctor, "backend", _backend),
+         (doctor, "available_backends", lambda: ("pyte", "ghostty"))],
+        "ok", "; usable: pyte; not installed: ghostty"),
+    "agent CLIs, with versions where they were asked": (
+        "agent CLIs", [(doctor, "installed", lambda *, versions: CLIS)], "ok", LISTED),
+    "a broken profile": (
+        "agent CLIs", [(doctor, "installed", lambda *, versions: [BROKEN])],
+        "warn", "x.toml: no TOML"),
+}  # fmt: skip
 
-    assert _finding("locale").status == status
+
+@pytest.mark.parametrize("case", LOOKED_AT)
+def test_what_is_looked_at_has_its_status(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    """What recording needs fails, what it would be better with warns, the rest is told."""
+    name, machine, status, says = LOOKED_AT[case]
+    for where, what, value in machine:
+        (monkeypatch.setitem if where is os.environ else monkeypatch.setattr)(where, what, value)
+    found = _finding(name)
+
+    assert found.status == status
+    assert says in f"{found.detail}\n{found.hint}"
 
 
-def test_a_state_directory_need_not_exist(state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking does not make it."""
-    path = state_dir / "not" / "yet"
-    monkeypatch.setenv("PTYCASSETTE_STATE_DIR", str(path))
-
-    assert _finding("state directory").status == "ok"
-    assert not path.exists()
-
-
-def test_a_state_directory_that_cannot_be_written_fails(
+def test_the_state_directory_need_not_exist_and_must_be_one(
     state_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file in its place, for example."""
+    """Looking does not make it; a file in its place fails."""
     (state_dir / "file").write_text("x", encoding="ascii")
-    monkeypatch.setenv("PTYCASSETTE_STATE_DIR", str(state_dir / "file"))
+    statuses = []
+    for path in (state_dir / "not" / "yet", state_dir / "file"):
+        monkeypatch.setenv("PTYCASSETTE_STATE_DIR", str(path))
+        statuses.append(_finding("state directory").status)
 
-    assert _finding("state directory").status == "fail"
+    assert statuses == ["ok", "fail"]
+    assert not (state_dir / "not").exists()
 
 
 def test_journals_left_behind_are_counted(state_dir: Path) -> None:
@@ -136,63 +135,6 @@ def test_journals_left_behind_are_counted(state_dir: Path) -> None:
     found = _finding("journals")
     assert (found.status, found.detail[:2]) == ("warn", "1 ")
     assert "recover" in (found.hint or "")
-
-
-def test_extras_are_optional(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing one is no failure, and says how to get it."""
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-
-    found = _finding("extra ghostty")
-    assert found.status == "ok"
-    assert found.hint == "optional: pip install 'ptycassette[ghostty]'"
-
-
-def test_programs_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that are there, and those that are not."""
-    monkeypatch.setattr(shutil, "which", lambda name: "/bin/sh" if name == "bash" else None)
-
-    assert _finding("programs").detail == "bash; not here: vim, less, tmux, git"
-
-
-def test_emulators_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One whose library is missing is no failure."""
-
-    def backend(name: str) -> object:
-        if name == "ghostty":
-            raise UsageError("not installed")
-        return default_emulator
-
-    monkeypatch.setattr(doctor, "backend", backend)
-    monkeypatch.setattr(doctor, "available_backends", lambda: ("pyte", "ghostty"))
-
-    assert _finding("emulators").detail.endswith("; usable: pyte; not installed: ghostty")
-
-
-def test_agent_clis_are_listed_with_versions_where_they_were_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What is here, what is not, what is newer than what the profile was tried with."""
-    known = [
-        Installed(name="a", title="A", binary="/bin/a"),
-        Installed(name="b", title="B", binary="/bin/b", version="b 2", tested=("1", "1.5")),
-        Installed(name="c", title="C", binary="/bin/c", version="c 1", tested=("1",)),
-        Installed(name="d", title="D"),
-    ]
-    monkeypatch.setattr(doctor, "installed", lambda *, versions: known)
-
-    assert _finding("agent CLIs").detail == (
-        "known and installed: a (/bin/a), b (/bin/b, b 2, tried with 1 1.5), c (/bin/c, c 1)"
-        "; known, not installed: d"
-    )
-
-
-def test_a_broken_profile_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the file that is wrong."""
-    broken = Installed(name="x", title="x", problem="x.toml: no TOML")
-    monkeypatch.setattr(doctor, "installed", lambda *, versions: [broken])
-
-    found = _finding("agent CLIs")
-    assert (found.status, "x.toml: no TOML" in found.detail) == ("warn", True)
 
 
 def test_every_extra_that_people_install_is_known() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 CHAT = "/v1/chat/completions"
 ANY = "[[replies]]\ntimes = 0\ntext = 'a'\n"
+KEYS = {"accepted_keys": frozenset({"k"})}
 
 
 def chat(text: str = "hi", **more: Any) -> dict[str, Any]:
@@ -40,55 +41,73 @@ def test_no_reply_left_says_why_for_each(talk: Any) -> None:
     assert "other does not fit (model, prompt_contains)" in said.provider.problems[0]
 
 
-def test_a_script_without_replies_says_so(talk: Any) -> None:
-    """Nothing to choose from."""
-    said = talk("")
-    said.ask(CHAT, chat())
+ONE = "[[replies]]\ntext = 'a'\n"
+LOCKED = "auth.require = 'key'\n"
+OLD = [
+    {"role": "user", "content": "old"},
+    {"role": "assistant", "content": "yes"},
+    {"role": "user", "content": "new"},
+]
+JUDGED: dict[str, tuple[str, dict[str, Any], dict[str, Any], int, str]] = {
+    # The script; options of the provider; the request, which asks for a chat if it says nothing
+    # else; the status, and what the first problem says, or "" where there is none.
+    "no replies": ("", {}, {}, 400, "the script has none"),
+    **{
+        f"when {when}": (f"{ONE}when = {{ {when} }}", {}, {}, *said)
+        for when, said in {
+            "api = 'chat'": (200, ""),
+            "api = 'gemini'": (400, "(api)"),
+            "model = 'm?'": (400, "(model)"),
+            "after = 'prompt'": (200, ""),
+            "after = 'tool'": (400, "(after)"),
+            "tools = false": (200, ""),
+            "tools = true": (400, "(tools)"),
+            "system_contains = 'x'": (400, "(system_contains)"),
+            "result_contains = 'x'": (400, "(result_contains)"),
+        }.items()
+    },
+    "only the user's last words are the prompt":
+        (f"{ONE}when.prompt_contains = 'old'", {}, {"body": chat(messages=OLD)},
+         400, "(prompt_contains)"),
+    "a tool that is not offered": ("[[replies]]\nparts=[{tool='rm'}]", {}, {}, 400, "offers: none"),
+    "a tool that is not offered on purpose":
+        ("[[replies]]\nparts=[{tool='rm', unoffered=true}]", {}, {}, 200, ""),
+    "a field that nobody knows is let through and reported":
+        ("unknown_fields = 'report'\n" + ANY, {}, {"body": chat(surprise=1)},
+         200, "let through: surprise"),
+    "an error in mid stream is a plain one without a stream":
+        (f"{ONE}error={{status=500}}\nafter_events=1", {}, {}, 500, ""),
+    "clients look at the root before they start":
+        (ANY, {}, {"path": "/", "method": "HEAD", "body": None}, 200, ""),
+    **{
+        f"{method} {path}": (ANY, {}, {"path": path, "method": method, "body": None}, status, path)
+        for path, method, status in (
+            ("/v1/nope", "GET", 404), ("/v1/responses", "GET", 405), ("/v1/models", "POST", 405),
+            ("/v1beta/models", "POST", 405), ("/v1beta/models/g:magic", "POST", 404),
+            ("/backend-api/wham/usage", "GET", 404),
+        )
+    },
+    "no key is asked for": (ANY, {}, {}, 200, ""),
+    "no key": (LOCKED + ANY, {}, {}, 401, ""),
+    "a key": (LOCKED + ANY, {}, {"authorization": "Bearer k"}, 200, ""),
+    "another scheme": (LOCKED + ANY, {}, {"authorization": "Basic k"}, 401, ""),
+    "no key is right": ("auth.require='impossible'\n" + ANY, {}, {"x_api_key": "k"}, 401, ""),
+    "the right key": (ANY, KEYS, {"x_goog_api_key": "k"}, 200, ""),
+    "the right key in the query": (ANY, KEYS, {"path": f"{CHAT}?key=k"}, 200, ""),
+    "a wrong key": (ANY, KEYS, {"x_goog_api_key": "no"}, 401, ""),
+    "no key where one is right": (ANY, KEYS, {}, 401, ""),
+}  # fmt: skip
 
-    assert "the script has none" in said.provider.problems[0]
 
+@pytest.mark.parametrize("case", JUDGED)
+def test_a_request_has_its_status_and_its_problem(talk: Any, case: str) -> None:
+    """Who is let in, which reply fits, what no API has; being refused is no problem of the run."""
+    script, options, request, status, problem = JUDGED[case]
+    said = talk(script, **options)
 
-@pytest.mark.parametrize(
-    ("when", "fits"),
-    [
-        ("api = 'chat'", True),
-        ("api = 'gemini'", False),
-        ("model = 'm?'", False),
-        ("after = 'prompt'", True),
-        ("after = 'tool'", False),
-        ("tools = false", True),
-        ("tools = true", False),
-        ("system_contains = 'x'", False),
-        ("result_contains = 'x'", False),
-    ],
-)
-def test_conditions(talk: Any, when: str, fits: bool) -> None:
-    """Each condition on its own."""
-    said = talk(f"[[replies]]\ntext = 'a'\nwhen = {{ {when} }}")
-
-    assert (said.ask(CHAT, chat()).status == 200) is fits
-
-
-def test_only_the_users_last_words_are_the_prompt(talk: Any) -> None:
-    """What the user said before the model's last answer does not count."""
-    said = talk("[[replies]]\ntext='a'\nwhen={prompt_contains='old'}")
-    history = [
-        {"role": "user", "content": "old"},
-        {"role": "assistant", "content": "yes"},
-        {"role": "user", "content": "new"},
-    ]
-
-    assert said.ask(CHAT, chat(messages=history)).status == 400
-
-
-def test_a_tool_that_is_not_offered_is_a_mistake(talk: Any) -> None:
-    """Unless the script says that it is on purpose."""
-    wrong = talk("[[replies]]\nparts=[{tool='rm'}]")
-    meant = talk("[[replies]]\nparts=[{tool='rm', unoffered=true}]")
-
-    assert wrong.ask(CHAT, chat()).status == 400
-    assert "offers: none" in wrong.provider.problems[0]
-    assert meant.ask(CHAT, chat()).status == 200
+    assert said.ask(**{"path": CHAT, "body": chat(), **request}).status == status
+    assert len(said.provider.problems) == bool(problem)
+    assert problem in "".join(said.provider.problems)
 
 
 def test_scripted_routes_come_first(talk: Any) -> None:
@@ -104,65 +123,12 @@ def test_scripted_routes_come_first(talk: Any) -> None:
     assert said.ask("/s").steps[0].data == b"s"
 
 
-@pytest.mark.parametrize(
-    ("path", "method", "status"),
-    [
-        ("/v1/nope", "GET", 404),
-        ("/v1/responses", "GET", 405),
-        ("/v1/models", "POST", 405),
-        ("/v1beta/models", "POST", 405),
-        ("/v1beta/models/g:magic", "POST", 404),
-        ("/backend-api/wham/usage", "GET", 404),
-    ],
-)
-def test_unknown_paths_and_methods_are_problems(
-    talk: Any, path: str, method: str, status: int
-) -> None:
-    """What no API has is answered with an error and noted."""
-    said = talk(ANY)
+def test_the_log_keeps_what_was_sent_and_withholds_keys(talk: Any) -> None:
+    """In the query of Gemini's clients too; what is no JSON is there to be looked at."""
+    asked = talk(ANY).ask(f"{CHAT}?key=k", b"\xff{")
 
-    assert said.ask(path, method=method).status == status
-    assert len(said.provider.problems) == 1
-
-
-def test_a_connectivity_check_is_answered(talk: Any) -> None:
-    """Clients look at the root before they start."""
-    said = talk(ANY)
-
-    assert said.ask("/", method="HEAD").status == 200
-    assert said.provider.problems == []
-
-
-@pytest.mark.parametrize(
-    ("script", "options", "headers", "status"),
-    [
-        ("", {}, {}, 200),
-        ("auth.require='key'\n", {}, {}, 401),
-        ("auth.require='key'\n", {}, {"authorization": "Bearer k"}, 200),
-        ("auth.require='key'\n", {}, {"authorization": "Basic k"}, 401),
-        ("auth.require='impossible'\n", {}, {"x_api_key": "k"}, 401),
-        ("", {"accepted_keys": frozenset({"k"})}, {"x_goog_api_key": "k"}, 200),
-        ("", {"accepted_keys": frozenset({"k"})}, {"x_goog_api_key": "no"}, 401),
-        ("", {"accepted_keys": frozenset({"k"})}, {}, 401),
-    ],
-)
-def test_keys(
-    talk: Any, script: str, options: dict[str, Any], headers: dict[str, str], status: int
-) -> None:
-    """Who is let in; being refused is no problem of the run."""
-    said = talk(script + ANY, **options)
-
-    assert said.ask(CHAT, chat(), **headers).status == status
-    assert said.provider.problems == []
-
-
-def test_a_key_in_the_query_counts(talk: Any) -> None:
-    """Gemini takes its key there, too; the log withholds it."""
-    said = talk(ANY, accepted_keys=frozenset({"k"}))
-    exchange = said.ask(f"{CHAT}?key=k", chat())
-
-    assert exchange.status == 200
-    assert exchange.entry["query"] == {"key": "(withheld)"}
+    assert asked.entry["query"] == {"key": "(withheld)"}
+    assert asked.entry["body"] == "\ufffd{"
 
 
 def test_the_log_counts_keys_and_withholds_them(talk: Any) -> None:
@@ -175,21 +141,6 @@ def test_the_log_counts_keys_and_withholds_them(talk: Any) -> None:
 
     assert [one.entry["key"] for one in (first, second, third)] == [1, 2, 1]
     assert secret not in str(first.entry)
-
-
-def test_the_log_keeps_bodies_that_are_no_json(talk: Any) -> None:
-    """What was sent is there to be looked at."""
-    exchange = talk(ANY).ask(CHAT, b"\xff{")
-
-    assert exchange.entry["body"] == "\ufffd{"
-
-
-def test_unknown_fields_can_be_let_through(talk: Any) -> None:
-    """They are still reported."""
-    said = talk("unknown_fields = 'report'\n" + ANY)
-
-    assert said.ask(CHAT, chat(surprise=1)).status == 200
-    assert "let through: surprise" in said.provider.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -222,13 +173,6 @@ def test_disconnects_are_planned(talk: Any) -> None:
     assert (at_once.status, at_once.ending) == (0, "disconnect")
     assert (len(stream.steps), stream.ending) == (2, "disconnect")
     assert (len(whole.steps), whole.ending) == (1, "disconnect")
-
-
-def test_an_error_in_mid_stream_is_a_plain_error_without_a_stream(talk: Any) -> None:
-    """JSON cannot be broken off with an error, so the error comes instead."""
-    said = talk("[[replies]]\ntext='a'\nerror={status=500}\nafter_events=1")
-
-    assert said.ask(CHAT, chat()).status == 500
 
 
 def test_a_plain_text_ends_the_turn(talk: Any) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 START = 1767225600  # 2026-01-01T00:00:00Z, where the tests' clock stands
 LIMITS = """
 [limits.codex]
@@ -25,49 +27,51 @@ times = 0
 text = "a"
 """
 BODY = {"model": "m", "messages": [], "max_tokens": 1}
+ASK = {"model": "m", "input": "x"}
 
 
-def test_codex_headers(talk: Any) -> None:
-    """Percent, minutes, epoch seconds; credits; and OpenAI's own besides."""
-    headers = talk(LIMITS).ask("/v1/responses", {"model": "m", "input": "x"}).headers
-
-    assert headers["x-codex-primary-used-percent"] == "42.5"
-    assert headers["x-codex-secondary-window-minutes"] == "10080"
-    assert headers["x-codex-primary-reset-at"] == str(START + 60)
-    assert headers["x-codex-credits-balance"] == "5.00"
-    assert headers["x-ratelimit-reset-requests"] == "1m30s"
+SECOND = """
+[limits.codex]
+plan_type = "plus"
+[[replies]]
+text = "a"
+limits.codex.secondary = { used_percent = 1, window_minutes = 2, resets_in_s = 3 }
+"""
 
 
-def test_anthropic_headers(talk: Any) -> None:
-    """The tightest window speaks for all; buckets reset at a time of day."""
-    headers = talk(LIMITS).ask("/v1/messages", BODY).headers
+@pytest.mark.parametrize(
+    ("script", "path", "body", "wanted"),
+    [
+        # Percent, minutes, epoch seconds; credits; and OpenAI's own besides.
+        (LIMITS, "/v1/responses", ASK, {
+            "x-codex-primary-used-percent": "42.5", "x-codex-secondary-window-minutes": "10080",
+            "x-codex-primary-reset-at": str(START + 60), "x-codex-credits-balance": "5.00",
+            "x-ratelimit-reset-requests": "1m30s",
+        }),
+        # A reply's own limits replace the script's.
+        (SECOND, "/v1/responses", ASK,
+         {"x-codex-plan-type": None, "x-codex-secondary-used-percent": "1"}),
+        # The tightest window speaks for all; buckets reset at a time of day.
+        (LIMITS, "/v1/messages", BODY, {
+            "anthropic-ratelimit-unified-representative-claim": "seven_day",
+            "anthropic-ratelimit-unified-5h-utilization": "0.25",
+            "anthropic-ratelimit-unified-reset": str(START + 120),
+            "anthropic-ratelimit-requests-reset": "2026-01-01T00:00:30Z",
+            "x-codex-plan-type": None,
+        }),
+        # Durations, not times.
+        (LIMITS, "/v1/chat/completions", {"model": "m", "messages": []},
+         {"x-ratelimit-reset-tokens": "5s", "x-ratelimit-remaining-tokens": "1"}),
+    ],
+    ids=["codex", "of a reply", "anthropic", "openai"],
+)  # fmt: skip
+def test_limits_are_headers_of_answers(
+    talk: Any, script: str, path: str, body: dict[str, Any], wanted: dict[str, str | None]
+) -> None:
+    """In the words of each provider."""
+    headers = talk(script).ask(path, body).headers
 
-    assert headers["anthropic-ratelimit-unified-representative-claim"] == "seven_day"
-    assert headers["anthropic-ratelimit-unified-5h-utilization"] == "0.25"
-    assert headers["anthropic-ratelimit-unified-reset"] == str(START + 120)
-    assert headers["anthropic-ratelimit-requests-reset"] == "2026-01-01T00:00:30Z"
-    assert "x-codex-plan-type" not in headers
-
-
-def test_openai_headers(talk: Any) -> None:
-    """Durations, not times."""
-    body = {"model": "m", "messages": []}
-    headers = talk(LIMITS).ask("/v1/chat/completions", body).headers
-
-    assert headers["x-ratelimit-reset-tokens"] == "5s"
-    assert headers["x-ratelimit-remaining-tokens"] == "1"
-
-
-def test_a_reply_may_have_limits_of_its_own(talk: Any) -> None:
-    """They replace the script's."""
-    said = talk(
-        "[limits.codex]\nplan_type='plus'\n[[replies]]\ntext='a'\n"
-        "limits.codex.secondary = { used_percent = 1, window_minutes = 2, resets_in_s = 3 }"
-    )
-    headers = said.ask("/v1/responses", {"model": "m", "input": "x"}).headers
-
-    assert "x-codex-plan-type" not in headers
-    assert headers["x-codex-secondary-used-percent"] == "1"
+    assert {name: headers.get(name) for name in wanted} == wanted
 
 
 def test_a_chatgpt_account_tells_the_same_limits(talk: Any) -> None:

@@ -12,26 +12,19 @@ import termios
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import c_uint32
 from pathlib import Path
 from typing import Any
 
 import pytest
+from record_doubles import PLAIN
 
-from ptycassette.model import Harness, JournalEvent, Output, SessionMeta, Size, Typed
+from ptycassette.model import JournalEvent, Output, Typed
 from ptycassette.recording.io import compiled_relay
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.compiled_relay import PURE_PYTHON, CompiledRelay, RelayRun
 from ptycassette.recording.io.journal_file import JournalFile
-
-META = SessionMeta(
-    id="11111111-2222-4333-8444-555555555555",
-    argv=("cat",),
-    size=Size(24, 80),
-    recorded_at="2026-01-01T00:00:00Z",
-    harness=Harness(name="cat"),
-)
 
 
 class Place:
@@ -46,7 +39,7 @@ class Place:
         self._stop, self.stopping = os.pipe()
         os.set_blocking(self.out, False)
         os.set_blocking(self.screen, False)
-        self.journal = JournalFile(META, directory=folder)
+        self.journal = JournalFile(PLAIN, directory=folder)
         self.start_us = time.monotonic_ns() // 1000
         self.relay = CompiledRelay(
             library,
@@ -103,6 +96,17 @@ def place(compiled_library: Any, tmp_path: Path) -> Iterator[Place]:
     made.close()
 
 
+def run_beside(place: Place, *others: Callable[[], None], **options: int) -> RelayRun:
+    """One run, while others act beside it."""
+    threads = [threading.Thread(target=other) for other in others]
+    for thread in threads:
+        thread.start()
+    run = place.run(**options)
+    for thread in threads:
+        thread.join()
+    return run
+
+
 def moments(events: list[JournalEvent]) -> list[int]:
     """When they were."""
     return [event.t_us for event in events if isinstance(event, Output | Typed)]
@@ -123,8 +127,12 @@ def test_the_checksum_is_that_of_zlib(compiled_library: Any, count: int) -> None
 def test_output_is_in_the_journal_and_on_the_screen(place: Place) -> None:
     """As it came, with its moment, and counted."""
     place.program.send(b"hello\xff")
-    threading.Timer(0.05, place.stop).start()
-    run = place.run()
+
+    def look() -> None:
+        select.select([place.screen], [], [])
+        place.stop()
+
+    run = run_beside(place, look)
 
     (event,) = place.events()
     assert isinstance(event, Output)
@@ -146,10 +154,7 @@ def test_many_reads_make_one_batch(place: Place) -> None:
             received.extend(place.shown())
         place.stop()
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    run = place.run()
-    thread.join()
+    run = run_beside(place, look)
 
     events = place.events()
     assert received == b"".join(sent)
@@ -167,12 +172,9 @@ def test_a_key_goes_to_the_program_and_before_its_echo(place: Place) -> None:
         select.select([place.screen], [], [])
         place.stop()
 
-    thread = threading.Thread(target=answer)
     before_us = time.monotonic_ns() // 1000 - place.start_us
     os.write(place.typing, b"x")
-    thread.start()
-    run = place.run()
-    thread.join()
+    run = run_beside(place, answer)
 
     key, echo = place.events()
     assert isinstance(key, Typed)
@@ -182,54 +184,29 @@ def test_a_key_goes_to_the_program_and_before_its_echo(place: Place) -> None:
     assert run.key is None
 
 
-def test_a_key_without_an_answer_is_in_the_journal(place: Place) -> None:
-    """After a moment of silence, while the run goes on; the last one at its end."""
+@pytest.mark.parametrize("waits", [True, False], ids=["with silence", "at once"])
+def test_keys_without_an_answer_are_in_the_journal_in_their_order(
+    place: Place, *, waits: bool
+) -> None:
+    """After a moment of silence while the run goes on, or at its end; nobody waits for answers."""
     sizes = [place.journal.size]
-
-    def look() -> None:
-        for key in (b"x", b"y"):
-            os.write(place.typing, key)
-            place.program.recv(100)
-            until = time.monotonic() + 60
-            while place.journal.path.stat().st_size <= sizes[-1] and time.monotonic() < until:
-                time.sleep(0.01)
-            sizes.append(place.journal.path.stat().st_size)
-        os.write(place.typing, b"z")
-        place.program.recv(100)
-        place.stop()
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    place.run()
-    thread.join()
-
-    assert sizes[0] < sizes[1] < sizes[2] < place.journal.size
-    assert [event.data for event in place.events() if isinstance(event, Typed)] == [
-        b"x",
-        b"y",
-        b"z",
-    ]
-
-
-def test_keys_that_follow_at_once_keep_their_order(place: Place) -> None:
-    """Nobody waits for the answer of the one before."""
 
     def look() -> None:
         for key in (b"x", b"y", b"z"):
             os.write(place.typing, key)
             place.program.recv(100)
+            until = time.monotonic() + 60 * (waits and key != b"z")
+            while place.journal.path.stat().st_size <= sizes[-1] and time.monotonic() < until:
+                time.sleep(0.01)
+            sizes.append(place.journal.path.stat().st_size)
         place.stop()
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    place.run()
-    thread.join()
+    run_beside(place, look)
 
+    assert not waits or sizes[0] < sizes[1] < sizes[2] < place.journal.size
     assert [event.data for event in place.events() if isinstance(event, Typed)] == [
-        b"x",
-        b"y",
-        b"z",
-    ]
+        b"x", b"y", b"z",
+    ]  # fmt: skip
 
 
 def test_a_screen_that_takes_little_gets_it_all(place: Place) -> None:
@@ -248,12 +225,7 @@ def test_a_screen_that_takes_little_gets_it_all(place: Place) -> None:
             received.extend(os.read(place.screen, source.randrange(1, 9000)))
         place.stop()
 
-    threads = [threading.Thread(target=write), threading.Thread(target=look)]
-    for thread in threads:
-        thread.start()
-    place.run()
-    for thread in threads:
-        thread.join()
+    run_beside(place, write, look)
 
     assert received == b"".join(sent)
 
@@ -278,10 +250,7 @@ def test_a_slow_screen_loses_nothing_and_stops_the_program(place: Place, ends: s
         else:
             place.stop()
 
-    thread = threading.Thread(target=fill)
-    thread.start()
-    run = place.run()
-    thread.join()
+    run = run_beside(place, fill)
 
     journaled = b"".join(event.data for event in place.events() if isinstance(event, Output))
     assert place.shown() + run.unshown == journaled
@@ -337,10 +306,14 @@ def test_a_full_disk_ends_the_run(place: Place) -> None:
 
 def test_the_journal_goes_on_after_a_run(place: Place) -> None:
     """Records of both kinds of writer follow each other."""
+
+    def look() -> None:
+        place.program.recv(100)
+        place.stop()
+
     os.write(place.typing, b"a")
     place.journal.on_output(1, b"before")
-    threading.Timer(0.05, place.stop).start()
-    place.run()
+    run_beside(place, look)
     place.journal.hold_key(10**9, b"held")
     place.run()
     place.journal.on_output(2 * 10**9, b"after")

@@ -9,19 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError, LockedError, NotFoundError, StorageError
-from ptycassette.model import Harness, Noted, Output, SessionMeta, Size, Typed
+from ptycassette.model import Noted, Output, Typed
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.journal_file import JournalFile
-
-META = SessionMeta(
-    id="00000000-0000-4000-8000-000000000001",
-    argv=("sh",),
-    size=Size(24, 80),
-    recorded_at="2026-01-01T00:00:00Z",
-    harness=Harness(name="sh"),
-)
 
 
 class Disk:
@@ -51,20 +44,20 @@ def full() -> OSError:
 
 def test_what_was_appended_is_readable_while_the_recorder_lives(tmp_path: Path) -> None:
     """Every call hands its bytes to the kernel before it returns."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     journal.on_output(3, b"hello")
     journal.on_event(Noted(4, {"x": 1}))
 
     source = JournalSource(journal.path)
 
-    assert source.meta == META
+    assert source.meta == PLAIN
     assert list(source()) == [Output(3, b"hello"), Noted(4, {"x": 1})]
     journal.close()
 
 
 def test_a_key_is_held_until_its_answer(tmp_path: Path) -> None:
     """Both go to the kernel in one call, the key first."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     before = journal.size
     journal.hold_key(5, b"x")
     held = journal.holding, journal.size == before
@@ -81,7 +74,7 @@ def test_a_key_without_an_answer_is_not_lost(
     tmp_path: Path, last: Callable[[JournalFile], None]
 ) -> None:
     """The end of the recording and an idle moment both write it."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     journal.hold_key(5, b"x", masked=True)
     last(journal)
 
@@ -92,7 +85,7 @@ def test_a_key_without_an_answer_is_not_lost(
 def test_a_key_that_the_disk_refuses_is_an_error(tmp_path: Path) -> None:
     """At the flush, and the journal still closes."""
     disk = Disk()
-    journal = JournalFile(META, directory=tmp_path, write=disk)
+    journal = JournalFile(PLAIN, directory=tmp_path, write=disk)
     journal.hold_key(5, b"x")
     disk.then(full())
 
@@ -104,7 +97,7 @@ def test_a_key_that_the_disk_refuses_is_an_error(tmp_path: Path) -> None:
 
 def test_a_journal_is_private(tmp_path: Path) -> None:
     """Nobody else may read what is not scrubbed yet."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     journal.close()
 
     assert stat.S_IMODE(journal.path.stat().st_mode) == 0o600
@@ -113,8 +106,8 @@ def test_a_journal_is_private(tmp_path: Path) -> None:
 
 def test_a_second_journal_of_the_same_id_replaces_nothing(tmp_path: Path) -> None:
     """A crash may have left one with the id that a caller fixed."""
-    first = JournalFile(META, directory=tmp_path)
-    second = JournalFile(META, directory=tmp_path)
+    first = JournalFile(PLAIN, directory=tmp_path)
+    second = JournalFile(PLAIN, directory=tmp_path)
     first.close()
     second.close()
 
@@ -129,7 +122,7 @@ def test_short_and_interrupted_writes_are_continued(
 ) -> None:
     """A record is whole or an error, never cut in the middle."""
     disk = Disk()
-    journal = JournalFile(META, directory=tmp_path, write=disk)
+    journal = JournalFile(PLAIN, directory=tmp_path, write=disk)
     disk.then(*script)
 
     journal.on_output(1, b"hello")
@@ -145,7 +138,7 @@ def test_a_full_disk_leaves_the_journal_readable_to_the_last_whole_record(
 ) -> None:
     """The torn record is cut off, and the failure is sticky."""
     disk = Disk()
-    journal = JournalFile(META, directory=tmp_path, write=disk)
+    journal = JournalFile(PLAIN, directory=tmp_path, write=disk)
     journal.on_output(1, b"hello")
     disk.then(*script)
     with pytest.raises(StorageError, match="cannot write the journal"):
@@ -168,7 +161,7 @@ def test_a_failed_sync_is_never_retried(tmp_path: Path) -> None:
         calls.append(fd)
         raise OSError(errno.EIO, "I/O error")
 
-    journal = JournalFile(META, directory=tmp_path, durability="disk", sync=sync)
+    journal = JournalFile(PLAIN, directory=tmp_path, durability="disk", sync=sync)
     with pytest.raises(StorageError, match="I/O error"):
         journal.close()
     journal.close()
@@ -183,7 +176,7 @@ def test_durability_disk_syncs_what_was_written(tmp_path: Path) -> None:
     def sync(fd: int) -> None:
         sizes.append(os.fstat(fd).st_size)
 
-    journal = JournalFile(META, directory=tmp_path, durability="disk", sync=sync)
+    journal = JournalFile(PLAIN, directory=tmp_path, durability="disk", sync=sync)
     for number in range(3):
         journal.on_output(number, b"x" * 70_000)
     journal.close()
@@ -197,7 +190,7 @@ def test_a_failed_sync_stops_the_recording(tmp_path: Path) -> None:
     def sync(fd: int) -> None:
         raise OSError(errno.EIO, "I/O error")
 
-    journal = JournalFile(META, directory=tmp_path, durability="disk", sync=sync)
+    journal = JournalFile(PLAIN, directory=tmp_path, durability="disk", sync=sync)
     assert journal._syncer is not None
     journal._syncer._once()
     with pytest.raises(StorageError, match="I/O error"):
@@ -213,7 +206,7 @@ def _twice(call: Callable[[], None]) -> None:
 
 def test_large_output_and_large_input_are_split(tmp_path: Path) -> None:
     """No record grows past what a reader takes."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     journal.on_output(1, b"x" * (3 << 20))
     journal.on_event(Typed(2, b"y" * ((1 << 20) + 5)))
     journal.close()
@@ -226,7 +219,7 @@ def test_large_output_and_large_input_are_split(tmp_path: Path) -> None:
 
 def test_nothing_read_is_nothing_written(tmp_path: Path) -> None:
     """An empty read makes no record."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     before = journal.path.stat().st_size
     journal.on_output(1, b"")
     journal.on_idle()
@@ -238,20 +231,20 @@ def test_nothing_read_is_nothing_written(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:
     """The message names the directory."""
     with pytest.raises(StorageError, match="cannot create a journal"):
-        JournalFile(META, directory=tmp_path / "missing")
+        JournalFile(PLAIN, directory=tmp_path / "missing")
 
 
 def test_a_head_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     """A recording that never began leaves no file behind."""
     with pytest.raises(StorageError):
-        JournalFile(META, directory=tmp_path, write=Disk(full()))
+        JournalFile(PLAIN, directory=tmp_path, write=Disk(full()))
 
     assert list(tmp_path.iterdir()) == []
 
 
 def test_discard_deletes_the_file(tmp_path: Path) -> None:
     """After publishing nothing is left of the unscrubbed bytes."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     journal.discard()
     journal.discard()
 
@@ -260,7 +253,7 @@ def test_discard_deletes_the_file(tmp_path: Path) -> None:
 
 def test_a_live_journal_is_locked(tmp_path: Path) -> None:
     """``recover`` keeps its hands off a recording that goes on, and takes it afterwards."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     with pytest.raises(LockedError, match="another process is recording"):
         lock_left_behind(journal.path)
     journal.close()
@@ -270,7 +263,7 @@ def test_a_live_journal_is_locked(tmp_path: Path) -> None:
 
 def test_damage_is_an_error_and_salvage_keeps_what_stands_before_it(tmp_path: Path) -> None:
     """With ``salvage`` the events end where the damage begins, and the damage is kept."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     journal.on_output(1, b"hello")
     middle = journal.path.stat().st_size
     journal.on_output(2, b"world")
@@ -331,7 +324,7 @@ def test_a_file_system_without_links_will_do(
         raise OSError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    journals = [JournalFile(META, directory=tmp_path) for _ in range(2)]
+    journals = [JournalFile(PLAIN, directory=tmp_path) for _ in range(2)]
     for journal in journals:
         journal.close()
 
@@ -348,6 +341,6 @@ def test_a_name_that_cannot_be_given_is_a_storage_error(
 
     monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(StorageError, match="No space left"):
-        JournalFile(META, directory=tmp_path)
+        JournalFile(PLAIN, directory=tmp_path)
 
     assert list(tmp_path.iterdir()) == []

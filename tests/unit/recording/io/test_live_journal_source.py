@@ -7,23 +7,16 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError
-from ptycassette.model import ExitStatus, Finished, Harness, Output, SessionMeta, Size
+from ptycassette.model import ExitStatus, Finished, Output
 from ptycassette.recording.io import _live_journal_source
 from ptycassette.recording.io._flood import Flood
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._live_journal_source import Following
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.testing import fixed_id
 
-META = SessionMeta(
-    id=fixed_id(1),
-    argv=("cat",),
-    size=Size(24, 80),
-    recorded_at="2026-11-23T00:00:00Z",
-    harness=Harness(name="cat"),
-)
 END = Finished(t_us=9, exit=ExitStatus(code=0, exited=True, signaled=False))
 
 
@@ -48,7 +41,7 @@ class Script:
 @pytest.fixture
 def journal(tmp_path: Path) -> Iterator[JournalFile]:
     """One that is being written."""
-    made = JournalFile(META, directory=tmp_path)
+    made = JournalFile(PLAIN, directory=tmp_path)
     yield made
     made.close()
 

@@ -13,14 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from record_doubles import PLAIN
 
 from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.model import (
     ExitStatus,
     Finished,
-    Harness,
-    SessionMeta,
-    Size,
     Typed,
 )
 from ptycassette.recording.io._journal_source import JournalSource
@@ -32,15 +30,7 @@ from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saver import ForkedSaver, StartedSaver, Tell
 from ptycassette.recording.io.saver_process import serve_saver
-from ptycassette.testing import fixed_id
 
-META = SessionMeta(
-    id=fixed_id(1),
-    argv=("cat",),
-    size=Size(24, 80),
-    recorded_at="2026-11-23T00:00:00Z",
-    harness=Harness(name="cat"),
-)
 ENDED = ExitStatus(code=0, exited=True, signaled=False)
 
 
@@ -51,7 +41,7 @@ def finaliser(known: tuple[str, ...]) -> Finaliser:
 
 def session(tmp_path: Path, *, end: Finished | None = None) -> JournalFile:
     """A journal of a short session, complete."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     for number in range(200):
         journal.on_output(number * 1000, b"line %d\r\n" % number)
     journal.on_event(end or Finished(t_us=10**6, exit=ENDED))
@@ -81,7 +71,7 @@ def test_a_saver_makes_the_same_bytes(
 ) -> None:
     """As the recorder itself, file for file; and the manifest comes back as it was published."""
     journal = session(tmp_path)
-    ours = Finaliser().publish(META, JournalSource(journal.path), tmp_path / "ours")
+    ours = Finaliser().publish(PLAIN, JournalSource(journal.path), tmp_path / "ours")
     saver = make()
     saver.begin(begin(journal, tmp_path / "theirs"))
     saver.journal_grew(journal.size)
@@ -142,7 +132,7 @@ def test_a_saver_that_falls_over_has_no_result(tmp_path: Path) -> None:
 
 def test_a_saver_that_is_abandoned_publishes_nothing(tmp_path: Path) -> None:
     """It ends at once, and leaves no staging directory."""
-    journal = JournalFile(META, directory=tmp_path)
+    journal = JournalFile(PLAIN, directory=tmp_path)
     journal.on_output(1, b"x" * 500_000)
     saver = forked()
     saver.begin(begin(journal, tmp_path / "c"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,34 +62,100 @@ def test_without_rules_the_recorded_arguments_decide(shelf: Shelf) -> None:
     assert shelf.chosen("-p", "two") == "b.cassette"
 
 
-def test_what_was_not_recorded_is_an_error_that_names_the_candidates(shelf: Shelf) -> None:
-    """And how each was recorded; what cannot be opened is said, too."""
-    shelf.add("a.cassette", "claude", "-p", "one")
+def python_file(name: str, source: str) -> Callable[[Shelf], object]:
+    """A file in the library."""
+    return lambda shelf: (shelf.place / name).write_text(source + "\n")
+
+
+def rule(text: str) -> Callable[[Shelf], object]:
+    """The one rule of the library."""
+    return lambda shelf: shelf.rules(f"  - {{{text}}}\n")
+
+
+def recorded(*names: str, argv: str = "claude") -> Callable[[Shelf], object]:
+    """Cassettes of one program."""
+
+    def make(shelf: Shelf) -> None:
+        for name in names:
+            shelf.add(f"{name}.cassette", *argv.split())
+
+    return make
+
+
+def broken(shelf: Shelf) -> None:
+    """What cannot be opened."""
     (shelf.place / "broken").mkdir()
     (shelf.place / "broken" / "manifest.json").write_text("{}")
 
-    with pytest.raises(NotFoundError) as caught:
-        shelf.chosen("-p", "three")
 
-    assert "a.cassette: recorded as claude -p one" in str(caught.value)
-    assert "broken: cannot be opened" in str(caught.value)
-
-
-def test_an_empty_library_says_so(shelf: Shelf) -> None:
-    """Also one that is not there."""
-    with pytest.raises(NotFoundError, match="the library is empty"):
-        shelf.chosen()
-    with pytest.raises(NotFoundError, match="the library is empty"):
-        Library(shelf.place / "x", state=shelf.state).choose(start())
+def outside(shelf: Shelf) -> None:
+    """A predicate that lies beside the library, and links to it."""
+    folder = shelf.place.parent / "outside"
+    folder.mkdir()
+    (folder / "p.py").write_text(
+        f"open({str(shelf.place.parent / 'ran')!r}, 'w')\ndef holds(*_): return True\n"
+    )
+    (shelf.place / "p.py").symlink_to(folder / "p.py")
+    (shelf.place / "more").symlink_to(folder)
 
 
-def test_what_was_recorded_twice_is_ambiguous(shelf: Shelf) -> None:
-    """It names both."""
-    shelf.add("a.cassette", "claude")
-    shelf.add("b.cassette", "claude")
+REFUSED: dict[str, tuple[list[Callable[[Shelf], object]], type[Exception], str]] = {
+    # What is in the library, and how a start of ``claude x`` fails.
+    "nothing": ([], NotFoundError, "the library is empty"),
+    "no library": ([lambda shelf: shelf.place.rmdir()], NotFoundError, "the library is empty"),
+    "other arguments": (
+        [recorded("a", argv="claude -p one")], NotFoundError, "a.cassette: recorded as claude -p"),
+    "what cannot be opened": ([broken], NotFoundError, "broken: cannot be opened"),
+    "two of them": (
+        [recorded("a", "b", argv="claude x")], UsageError, r"2 times: a\.cassette, b\.cassette"),
+    "a cassette that is not there": (
+        [rule("cassettes: [new], repeat: true")], NotFoundError,
+        "names cassette 'new', which is not there"),
+    **{f"a cassette at {name}": ([rule(f"cassettes: [{name}]")], UsageError,
+                                 "not inside of the library")
+       for name in ("../secret", "/etc", "a/../../b", "''")},
+    **{f"a rule {text}": ([rule(text)], UsageError, r"library\.yaml") for text in (
+        "cassette: [x]", "cassettes: []", "cassettes: [x], argv_regex: '('", "cassettes: x",
+        "cassettes: [x], match: exakt", "cassettes: [x], order: lose")},
+    "a predicate that says no": (
+        [rule("predicate: p.py, cassettes: [a]"),
+         python_file("p.py", "def holds(program, args, cwd, env): return False")],
+        NotFoundError, r"predicate p\.py says no"),
+    **{f"a predicate with {says}": (
+        [rule("predicate: p.py, cassettes: [a]"), python_file("p.py", source)], UsageError, says)
+       for source, says in (
+           ("def holds(program, args, cwd, env): return 1 / 0", "ZeroDivisionError"),
+           ("def hold(): pass", "KeyError: 'holds'"), ("def holds(:", "SyntaxError"))},
+    **{f"a predicate at {name!r}": (
+        [rule(f"predicate: '{name}', cassettes: [a]"),
+         python_file("../p.py", "def holds(*_): return True")], UsageError, "not inside")
+       for name in ("../p.py", "/p.py", "")},
+    # Out of the library a link could lead to anything, wherever on the way it is.
+    **{f"a predicate behind a link at {name}": (
+        [rule(f"predicate: '{name}', cassettes: [a]"), outside],
+        UnsafeFileError, "put the file itself into the library")
+       for name in ("p.py", "more/p.py")},
+}  # fmt: skip
 
-    with pytest.raises(UsageError, match=r"2 times: a\.cassette, b\.cassette"):
-        shelf.chosen()
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_to_be_had_says_why(shelf: Shelf, case: str) -> None:
+    """Which candidates there are, which rule is wrong; nothing outside of the library is run."""
+    makes, error, says = REFUSED[case]
+    for make in makes:
+        make(shelf)
+
+    with pytest.raises(error, match=says):
+        Library(shelf.place, state=shelf.state).choose(start("x"))
+    assert not (shelf.place.parent / "ran").exists()
+
+
+def test_a_cassette_that_is_to_be_recorded_is_where_its_rule_says(shelf: Shelf) -> None:
+    """Though it is not there yet."""
+    shelf.rules("  - {cassettes: [new], repeat: true}\n")
+
+    chosen = shelf.library.choose(start(), record=True)
+    assert (chosen.path.name, chosen.exists) == ("new.cassette", False)
 
 
 def test_what_is_to_be_recorded_gets_a_name_of_its_own(shelf: Shelf) -> None:
@@ -155,44 +222,6 @@ def test_the_first_rule_that_holds_counts(shelf: Shelf) -> None:
     assert [shelf.chosen("b"), shelf.chosen("a")] == ["rest.cassette", "one.cassette"]
 
 
-def test_a_cassette_that_a_rule_names_and_is_not_there(shelf: Shelf) -> None:
-    """An error in replay, and the place of the recording elsewhere."""
-    shelf.rules("  - {cassettes: [new], repeat: true}\n")
-
-    with pytest.raises(NotFoundError, match="names cassette 'new', which is not there"):
-        shelf.chosen()
-    chosen = shelf.library.choose(start(), record=True)
-    assert (chosen.path.name, chosen.exists) == ("new.cassette", False)
-
-
-@pytest.mark.parametrize("name", ["../secret", "/etc", "a/../../b", "''"])
-def test_a_rule_cannot_lead_out_of_the_library(shelf: Shelf, name: str) -> None:
-    """Neither by dots nor by an absolute path."""
-    shelf.rules(f"  - {{cassettes: [{name}]}}\n")
-
-    with pytest.raises(UsageError, match="not inside of the library"):
-        shelf.chosen()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "  - {cassette: [x]}\n",
-        "  - {cassettes: []}\n",
-        "  - {cassettes: [x], argv_regex: '('}\n",
-        "  - {cassettes: x}\n",
-        "  - {cassettes: [x], match: exakt}\n",
-        "  - {cassettes: [x], order: lose}\n",
-    ],
-)
-def test_wrong_rules_are_an_error_with_the_file(shelf: Shelf, text: str) -> None:
-    """Before anything is chosen."""
-    shelf.rules(text)
-
-    with pytest.raises(UsageError, match=r"library\.yaml"):
-        _ = shelf.library
-
-
 def test_a_predicate_file_decides(shelf: Shelf) -> None:
     """It sees the program, its arguments, the directory and the environment."""
     shelf.add("a.cassette", "claude")
@@ -210,58 +239,6 @@ def test_a_predicate_file_decides(shelf: Shelf) -> None:
     assert shelf.chosen("one", "two", TEAM="x") == "a.cassette"
     assert shelf.chosen("one", TEAM="x") == "b.cassette"
     assert shelf.chosen("one", "two") == "b.cassette"
-
-
-def test_a_predicate_that_says_no_is_named(shelf: Shelf) -> None:
-    """Among the reasons why nothing was found."""
-    shelf.rules("  - {predicate: no.py, cassettes: [a]}\n")
-    (shelf.place / "no.py").write_text("def holds(program, args, cwd, env): return False\n")
-
-    with pytest.raises(NotFoundError, match=r"predicate no\.py says no"):
-        shelf.chosen("x")
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("def holds(program, args, cwd, env): return 1 / 0", "ZeroDivisionError"),
-        ("def hold(): pass", "KeyError: 'holds'"),
-        ("def holds(:", "SyntaxError"),
-    ],
-)
-def test_a_predicate_that_fails_says_what_it_is(shelf: Shelf, source: str, message: str) -> None:
-    """With the file and the shape that it must have."""
-    shelf.rules("  - {predicate: p.py, cassettes: [a]}\n")
-    (shelf.place / "p.py").write_text(source + "\n")
-
-    with pytest.raises(UsageError, match=message):
-        shelf.chosen("x")
-
-
-@pytest.mark.parametrize("name", ["../p.py", "/p.py", ""])
-def test_a_predicate_lies_in_the_library(shelf: Shelf, name: str) -> None:
-    """Nothing else is run."""
-    shelf.rules(f"  - {{predicate: '{name}', cassettes: [a]}}\n")
-    (shelf.place.parent / "p.py").write_text("def holds(*_): return True\n")
-
-    with pytest.raises(UsageError, match="not inside"):
-        shelf.chosen("x")
-
-
-@pytest.mark.parametrize("name", ["p.py", "more/p.py"])
-def test_a_predicate_that_a_link_leads_to_is_not_run(shelf: Shelf, name: str) -> None:
-    """Out of the library the link could lead to anything, wherever on the way it is."""
-    shelf.rules(f"  - {{predicate: '{name}', cassettes: [a]}}\n")
-    ran = shelf.place.parent / "ran"
-    outside = shelf.place.parent / "outside"
-    outside.mkdir()
-    (outside / "p.py").write_text(f"open({str(ran)!r}, 'w')\ndef holds(*_): return True\n")
-    (shelf.place / "p.py").symlink_to(outside / "p.py")
-    (shelf.place / "more").symlink_to(outside)
-
-    with pytest.raises(UnsafeFileError, match="put the file itself into the library"):
-        shelf.chosen("x")
-    assert not ran.exists()
 
 
 def test_a_rule_says_how_input_is_compared(shelf: Shelf) -> None:

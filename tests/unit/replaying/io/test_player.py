@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -150,29 +152,61 @@ def test_playing_takes_as_long_as_asked(options: dict[str, object], seconds: flo
     assert show.terminal.shown().startswith("one\ntwo")
 
 
+TALL = Size(rows=4, cols=70)
+GROWS = (Resized(1, Size(rows=4, cols=20)), Output(2, b"a\r\nb\r\nc\r\nd"), Finished(t_us=3))
+HOURS = (Output(0, b"x"), Finished(t_us=3_723_400_000))
+SHOWN: dict[str, tuple[dict[float, str], dict[str, Any], str]] = {
+    # Keys at their moments, the player, and what its terminal shows at the end.
+    "a pause covers the last row where there is no room": (
+        {1.5: "space", 4.5: "q"}, {}, r"one\n\n paused 0:01\.5  1x"),
+    "back is the screen that was there": (
+        {9.0: "space left", 9.5: "q"}, {"size": TALL}, r"one\ntwo\n\n paused 0:0.*"),
+    "a larger terminal has a status below": (
+        {}, {"size": TALL},
+        r"one\ntwo\nthree\n playing 0:10\.0 / 0:10\.0  1x  space pause.*"),
+    "a smaller one is cut, and has the room again": (
+        {}, {"size": Size(rows=2, cols=75)}, r"one\ntwo"),
+    "a recorded resize": ({}, {"size": Size(rows=4, cols=20), "story": GROWS}, r"a\nb\nc\nd"),
+    "hours are hours": (
+        {0.5: "space", 1.0: "q"}, {"size": TALL, "story": HOURS},
+        r"x\n\n\n paused 0:00\.5 / 1:02:03\.4.*"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHOWN)
+def test_a_terminal_shows_the_recording_and_its_status(case: str) -> None:
+    """As far as there is room for them."""
+    keys, given, shown = SHOWN[case]
+    options = {**given}
+    show = Show(keys, tape=Tape(*options.pop("story", STORY)), **options)
+    show.run()
+
+    assert re.fullmatch(shown, show.terminal.shown())
+
+
+@pytest.mark.parametrize(
+    ("size", "cut"), [(Size(2, 30), b"recorded at 20x3, cut to 30x2"),
+                      (Size(2, 75), b"recorded at 20x3, cut to 75x2")],
+)  # fmt: skip
+def test_a_terminal_that_is_too_small_is_told_that_the_screen_is_cut(
+    size: Size, cut: bytes
+) -> None:
+    """Rather than how far it is: that is said afterwards."""
+    show = Show(size=size)
+    show.run()
+
+    assert any(cut in data for _, data in show.terminal.written)
+
+
 def test_output_is_painted_when_it_is_due() -> None:
-    """Not earlier and not later."""
-    show = Show()
-    show.run()
+    """Not earlier and not later; what lies before the start of a slice is there at once."""
+    whole, part = Show(), Show(start=7.0)
+    for show in (whole, part):
+        show.run()
 
-    assert [at for at, data in show.terminal.written if b"two" in data] == [2.0]
-
-
-def test_what_lies_before_the_start_is_on_the_screen_at_once() -> None:
-    """A slice begins with the screen that the recording had there."""
-    show = Show(start=7.0)
-    show.run()
-
-    assert show.terminal.written[0][0] == 0.0
-    assert b"two" in show.terminal.written[0][1]
-
-
-def test_a_paused_player_says_so() -> None:
-    """Where there is no room for a status, it covers the last row while paused."""
-    show = Show({1.5: "space", 4.5: "q"})
-    show.run()
-
-    assert show.terminal.shown().endswith(" paused 0:01.5  1x")
+    assert [at for at, data in whole.terminal.written if b"two" in data] == [2.0]
+    assert part.terminal.written[0][0] == 0.0
+    assert b"two" in part.terminal.written[0][1]
 
 
 def test_a_step_shows_the_next_output_and_stands_still() -> None:
@@ -233,15 +267,6 @@ def test_bounds_slices_and_quitting_have_their_time(
     assert Show(keys, **options).run() == pytest.approx(seconds)
 
 
-def test_seeking_back_shows_what_was_there() -> None:
-    """The screen at t is the one that a replay to t has."""
-    show = Show({9.0: "space left", 9.5: "q"})
-    show.run()
-
-    assert "three" not in show.terminal.shown()
-    assert show.view.screen.text == "one\ntwo"  # type: ignore[union-attr]
-
-
 def test_looping_goes_on_until_the_user_quits() -> None:
     """Each time round takes as long, and starts on an empty screen."""
     show = Show({25.0: "q"}, loop=True)
@@ -267,16 +292,6 @@ def test_a_stopped_player_goes_on_where_it_was() -> None:
     assert show.terminal.suspended == 1
 
 
-def test_a_larger_terminal_has_a_status_below() -> None:
-    """The recording keeps all of its rows."""
-    show = Show(size=Size(rows=4, cols=70))
-    show.run()
-
-    rows = show.terminal.shown().split("\n")
-    assert rows[:3] == ["one", "two", "three"]
-    assert rows[3].startswith(" playing 0:10.0 / 0:10.0  1x  space pause")
-
-
 @pytest.mark.parametrize(
     ("cols", "line"),
     [
@@ -295,23 +310,6 @@ def test_a_status_line_fits(cols: int, line: str) -> None:
     assert status_line(states, ("1x", "space pause", "q quit"), cols) == line
 
 
-def test_a_narrow_terminal_is_told_that_the_screen_is_cut() -> None:
-    """Rather than how far it is: that is said afterwards."""
-    show = Show(size=Size(rows=2, cols=30))
-    show.run()
-
-    assert any(b"recorded at 20x3, cut to 30x2" in data for _, data in show.terminal.written)
-
-
-def test_a_smaller_terminal_is_told_that_the_screen_is_cut() -> None:
-    """At first, and then the recording has the room again."""
-    show = Show(size=Size(rows=2, cols=75))
-    show.run()
-
-    assert any(b"recorded at 20x3, cut to 75x2" in d for _, d in show.terminal.written)
-    assert show.terminal.shown() == "one\ntwo"
-
-
 def test_a_terminal_that_changed_its_size_is_painted_anew() -> None:
     """From a cleared screen."""
     show = Show({3.0: "x"})
@@ -319,15 +317,6 @@ def test_a_terminal_that_changed_its_size_is_painted_anew() -> None:
     show.run()
 
     assert sum(b"\x1b[2J" in data for _, data in show.terminal.written) == 2
-
-
-def test_a_recorded_resize_is_shown() -> None:
-    """The screen grows with the recording."""
-    tape = Tape(Resized(1, Size(rows=4, cols=20)), Output(2, b"a\r\nb\r\nc\r\nd"), Finished(t_us=3))
-    show = Show(size=Size(rows=4, cols=20), tape=tape)
-    show.run()
-
-    assert show.terminal.shown() == "a\nb\nc\nd"
 
 
 def test_under_continuous_output_painting_is_limited() -> None:
@@ -354,15 +343,6 @@ def test_raw_looping_clears_between_rounds() -> None:
     show.run()
 
     assert [data for _, data in show.terminal.written][-2:] == [b"\x1b[0m\x1b[2J\x1b[H", b"one\r\n"]
-
-
-def test_hours_are_shown_as_hours() -> None:
-    """A long recording has a readable clock."""
-    tape = Tape(Output(0, b"x"), Finished(t_us=3_723_400_000))
-    show = Show({0.5: "space", 1.0: "q"}, size=Size(rows=5, cols=70), tape=tape)
-    show.run()
-
-    assert "0:00.5 / 1:02:03.4" in show.terminal.shown()
 
 
 def test_a_long_seek_says_that_it_is_under_way() -> None:

@@ -8,52 +8,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model import ExitStatus, Finished, InputRecord, JournalEvent, Output, Typed
-from ptycassette.replaying.standin import Listen, Play, StandinEngine, StandinOptions
-from ptycassette.replaying.standin import RunEnded as Over
-from ptycassette.testing import events_of
+from ptycassette.model import ExitStatus, Finished, JournalEvent, Output, Typed
 from ptycassette.timeline import Matching
+from tests.standins import Rig
 
 EXIT = ExitStatus(code=0, exited=True, signaled=False)
 
 
-class Rig:
-    """An engine for a recording with a pipe as stdin."""
+class Piped(Rig):
+    """A stand-in for a recording with a pipe as stdin."""
 
     def __init__(self, *items: JournalEvent, strategy: str = "prompt", **options: object) -> None:
-        events = events_of(*items, Finished(t_us=9, exit=EXIT))
-        inputs = [event.record for event in events if isinstance(event.record, InputRecord)]
-        self.output = b""
-        self.now = 0
-        self.engine = StandinEngine(
-            events,
-            inputs,
-            options=StandinOptions(stdin_is_stream=True, **options),  # type: ignore[arg-type]
+        super().__init__(
+            *items,
+            Finished(t_us=9, exit=EXIT),
             matching=Matching(strategy, conceal=lambda text: text.replace("secret", "xxxxxx")),
+            size=None,
+            stdin_is_stream=True,
+            **options,  # type: ignore[arg-type]
         )
 
-    def run(self) -> Listen | Over:
-        """Step until it waits or is finished."""
-        while True:
-            todo = self.engine.step(self.now)
-            if not isinstance(todo, Play):
-                return todo
-            self.output += todo.event.data
-
-    def send(self, *pieces: bytes, ends: bool = True) -> Rig:
+    def pipe(self, *pieces: bytes, ends: bool = True) -> Piped:
         """Send, and end the pipe."""
         for piece in pieces:
-            self.engine.feed(piece, self.now)
-            self.run()
+            self.send(piece)
         if ends:
             self.engine.input_ended(of_pipe=True)
         self.run()
         return self
-
-    @property
-    def kinds(self) -> list[str]:
-        """The divergences."""
-        return [found.kind for found in self.engine.divergences]
 
 
 WHOLE = (Typed(1, b"one\ntwo\n"), Typed(2, b"three", eof=True), Output(3, b"done", "stdout"))
@@ -67,51 +49,51 @@ CHAT = (
 def test_law_of_pieces(cuts: list[int]) -> None:
     """However it comes, the same bytes pass; nothing is played before they are there."""
     text, places = b"one\ntwo\nthree", [0, *sorted(cuts), 13]
-    rig = Rig(*WHOLE)
-    rig.send(*(text[a:b] for a, b in itertools.pairwise(places)), ends=False)
+    rig = Piped(*WHOLE)
+    rig.pipe(*(text[a:b] for a, b in itertools.pairwise(places)), ends=False)
     early = rig.output
-    rig.send()
+    rig.pipe()
 
     assert (early, rig.output, rig.kinds) == (b"", b"done", [])
 
 
 def test_answers_come_as_soon_as_they_are_due() -> None:
     """Each answer is played when as much has come as the program had read."""
-    rig = Rig(*CHAT)
-    played = [rig.send(piece, ends=False).output for piece in (b"a", b"\n", b"b", b"c")]
+    rig = Piped(*CHAT)
+    played = [rig.pipe(piece, ends=False).output for piece in (b"a", b"\n", b"b", b"c")]
 
     assert played == [b"", b"A", b"A", b"ABC"]
-    assert rig.send().output == b"ABC!"
+    assert rig.pipe().output == b"ABC!"
 
 
 @pytest.mark.parametrize("strategy", ["exact", "prompt", "normalised", "semantic"])
 @pytest.mark.parametrize("sent", [b"one\n2\nthree", b"one\ntwo\nthree and more", b"", b"one\n"])
 def test_other_text_diverges(strategy: str, sent: bytes) -> None:
     """Other bytes, more and fewer of them."""
-    assert Rig(*WHOLE, strategy=strategy).send(sent).kinds == ["input-changed"]
+    assert Piped(*WHOLE, strategy=strategy).pipe(sent).kinds == ["input-changed"]
 
 
 def test_difference_is_found_before_the_end() -> None:
     """What cannot become the recorded text any more is not waited for."""
-    assert Rig(*WHOLE).send(b"one\nt2", ends=False).kinds == ["input-changed"]
+    assert Piped(*WHOLE).pipe(b"one\nt2", ends=False).kinds == ["input-changed"]
 
 
 def test_other_space_is_the_same_when_normalised() -> None:
     """Text is compared as the strategy says."""
-    assert Rig(*WHOLE, strategy="normalised").send(b"one  \n two\nthree\n").kinds == []
+    assert Piped(*WHOLE, strategy="normalised").pipe(b"one  \n two\nthree\n").kinds == []
 
 
 def test_any_takes_all() -> None:
     """And still waits for the end."""
-    rig = Rig(*WHOLE, strategy="any").send(b"what", ends=False)
+    rig = Piped(*WHOLE, strategy="any").pipe(b"what", ends=False)
     before = rig.output
 
-    assert (before, rig.send().output, rig.kinds) == (b"", b"done", [])
+    assert (before, rig.pipe().output, rig.kinds) == (b"", b"done", [])
 
 
 def test_what_was_not_read_is_not_compared() -> None:
     """Without a recorded end, the rest of stdin is nobody's business."""
-    rig = Rig(Typed(1, b"head\n"), Output(2, b"done", "stdout")).send(b"head\nand a tail")
+    rig = Piped(Typed(1, b"head\n"), Output(2, b"done", "stdout")).pipe(b"head\nand a tail")
 
     assert (rig.output, rig.kinds, rig.engine.most_input) == (b"done", [], 5)
 
@@ -120,25 +102,25 @@ def test_masks_stand_for_secrets() -> None:
     """The driver sends the secret; the recording has its mask."""
     masked = (Typed(1, b"key xxxxxx\n", eof=True), Output(2, b"done", "stdout"))
 
-    assert Rig(*masked).send(b"key secret\n").kinds == []
-    assert Rig(*masked).send(b"key others\n").kinds == ["input-changed"]
+    assert Piped(*masked).pipe(b"key secret\n").kinds == []
+    assert Piped(*masked).pipe(b"key others\n").kinds == ["input-changed"]
 
 
 def test_lenient_goes_on() -> None:
     """The rest is compared from where the recording is."""
-    rig = Rig(*CHAT, lenient=True).send(b"x\n", ends=False).send(b"bc")
+    rig = Piped(*CHAT, lenient=True).pipe(b"x\n", ends=False).pipe(b"bc")
 
     assert (rig.output, rig.kinds) == (b"ABC!", ["input-changed"])
 
 
 def test_what_never_comes_is_given_up() -> None:
     """After the input timeout a lenient run goes on, and compares what comes then."""
-    rig = Rig(*CHAT, lenient=True, input_timeout_us=1000)
+    rig = Piped(*CHAT, lenient=True, input_timeout_us=1000)
     rig.run()
     rig.now = 2000
     rig.run()
     given_up = rig.output
-    rig.send(b"bc")
+    rig.pipe(b"bc")
 
     assert (given_up, rig.output, rig.kinds) == (b"A", b"ABC!", ["input-missing"])
 
@@ -147,8 +129,8 @@ def test_what_never_comes_is_given_up() -> None:
 def test_a_secret_that_was_read_in_pieces_is_compared_as_a_whole(sent: bytes) -> None:
     """A shell reads byte by byte; of a part of a secret nobody knows that it is one."""
     pieces = (Typed(1, b"my xx"), Output(2, b"?", "stdout"), Typed(3, b"xxx"), Typed(4, b"x\n"))
-    rig = Rig(*pieces, Output(5, b"done", "stdout"))
+    rig = Piped(*pieces, Output(5, b"done", "stdout"))
 
-    assert rig.send(sent).kinds == []
+    assert rig.pipe(sent).kinds == []
     assert rig.output == b"?done"
-    assert Rig(*pieces).send(sent.replace(b"\n", b"s\n")).kinds == ["input-changed"]
+    assert Piped(*pieces).pipe(sent.replace(b"\n", b"s\n")).kinds == ["input-changed"]

@@ -8,72 +8,97 @@ from ptycassette.scrub.match import canonical, squeeze
 from ptycassette.scrub.rules import is_random
 from ptycassette.scrub.search import KnownValue, KnownValues
 
-TOKEN = LETTERS = "qP7xR2mK9vT4nB8sL3wZ"
+TOKEN = "qP7xR2mK9vT4nB8sL3wZ"
 
 
-@pytest.mark.parametrize("start", range(len(TOKEN) - 8))
-def test_any_eight_characters_of_a_random_value_are_found(start: int) -> None:
-    """Truncated forms and growing repaints go too."""
-    known = KnownValues([KnownValue(TOKEN)])
-    hits = known.in_squeezed(f"..{TOKEN[start : start + 8]}..")
-
-    assert [(hit.start, hit.end) for hit in hits] == [(2, 10)]
-
-
-def test_a_hit_is_as_long_as_the_text_agrees() -> None:
-    """A window that is found grows to both sides."""
-    known = KnownValues([KnownValue("PUB-" + TOKEN, public=4)])
-    (hit,) = known.in_squeezed(f"a PUB-{TOKEN[:12]}Z".replace(" ", ""))
-
-    assert (hit.start, hit.end) == (1, 17)
+LETTERS = "qhvwzkxrjmpdlgtbnc"
+HORSE = "correct horse battery"
+NAMED = "Zq7Lm2Xc9Vb4Nn8K"
+PSCALE = "pscale" + "_tkn_" + "SM-NTHWH4T-Qwert-Yuio9"
+ADDRESS, OTHER = "somebodys.name" + "@mailbox.com", "build" + "@mailbox.com"
+TAKEN = {"pieces": True, "learnt": True}  # as a rule takes a value that it found
 
 
-def test_what_is_public_about_a_value_is_no_hit() -> None:
-    """The prefix of a token stands in documentation as well."""
-    known = KnownValues([KnownValue("prefix-of-all-" + TOKEN, public=14)])
-
-    assert known.in_squeezed("prefix-of-all-") == []
-
-
-def test_pieces_of_words_are_no_hits() -> None:
-    """A pass phrase is found whole, its words stay; one that a rule took nowhere else."""
-    known, learnt = (
-        KnownValues([KnownValue("correct horse battery", learnt=learnt)])
-        for learnt in (False, True)
-    )
-
-    assert known.in_squeezed("correcthors") == []
-    assert len(known.in_squeezed("acorrecthorsebatteryb")) == 1
-    assert learnt.in_squeezed("correcthorsebatter") == []
-
-
-@pytest.mark.parametrize("value", ["correct horse battery", "582910473361", "frances@corp.example"])
-def test_three_fifths_of_a_known_value_are_found(value: str) -> None:
-    """As a repaint shows it that grows, and what is left when its end is cut off."""
-    known = KnownValues([KnownValue(value)])
+def three_fifths(value: str) -> tuple[str, str, str]:
+    """The beginning and the end of that length as a screen shows them, and one that is shorter."""
     shown = value.replace(" ", "")
     size = -(-len(shown) * 3 // 5)
-
-    assert [(hit.start, hit.end) for hit in known.in_squeezed(f"##{shown[:size]}##")] == [
-        (2, 2 + size)
-    ]
-    assert [hit.end for hit in known.in_squeezed(shown[-size:])] == [size]
-    assert known.in_squeezed(shown[: size - 1]) == []
+    return f"##{shown[:size]}##", shown[-size:], shown[: size - 1]
 
 
-def test_a_path_that_a_rule_took_along_is_no_piece() -> None:
-    """The next row may have begun with it."""
-    known = KnownValues([KnownValue("Zq7Lm2Xc9Vb4Nn8Ksrc/main.rs", pieces=True, learnt=True)])
-
-    assert known.in_squeezed("editsrc/main.rsnow") == []
+def found_in(text: str, *spans: tuple[int, int]) -> tuple[str, list[tuple[int, int]]]:
+    """A text, and where values are found in it."""
+    return text, list(spans)
 
 
-def test_pieces_of_one_character_are_learnt_by_nobody() -> None:
-    """Base64 of binary data is full of them."""
-    known = KnownValues([KnownValue("EAAABxQ7" + "A" * 12 + "m2Kd9", pieces=True, learnt=True)])
+def grown(value: str) -> list[tuple[str, list[tuple[int, int]]]]:
+    """What is found of a value that a repaint shows growing, or with its end cut off."""
+    begun, end, short = three_fifths(value)
+    return [found_in(begun, (2, len(begun) - 2)), found_in(end, (0, len(end))), found_in(short)]
 
-    assert known.in_squeezed("A" * 40) == []
-    assert len(known.in_squeezed("EAAABxQ7AA")) == 1
+
+FOUND: dict[str, tuple[list[KnownValue], list[tuple[str, list[tuple[int, int]]]]]] = {
+    # Known values; texts without blanks, and where the values are found in them.
+    "any eight characters of a random value": (
+        [KnownValue(TOKEN)],
+        [found_in(f"..{TOKEN[at : at + 8]}..", (2, 10)) for at in range(len(TOKEN) - 8)]),
+    "a hit is as long as the text agrees": (
+        [KnownValue("PUB-" + TOKEN, public=4)], [found_in(f"aPUB-{TOKEN[:12]}Z", (1, 17))]),
+    "what is public about a value stands in documentation as well": (
+        [KnownValue("prefix-of-all-" + TOKEN, public=14)], [found_in("prefix-of-all-")]),
+    "of a pass phrase words stay": (
+        [KnownValue(HORSE)],
+        [found_in("correcthors"), found_in("acorrecthorsebatteryb", (1, 20))]),
+    "a pass phrase that a rule took is found nowhere else in pieces": (
+        [KnownValue(HORSE, learnt=True)], [found_in("correcthorsebatter")]),
+    **{f"three fifths of {value}": ([KnownValue(value)], grown(value))
+       for value in (HORSE, "582910473361", "frances@corp.example")},
+    "a path that a rule took along: the next row may have begun with it": (
+        [KnownValue(NAMED + "src/main.rs", **TAKEN)], [found_in("editsrc/main.rsnow")]),
+    "pieces of one character: base64 of binary data is full of them": (
+        [KnownValue("EAAABxQ7" + "A" * 12 + "m2Kd9", **TAKEN)],
+        [found_in("A" * 40), found_in("EAAABxQ7AA", (0, 10))]),
+    "short values are found as words only": (
+        [KnownValue("bob7"), KnownValue("alice", word=True)], [found_in("bob7alice")]),
+    "the longer of two values that begin together wins": (
+        [KnownValue("/home/ab"), KnownValue("/home/ab/cd/ef")],
+        [found_in("/home/ab/cd/ef", (0, 14))]),
+    "a word that a rule took along: a join of rows may have put it there": (
+        [KnownValue(NAMED + "README.md", **TAKEN)],
+        [found_in("seeREADME.mdhere"), found_in("seeVb4Nn8KREADhere", (3, 14))]),
+    "of a declared value every piece counts": (
+        [KnownValue(NAMED + "README.md", pieces=True)],
+        [found_in("seeREADME.mdhere", (3, 12))]),
+    "a word is no piece of a token; letters alone are pieces of a value of letters": (
+        [KnownValue(NAMED + "happened", **TAKEN), KnownValue(LETTERS, **TAKEN)],
+        [found_in("whathappenedthen"), found_in("what8Khappenedthen", (4, 14)),
+         found_in(f"see{LETTERS[:9]}", (3, 12))]),
+    "a token begins right behind its prefix though it reads as words": (
+        [KnownValue(PSCALE, public=11, **TAKEN)],
+        [found_in("seepscale_tkn_SM-NTH", (3, 20)), found_in("seeQwert-Yuhere")]),
+    "an address is known by what stands before its host, and the first letter of that": (
+        [KnownValue(one, "email", "<email>", learnt=True) for one in (ADDRESS, OTHER)],
+        [found_in("as:somebodys.name@mai...", (3, 21)), found_in("build@machine:~$")]),
+    "what several values cover is one hit, as a line that grows gives": (
+        [KnownValue(TOKEN[:end]) for end in range(12, 21)],
+        [found_in(f"..{TOKEN}..{TOKEN[:14]}..", (2, 22), (24, 38))]),
+    "values beside one another are hits of their own": (
+        [KnownValue(TOKEN), KnownValue(TOKEN[::-1])],
+        [found_in(TOKEN + TOKEN[::-1], (0, 20), (20, 40))]),
+    "a value that overlaps another goes on with it": (
+        [KnownValue(TOKEN[:16]), KnownValue(TOKEN[4:])], [found_in(TOKEN, (0, 20))]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_values_are_found_and_nothing_that_is_public_about_them(case: str) -> None:
+    """Whole, and in pieces that tell them."""
+    values, texts = FOUND[case]
+    known = KnownValues(values)
+
+    assert [
+        (text, [(hit.start, hit.end) for hit in known.in_squeezed(text)]) for text, _ in texts
+    ] == texts
 
 
 @pytest.mark.parametrize(
@@ -93,15 +118,6 @@ def test_short_values_are_found_as_words() -> None:
     known = KnownValues([KnownValue("bob7"), KnownValue("alice", word=True)])
 
     assert [hit.start for hit in known.in_plain("bob7 xbob7 bob77 alice malice")] == [0, 17]
-    assert known.in_squeezed("bob7alice") == []
-
-
-def test_overlapping_values_give_hits_that_do_not_overlap() -> None:
-    """The longer of two values that begin together wins."""
-    known = KnownValues([KnownValue("/home/ab"), KnownValue("/home/ab/cd/ef")])
-    hits = known.in_squeezed("/home/ab/cd/ef")
-
-    assert [(hit.start, hit.end) for hit in hits] == [(0, 14)]
 
 
 @pytest.mark.parametrize("text", ["", "ab", "xxxxxxxx", "****"])
@@ -136,37 +152,6 @@ def test_generated_values_look_generated(text: str, random: bool) -> None:
     assert is_random(text) is random
 
 
-def test_a_word_that_a_rule_took_along_is_no_piece() -> None:
-    """A join of rows may have put it there; of a declared value every piece counts."""
-    text = "Zq7Lm2Xc9Vb4Nn8KREADME.md"
-    learnt, declared = (
-        KnownValues([KnownValue(text, pieces=True, learnt=learnt)]) for learnt in (True, False)
-    )
-
-    assert learnt.in_squeezed("seeREADME.mdhere") == []
-    assert len(declared.in_squeezed("seeREADME.mdhere")) == 1
-    assert len(learnt.in_squeezed("seeVb4Nn8KREADhere")) == 1
-
-
-def test_a_word_is_no_piece_of_a_token_that_a_rule_found() -> None:
-    """The next row may have begun with it; letters alone are pieces of a value of letters."""
-    token, letters = "Zq7Lm2Xc9Vb4Nn8Khappened", "qhvwzkxrjmpdlgtbnc"
-    known = KnownValues([KnownValue(text, pieces=True, learnt=True) for text in (token, letters)])
-
-    assert known.in_squeezed("whathappenedthen") == []
-    assert len(known.in_squeezed("what8Khappenedthen")) == 1
-    assert len(known.in_squeezed(f"see{letters[:9]}")) == 1
-
-
-def test_a_token_begins_right_behind_its_prefix_though_it_reads_as_words() -> None:
-    """A growing repaint shows it before its first digit comes; words elsewhere are none of it."""
-    token = "pscale" + "_tkn_" + "SM-NTHWH4T-Qwert-Yuio9"
-    known = KnownValues([KnownValue(token, pieces=True, learnt=True, public=11)])
-
-    assert [hit.end for hit in known.in_squeezed("seepscale_tkn_SM-NTH")] == [20]
-    assert known.in_squeezed("see Qwert-Yuhere") == []
-
-
 def test_a_lesson_says_what_is_new() -> None:
     """The value, and those of its pieces that no other value has; words apart."""
     known = KnownValues([KnownValue(TOKEN[:12])])
@@ -176,36 +161,3 @@ def test_a_lesson_says_what_is_new() -> None:
     assert lesson.values == values[1:]
     assert lesson.pieces == [TOKEN[at : at + 7] for at in range(7)]
     assert lesson.words == ["bob7"]
-
-
-def test_an_address_is_known_by_what_stands_before_its_host() -> None:
-    """Of the host the first letter; shorter ones would be those of prompts."""
-    values = KnownValues()
-    for text in ("somebodys.name" + "@mailbox.com", "build" + "@mailbox.com"):
-        values.add(KnownValue(text, "email", "<email>", pieces=False, learnt=True))
-
-    assert [hit.end - hit.start for hit in values.in_squeezed("as:somebodys.name@mai...")] == [18]
-    assert values.in_squeezed("build@machine:~$") == []
-
-
-def test_what_several_values_cover_is_one_hit() -> None:
-    """A line that grows gives a value for each of its lengths."""
-    known = KnownValues(KnownValue(LETTERS[:end]) for end in range(12, 21))
-    hits = known.in_squeezed(f"..{LETTERS}..{LETTERS[:14]}..")
-
-    assert [(hit.start, hit.end) for hit in hits] == [(2, 22), (24, 38)]
-
-
-def test_values_beside_one_another_are_hits_of_their_own() -> None:
-    """Nobody knows them to be one."""
-    known = KnownValues([KnownValue(LETTERS), KnownValue(LETTERS[::-1])])
-    hits = known.in_squeezed(LETTERS + LETTERS[::-1])
-
-    assert [(hit.start, hit.end) for hit in hits] == [(0, 20), (20, 40)]
-
-
-def test_a_value_that_overlaps_another_goes_on_with_it() -> None:
-    """Also where neither is the beginning of the other."""
-    known = KnownValues([KnownValue(LETTERS[:16]), KnownValue(LETTERS[4:])])
-
-    assert [(hit.start, hit.end) for hit in known.in_squeezed(LETTERS)] == [(0, 20)]

@@ -1,0 +1,125 @@
+"""``ptycassette bundle export|verify``: bundles of agent-rerun, version 0.1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ptycassette.cli._options import cassette_argument, json_option, path_option
+from ptycassette.cli._present import json_text, write_lines
+from ptycassette.model import visible
+
+
+@click.group("bundle")
+def command() -> None:
+    """Make and check bundles of agent-rerun 0.1: one step of an agent, by its hashes.
+
+    Example: ptycassette bundle verify step.rr actual.json --trust trust.toml
+    """
+
+
+@command.command("export")
+@cassette_argument
+@click.option("--entry", type=click.IntRange(min=1), required=True, help="Its number in the tape.")
+@path_option("-o", "--output", metavar="FILE", text="Where the bundle goes (else stdout).")
+@path_option("--actual", metavar="FILE", text="Also write the actual record: the plain texts.")
+@path_option("--key", metavar="FILE", text="The private key that signs (or PTYCASSETTE_SEAL_KEY).")
+@click.option("--unsigned", is_flag=True, help="Do not sign it.")
+@click.option(
+    "--level",
+    type=click.Choice(["byte", "structural"]),
+    default="byte",
+    show_default=True,
+    help="How exact a replay must be.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace files.")
+def export(
+    cassette: str,
+    entry: int,
+    output: Path | None,
+    actual: Path | None,
+    key: Path | None,
+    unsigned: bool,
+    level: str,
+    overwrite: bool,
+) -> int:
+    """Make a bundle of one exchange of CASSETTE's tape.
+
+    Example: ptycassette bundle export run.cassette --entry 3 --key release.key -o step.rr
+    """
+    from ptycassette.errors import UsageError
+    from ptycassette.seal.io import needing_seals
+    from ptycassette.system.files import write_whole
+
+    if unsigned and key is not None:
+        raise UsageError("--key signs, and --unsigned does not")
+    with needing_seals():
+        from ptycassette.seal.io import bundle_of, read_signer, written
+
+    signer = None if unsigned else read_signer(None if key is None else str(key))[0]
+    made = bundle_of(cassette, entry, signer=signer, level=level)
+    if actual is not None:
+        write_whole(actual, [written(made.actual)], overwrite=overwrite)
+    if output is not None:
+        write_whole(output, [written(made.bundle)], overwrite=overwrite)
+    else:
+        write_lines(written(made.bundle).decode().splitlines())
+    return 0
+
+
+@command.command("verify")
+@click.argument("bundle", metavar="BUNDLE", type=click.Path())
+@click.argument("actual", metavar="ACTUAL", type=click.Path())
+@path_option("--trust", metavar="FILE", text="Whose signatures count (TOML: docs/sealing.md).")
+@click.option("--allow-unsigned", is_flag=True, help="A bundle that nobody signed passes.")
+@click.option("--any-key", is_flag=True, help="A signature of any key passes.")
+@path_option(
+    "--structural",
+    metavar="FILE",
+    text="The expected transcript: compare tool calls at the level structural.",
+)
+@json_option
+def verify(
+    bundle: str,
+    actual: str,
+    trust: Path | None,
+    allow_unsigned: bool,
+    any_key: bool,
+    structural: Path | None,
+    as_json: bool,
+) -> int:
+    """Hold the record ACTUAL against BUNDLE: schema, signature, inputs, output.
+
+    Everything that is wrong is reported. Ends with 0 when nothing is, 4 when
+    one of them is not what a bundle or record may be, 7 when it is not signed by
+    somebody trusted, else with 1.
+
+    Example: ptycassette bundle verify step.rr actual.json --trust trust.toml
+    """
+    from ptycassette.cli._seal_reports import BundleReport
+    from ptycassette.cli._seals import trust_in_force
+    from ptycassette.seal.io import needing_seals
+
+    with needing_seals():
+        from ptycassette.seal.io import check_bundle
+
+        result = check_bundle(
+            bundle,
+            actual,
+            trust=trust_in_force(trust),
+            allow_unsigned=allow_unsigned,
+            allow_any_key=any_key,
+            structural=None if structural is None else str(structural),
+        )
+    if as_json:
+        report = BundleReport(
+            ok=result.ok, errors=result.errors, warnings=result.warnings, signer=result.signer
+        )
+        write_lines([json_text(report)])
+        return result.exit_status
+    by = "" if result.signer is None else f", signed by {visible(result.signer, limit=100)}"
+    write_lines([f"{visible(bundle)}: {'holds' + by if result.ok else 'DOES NOT HOLD'}"])
+    write_lines([f"  {visible(line, limit=300)}" for line in result.errors])
+    write_lines([f"  warning: {visible(line, limit=300)}" for line in result.warnings])
+    return result.exit_status

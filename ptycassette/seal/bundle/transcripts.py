@@ -1,0 +1,184 @@
+"""What a provider answered, as a transcript: what was said, and which tools were to be called.
+
+A transcript is ``{"messages": [{"role": "assistant", "content": TEXT}], "tool_calls": [...]}``,
+after the turns of agent-scroll 0.1. ``tool_calls`` is there if there are any; each has ``id``,
+``name`` and ``args_hash``, so that a transcript shows no arguments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette import canonical_json
+
+
+class _Call(msgspec.Struct):
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class Answer:
+    """An answer, put together from its events: Anthropic's, OpenAI's two, Gemini's."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.calls: dict[str, _Call] = {}
+        self.model: str | None = None
+        self.fingerprint: str | None = None
+
+    def transcript(self) -> dict[str, Any] | None:
+        """The transcript; None when nothing was said and no tool called."""
+        if not self.text and not self.calls:
+            return None
+        found: dict[str, Any] = {"messages": [{"role": "assistant", "content": "".join(self.text)}]}
+        if self.calls:
+            found["tool_calls"] = [
+                {"id": call.id, "name": call.name, "args_hash": args_hash(call.arguments)}
+                for call in self.calls.values()
+            ]
+        return found
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """One event of a stream, or the whole document."""
+        kind = event.get("type")
+        inner = event.get("message") if kind == "message_start" else event.get("response")
+        for one in (event, inner):
+            if isinstance(one, dict):
+                self.model = _text(one, "model") or _text(one, "modelVersion") or self.model
+                self.fingerprint = _text(one, "system_fingerprint") or self.fingerprint
+        if kind == "content_block_start":
+            self._block(str(event.get("index")), event.get("content_block"), started=True)
+        elif kind == "content_block_delta":
+            self._delta(str(event.get("index")), event.get("delta"))
+        elif kind in {"response.completed", "response.incomplete"} and isinstance(inner, dict):
+            self._items(inner.get("output"))
+        elif kind == "message" or event.get("object") == "response":
+            self._items(event.get("content") or event.get("output"))
+        self._choices(event)
+        self._candidates(event)
+
+    def _block(self, index: str, block: Any, *, started: bool = False) -> None:
+        if not isinstance(block, dict):
+            return
+        if block.get("type") in {"text", "output_text"} and isinstance(block.get("text"), str):
+            self.text.append(block["text"])
+        elif block.get("type") == "tool_use":
+            arguments = "" if started else json.dumps(block.get("input") or {})
+            self.calls[index] = _Call(_text(block, "id"), _text(block, "name"), arguments)
+
+    def _delta(self, index: str, delta: Any) -> None:
+        if not isinstance(delta, dict):
+            return
+        self.text += [delta["text"]] if isinstance(delta.get("text"), str) else []
+        if index in self.calls and isinstance(delta.get("partial_json"), str):
+            self.calls[index].arguments += delta["partial_json"]
+
+    def _items(self, items: Any) -> None:
+        for number, item in enumerate(_dicts(items)):
+            if item.get("type") == "function_call":
+                self.calls[str(number)] = _Call(
+                    _text(item, "call_id"), _text(item, "name"), _text(item, "arguments")
+                )
+            elif item.get("type") == "message":
+                for part in _dicts(item.get("content")):
+                    self._block(str(number), part)
+            else:
+                self._block(str(number), item)
+
+    def _choices(self, event: Mapping[str, Any]) -> None:
+        for choice in _dicts(event.get("choices"))[:1]:  # others are alternatives
+            said = choice.get("delta") or choice.get("message")
+            if not isinstance(said, dict):
+                continue
+            self.text += [said["content"]] if isinstance(said.get("content"), str) else []
+            for number, call in enumerate(_dicts(said.get("tool_calls"))):
+                known = self.calls.setdefault(str(call.get("index", number)), _Call())
+                function = call.get("function")
+                if isinstance(function, dict):
+                    known.name += _text(function, "name")
+                    known.arguments += _text(function, "arguments")
+                known.id = _text(call, "id") or known.id
+
+    def _candidates(self, event: Mapping[str, Any]) -> None:
+        for candidate in _dicts(event.get("candidates"))[:1]:
+            content = candidate.get("content")
+            for part in _dicts(content.get("parts") if isinstance(content, dict) else None):
+                if isinstance(part.get("text"), str) and not part.get("thought"):
+                    self.text.append(part["text"])
+                asked = part.get("functionCall")
+                if isinstance(asked, dict):
+                    arguments = json.dumps(asked.get("args") or {})
+                    call = _Call(_text(asked, "id"), _text(asked, "name"), arguments)
+                    self.calls[str(len(self.calls))] = call
+
+
+def answer_of(pieces: Sequence[bytes], content_type: str | None) -> Answer:
+    """The answer in a body: server-sent events, or one JSON document.
+
+    Args:
+        pieces: the body, cut anywhere; or messages of a WebSocket, each a JSON document.
+        content_type: of the body; None for messages.
+    """
+    answer = Answer()
+    for event in _events(pieces, content_type):
+        answer.take(event)
+    return answer
+
+
+def _events(pieces: Sequence[bytes], content_type: str | None) -> Iterator[dict[str, Any]]:
+    texts = list(pieces)
+    if content_type is not None:
+        body = b"".join(pieces)
+        lines = content_type.partition(";")[0].strip().lower() == "text/event-stream"
+        texts = (
+            [line[5:] for line in body.split(b"\n") if line[:5] == b"data:"] if lines else [body]
+        )
+    for text in texts:
+        try:
+            found = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            continue  # [DONE], and what is cut off
+        yield from _dicts(found if isinstance(found, list) else [found])
+
+
+def args_hash(arguments: str) -> str:
+    """The hash of a call's arguments: of the value, where they are JSON, else of the text."""
+    try:
+        value = json.loads(arguments or "{}")
+        text = canonical_json(value)
+    except (ValueError, TypeError, RecursionError):
+        text = canonical_json(arguments)
+    return f"sha256:{sha256(text).hexdigest()}"
+
+
+def tool_graph(transcript: Any) -> list[tuple[str, str]] | None:
+    """The tools of a transcript, with the hashes of their arguments; None if it is none."""
+    if not isinstance(transcript, dict):
+        return None
+    calls = transcript.get("tool_calls", [])
+    found = []
+    for call in calls if isinstance(calls, list) else [None]:
+        if not isinstance(call, dict) or not _text(call, "name"):
+            return None
+        hashed = _text(call, "args_hash")
+        if not hashed and "args" in call:
+            hashed = args_hash(json.dumps(call["args"]))
+        if not hashed:
+            return None
+        found.append((call["name"], hashed))
+    return found
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    found = value.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

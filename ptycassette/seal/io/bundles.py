@@ -1,0 +1,105 @@
+"""Bundles of the exchanges in a cassette, and files with bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from securesystemslib.signer import CryptoSigner
+
+from ptycassette.cassette.io import open_cassette
+from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.model import visible
+from ptycassette.seal.bundle import (
+    BundleResult,
+    Demands,
+    Exported,
+    exported,
+    read_object,
+    verify_bundle,
+)
+from ptycassette.seal.trust import Trust
+from ptycassette.system.files import read_plain
+
+_MAX_BUNDLE_BYTES = 1 << 20
+_MAX_ACTUAL_BYTES = 64 << 20
+
+
+def bundle_of(
+    path: str, entry: int, *, signer: CryptoSigner | None = None, level: str = "byte"
+) -> Exported:
+    """A bundle of one exchange of a cassette's tape.
+
+    Args:
+        path: the cassette; every byte of it is checked.
+        entry: the number of the exchange, as ``ptycassette tape`` lists it.
+        signer: who signs.
+        level: how exact a replay must be.
+
+    Raises:
+        NotFoundError: the tape has no such entry.
+        RefusedError: it is no question to a model.
+        CassetteError: the cassette cannot be read, or has no tape.
+    """
+    where = f"{visible(path)}, entry {entry}"
+    with open_cassette(path) as cassette:
+        tape = cassette.tape()
+        upstreams: dict[int, str] = {}
+        for exchange in tape:
+            one = exchange.entry
+            upstreams[one.entry] = one.upstream or upstreams.get(one.within or 0, "")
+            if one.entry == entry:
+                headers = dict((one.answer.headers if one.answer else None) or ())
+                is_message = one.kind == "message"
+                return exported(
+                    exchange.question(),
+                    [data for _, data in exchange.pieces()],
+                    content_type=None if is_message else headers.get("content-type", ""),
+                    upstream=upstreams[entry],
+                    signer=signer,
+                    level=level,
+                    where=where,
+                )
+        count = len(tape)
+    raise NotFoundError(
+        "there is no such entry", where=where, hint=f"the tape has {count}: ptycassette tape"
+    )
+
+
+def check_bundle(
+    bundle: str,
+    actual: str,
+    *,
+    trust: Trust,
+    allow_unsigned: bool = False,
+    allow_any_key: bool = False,
+    structural: str | None = None,
+) -> BundleResult:
+    """Hold a file with an actual record against a file with a bundle; see ``Demands``.
+
+    Raises:
+        UsageError: what is named as expected transcript is none.
+        CassetteError: a file cannot be read, or is too large.
+    """
+    expected: Mapping[str, Any] | None = None
+    if structural is not None:
+        data = read_plain(structural, max_bytes=_MAX_ACTUAL_BYTES)
+        expected, wrong = read_object(data, "transcript")
+        if wrong or not isinstance(expected, dict):
+            raise UsageError("not a transcript", where=visible(structural))
+    return verify_bundle(
+        read_plain(bundle, max_bytes=_MAX_BUNDLE_BYTES),
+        read_plain(actual, max_bytes=_MAX_ACTUAL_BYTES),
+        Demands(
+            trust=trust,
+            allow_unsigned=allow_unsigned,
+            allow_any_key=allow_any_key,
+            structural=expected,
+        ),
+    )
+
+
+def written(value: Mapping[str, Any]) -> bytes:
+    """A bundle or a record as the text of a file."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
