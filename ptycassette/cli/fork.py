@@ -58,6 +58,9 @@ _MOST_SCRIPT = 1 << 20
 @click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording.")
 @click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
 @click.option(
+    "--model", metavar="NAME", help="The model that its configuration names, as recorded."
+)
+@click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The work folder; an empty one in a temporary home.",
@@ -150,6 +153,7 @@ def _run(given: dict[str, Any]) -> RerunOptions:
         argv=program_words(),
         harness=given["harness"],
         mode=given["mode"],
+        model=given["model"] or "",
         cwd=given["cwd"] and given["cwd"].resolve(),
         copied=given["copy"],
         root=given["root"] and given["root"].resolve(),
