@@ -12,7 +12,7 @@ from html import escape
 
 from ptycassette.errors import UsageError
 from ptycassette.export.markdown_text import fenced, inline_code, screen_text_lines
-from ptycassette.export.page import Item, Turn, read_turns, time_text, turn_name
+from ptycassette.export.page import Item, ListedTurn, read_turns, time_text, turn_name
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import printable
 
@@ -48,7 +48,7 @@ def recording_markdown(
         yield from _written(_turn(turn, shown))
 
 
-def _is_in(turn: Turn, exchanges: tuple[int, int] | None) -> bool:
+def _is_in(turn: ListedTurn, exchanges: tuple[int, int] | None) -> bool:
     if exchanges is None:
         return True
     return turn.first_exchange <= exchanges[1] and turn.last_exchange >= exchanges[0]
@@ -59,7 +59,7 @@ def _written(lines: Iterable[str]) -> Iterator[bytes]:
         yield line.encode("utf-8", "replace") + b"\n"
 
 
-def _turn(turn: Turn, shown: tuple[str, ...]) -> Iterator[str]:
+def _turn(turn: ListedTurn, shown: tuple[str, ...]) -> Iterator[str]:
     typed = "" if turn.typed is None else "(masked)" if turn.masked else turn.typed
     code = f": <code>{escape(printable(typed, limit=400))}</code>" if typed else ""
     yield ""

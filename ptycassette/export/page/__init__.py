@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .beside import time_text as time_text
     from .beside import turn_name as turn_name
     from .item import Item as Item
-    from .items import Turn as Turn
+    from .items import ListedTurn as ListedTurn
     from .recording import page_of as page_of
     from .recording import played_page as played_page
     from .recording import read_turns as read_turns
@@ -33,7 +33,7 @@ else:
         {
             "beside": "time_text turn_name",
             "item": "Item",
-            "items": "Turn",
+            "items": "ListedTurn",
             "recording": "page_of played_page read_turns recording_section",
             "rows": "screen_fragment screen_lines",
             "runs": "RunPart index_html run_page",

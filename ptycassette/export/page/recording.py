@@ -25,7 +25,7 @@ from ptycassette.export.page.beside import (
 from ptycassette.export.page.divergences import reported_items
 from ptycassette.export.page.film import Film, Shot, film_object, filmed
 from ptycassette.export.page.item import Item
-from ptycassette.export.page.items import Listing, Turn, listing
+from ptycassette.export.page.items import ListedTurn, Listing, listing
 from ptycassette.export.page.models import RecordedExchange
 from ptycassette.export.page.rows import row_html, row_pieces
 from ptycassette.export.page.shell import document, line, part, text
@@ -196,7 +196,7 @@ def stills_of(turns: int) -> dict[int, int]:
     return {index: turns - 1 - (turns - 1 - index) // step * step for index in range(turns)}
 
 
-def shots_at_ends(film: Film, turns: Sequence[Turn]) -> Iterator[Shot]:
+def shots_at_ends(film: Film, turns: Sequence[ListedTurn]) -> Iterator[Shot]:
     """The frame at the end of each turn; nothing where there is no frame."""
     at = 0
     for following in (*turns[1:], None):
