@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
 _FIXED_DIGITS = 21  # ECMA-262, Number::toString: from here on with an exponent
@@ -57,7 +58,7 @@ def _utf16(key: Any) -> bytes:
 
 
 def _text(value: str | int | None) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return encode_basestring(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _number(value: float) -> str:
