@@ -107,7 +107,6 @@ def command(
 
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
     """``verify --sealed``."""
-    from ptycassette.cassette.io import Verdict
     from ptycassette.seal.io import needing_seals
 
     with needing_seals():
@@ -120,6 +119,8 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
         if not as_json:
             write_lines(verdict_lines(verdict))
     if as_json:
+        from ptycassette.cassette.io import Verdict
+
         plain = (
             Verdict(path=one.path, id=None if one.statement is None else one.statement.id)
             for one in verdicts
