@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from ptycassette.cli import view
+from ptycassette.cli.entry import cli
 from ptycassette.testing import write_cassette
 
 
@@ -24,7 +25,7 @@ def test_two_recordings_open_where_one_was_forked(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(view, "_fork_s", lambda path, _other: 2.5 if path == "parent" else None)
     runner = CliRunner()
     for arguments in (["parent", "child"], ["parent", "child", "--start", "1"], ["a", "b"]):
-        runner.invoke(view.command, arguments, standalone_mode=False)
+        runner.invoke(cli, ["view", *arguments], standalone_mode=False)
 
     assert seen == [2.5, 1.0, None]
 
