@@ -103,6 +103,7 @@ def command(cassette: str, quiet: bool, as_json: bool, **given: Any) -> int:
       binary=PATH       the program, which must do the same up to there
       size=COLSxROWS    the size of the terminal
       exit=STATUS       the program is ended there, with this status
+      fault=NAME        an answer that fails: rate-limit, truncated, stalled, ...
 
     CHILD is a cassette that can be played, and run again. See docs/fork.md.
 

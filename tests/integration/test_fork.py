@@ -19,6 +19,7 @@ from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import InputRecord
 from ptycassette.recording.io import record
+from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.io import RerunOptions, rerun
 from ptycassette.tape.consent import ApprovalNeededError, Limit, Terms
 from tests.tampering import TamperedTape
@@ -182,6 +183,16 @@ def test_a_prefix_that_differs_leaves_no_child(forked: Forking, work: Path, tmp_
     (work / "note.txt").write_text("buy silk\n")
     with pytest.raises(DivergenceError, match="recorded buy milk, now buy silk"):
         forked("exchange:3", "input=hello")
+    assert not (tmp_path / "child.cassette").exists()
+
+
+def test_another_fingerprint_leaves_no_child(
+    forked: Forking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was served is proved by what was served, and not by what was recorded."""
+    monkeypatch.setattr(TapeDesk, "fingerprint", lambda _self, _draws=(): "f" * 64)
+    with pytest.raises(DivergenceError, match="not in its order"):
+        forked("tape:2", "response=x")
     assert not (tmp_path / "child.cassette").exists()
 
 
