@@ -31,17 +31,14 @@ def run_recorder(
         CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
     """
     from ptycassette.errors import RunFailedError
-    from ptycassette.recording.io import (
-        record_headless,
-        record_interactive,
-        record_streams,
-        shell_status,
-    )
+    from ptycassette.recording.io import record_headless, record_interactive, shell_status
 
     quiet = given["quiet"]
     fixed = any(given[name] is not None for name in ("size", "cols", "rows"))
     try:
         if given["streams"] is not None:
+            from ptycassette.recording.io import record_streams  # few have pipes
+
             with recorder:
                 ended = record_streams(
                     recorder,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ptycassette.cli._fork_live import live_options, live_terms_of
 from ptycassette.cli._options import TIME, json_option, needing_provider, opened, pairs_of
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli._program_words import CommandWithProgram, program_words
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from ptycassette.recording import ScriptStep
     from ptycassette.rerun.io import RerunOptions
 
+REFUSED_STATUS = 6
+"""A live tail was not sent all that the program asked, as with ``rec --tape``."""
 _MOST_SCRIPT = 1 << 20
 
 
@@ -47,6 +50,7 @@ _MOST_SCRIPT = 1 << 20
     type=click.Path(path_type=Path),
     help="Type this afterwards (as rec --input), in place of the rest of the recorded inputs.",
 )
+@live_options
 @click.option("--places", is_flag=True, help="List where it can be forked, and do nothing.")
 @click.option(
     "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
@@ -99,6 +103,7 @@ def command(cassette: str, quiet: bool, as_json: bool, **given: Any) -> int:
       binary=PATH       the program, which must do the same up to there
       size=COLSxROWS    the size of the terminal
       exit=STATUS       the program is ended there, with this status
+      fault=NAME        an answer that fails: rate-limit, truncated, stalled, ...
 
     CHILD is a cassette that can be played, and run again. See docs/fork.md.
 
@@ -127,6 +132,7 @@ def command(cassette: str, quiet: bool, as_json: bool, **given: Any) -> int:
         tail=given["tail"],
         script=given["script"],
         inputs=_steps(given["typed"]),
+        live=live_terms_of(given),
         overwrite=given["overwrite"],
         run=_run(given),
     )
@@ -136,7 +142,7 @@ def command(cassette: str, quiet: bool, as_json: bool, **given: Any) -> int:
         write_lines([json_text(fork_json(report))])
     elif not quiet:
         write_lines(fork_lines(report))
-    return 0
+    return REFUSED_STATUS if report.refused else 0
 
 
 def _run(given: dict[str, Any]) -> RerunOptions:

@@ -269,6 +269,7 @@ def _lifeline(given: dict[str, Any]) -> Lifeline | None:
 
 def _saver(plan: RecordPlan) -> Saver | None:
     """A fork of this process, made before it opens files or starts threads."""
+    import gc
     import threading
 
     from ptycassette.recording.io import ForkedSaver, StartedSaver, savers_wanted
@@ -294,6 +295,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
 
         serve_saver(control, finaliser)
 
+    gc.freeze()  # modules stay; looking at them would copy their memory for both processes
     return ForkedSaver(serve)
 
 

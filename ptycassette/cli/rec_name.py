@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -24,7 +25,7 @@ class RecCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, but the words after ``--`` are the program, whatever precedes it."""
-        words = list(args)
+        words = self._spelled_out(args)
         if "--" not in words:
             ctx.allow_interspersed_args = (
                 False  # what follows CASSETTE may be the program's options
@@ -47,6 +48,24 @@ class RecCommand(click.Command):
         ctx.params["argv"] = tuple(program)
         return left
 
+    def _spelled_out(self, args: list[str]) -> list[str]:
+        """The arguments, with the flags at their beginning in long.
+
+        click compares short ones with all options by likeness first, which loads difflib.
+        """
+        flags = {
+            name: option.opts[-1]
+            for option in self.params
+            if isinstance(option, click.Option) and option.is_flag and not option.secondary_opts
+            for name in option.opts
+        }
+        words = list(args)
+        for at, word in enumerate(words):
+            if word not in flags:
+                break
+            words[at] = flags[word]
+        return words
+
 
 def _check_name(ctx: click.Context) -> None:
     """Refuse a command line in which the name of the cassette was left out.
@@ -63,8 +82,6 @@ def _check_name(ctx: click.Context) -> None:
             " ptycassette rec CASSETTE to record your shell.",
             ctx,
         )
-    import shutil  # it loads three packers
-
     if "/" in name or shutil.which(name) is None:
         return
     program = _shown([name, *argv])

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ptycassette.cli._options import TIME, allow_unscrubbed_option
-from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.errors import CassetteError, NotFoundError, UsageError
 
 GROUP = "ptycassette.viewers"
 
@@ -84,7 +84,8 @@ def command(
     """Scrub through a recording: PATH is a cassette, or a directory of cassettes.
 
     With OTHER, a second cassette, both are shown side by side, and what differs is
-    marked. Press ? for the keys. Notes are kept beside the cassette, never in it.
+    marked; if one was forked of the other, from that place on. Press ? for the keys. Notes are
+    kept beside the cassette, never in it.
 
     `ptycassette view trace` shows what failed tests left: the traces in
     .ptycassette-traces, here or in a directory above, the newest first; with OTHER
@@ -94,6 +95,8 @@ def command(
     Example: ptycassette view hello.cassette
     """
     traces = _traces(path, other)
+    if other is not None and start is None and not traces:
+        start = _fork_s(path, other)
     if serve:
         arguments = [path, *([other] if other else []), f"--memory={memory}"]
         arguments += [f"--start={start}"] if start is not None else []
@@ -113,6 +116,17 @@ def command(
         traces=[str(trace) for trace in traces],
     )
     return int(shown)
+
+
+def _fork_s(path: str, other: str) -> float | None:
+    """Where one of two recordings was forked of the other, in seconds; None if it was not."""
+    from ptycassette.fork.io import fork_time_us
+
+    try:
+        t_us = fork_time_us(Path(path), Path(other))
+    except CassetteError:  # the viewer says what is wrong with it
+        return None
+    return None if t_us is None else t_us / 1e6
 
 
 def _traces(path: str, other: str | None) -> list[Path]:

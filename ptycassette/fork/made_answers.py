@@ -6,7 +6,7 @@ So a changed answer is a valid message of its API, streamed or whole as the requ
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
@@ -23,16 +23,23 @@ from ptycassette.tape.matching import Hit, Question
 _PREVIOUS = "previous_response_id"
 
 
+class PacedHit(Hit, frozen=True, kw_only=True):
+    """An answer, and how long to wait before each of its pieces."""
+
+    delays_s: tuple[float, ...] = ()
+
+
 class MadeAnswers:
     """Answers questions by a script.
 
     Args:
         script: what to answer.
         clock: for the times in answers.
+        first_number: of the ids in its answers: others than those of the tape.
     """
 
-    def __init__(self, script: Script, clock: Clock) -> None:
-        self._provider = FakeProvider(script, clock)
+    def __init__(self, script: Script, clock: Clock, *, first_number: int = 1) -> None:
+        self._provider = FakeProvider(script, clock, first_number=first_number)
         self._opened: dict[Hashable, HttpRequest] = {}
         self._served = b""
 
@@ -61,7 +68,10 @@ class MadeAnswers:
         return hit_of(planned, question)
 
     def _known(self, body: bytes) -> bytes:
-        """A body that does not continue an answer of others: what they said is not known here."""
+        """A body that does not continue an answer of others: what they said is not known here.
+
+        The calls whose results it tells are put in front of them.
+        """
         if _PREVIOUS.encode() not in body:
             return body
         try:
@@ -71,7 +81,19 @@ class MadeAnswers:
         previous = document.get(_PREVIOUS) if isinstance(document, dict) else None
         if not isinstance(previous, str) or previous.encode() in self._served:
             return body
-        return msgspec.json.encode({**document, _PREVIOUS: None})
+        said_now = document.get("input")
+        if isinstance(said_now, list):
+            said_now = [one for item in said_now for one in (*_call_of(item), item)]
+        return msgspec.json.encode({**document, _PREVIOUS: None, "input": said_now})
+
+
+def _call_of(item: Any) -> tuple[dict[str, Any], ...]:
+    """The call whose result an item of a request tells; none where it tells none."""
+    kind = item.get("type") if isinstance(item, dict) else None
+    if kind not in {"function_call_output", "custom_tool_call_output"}:
+        return ()
+    made = {"type": kind.removesuffix("_output"), "call_id": item.get("call_id"), "name": "earlier"}
+    return ({**made, **({"arguments": "{}"} if kind.startswith("function") else {"input": ""})},)
 
 
 def said(text: str) -> Script:
@@ -97,12 +119,25 @@ def _request(question: Question) -> HttpRequest:
 
 
 def hit_of(planned: PlannedAnswer, question: Question) -> Hit:
-    """A planned answer as one that may be sent at once."""
+    """A planned answer, with its pace."""
     form: Literal["", "text"] = "text" if question.kind == "message" else ""
-    pieces = tuple((Chunk(0, len(step.data), form), step.data) for step in planned.steps)
-    headers = tuple((name.lower(), value) for name, value in planned.headers.items())
-    return made_hit(
-        question, planned.status, headers, pieces, complete=planned.ending == "complete"
+    steps = [step for step in planned.steps if step.data]
+    hit = made_hit(
+        question,
+        planned.status,
+        tuple((name.lower(), value) for name, value in planned.headers.items()),
+        tuple((Chunk(0, len(step.data), form), step.data) for step in steps),
+        complete=planned.ending == "complete",
+    )
+    delays_s = tuple(step.delay_ms / 1000 for step in steps)
+    if not any(delays_s):
+        return hit
+    return PacedHit(
+        entry=hit.entry,
+        status=hit.status,
+        headers=hit.headers,
+        pieces=hit.pieces,
+        delays_s=delays_s,
     )
 
 

@@ -21,6 +21,7 @@ class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
         origin: what the child says of its parent, the change and the verified prefix.
         requests: how many questions came after the change.
         unanswered: of these, those that had no answer.
+        refused: what a live tail did not send, and why.
         inputs: how many inputs were sent after the change.
         left: how many were not, because the program had ended.
         exit: how the program ended.
@@ -33,6 +34,7 @@ class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
     origin: ForkRecord
     requests: int = 0
     unanswered: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     inputs: int = 0
     left: int = 0
     exit: ExitStatus | None = None
@@ -54,7 +56,7 @@ def fork_lines(report: ForkReport) -> Iterator[str]:
         f" exit: {_exit(report.exit)}"
     )
     yield f"network: {report.guard}"
-    yield from (f"note: {printable(note)}" for note in report.notes)
+    yield from (f"note: {printable(note)}" for note in (*report.notes, *report.refused))
     yield printable(f"child: {report.child}")
 
 

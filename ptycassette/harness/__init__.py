@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .probe_run import ProbeResult as ProbeResult
     from .probe_run import ProbeRun as ProbeRun
     from .step import DriveStep as DriveStep
+    from .surroundings import CAUSES as CAUSES
+    from .surroundings import DriftCause as DriftCause
+    from .surroundings import DriftStatus as DriftStatus
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -28,5 +31,6 @@ else:
             "probe": "Probe parse_window",
             "probe_run": "ProbeResult ProbeRun",
             "step": "DriveStep",
+            "surroundings": "CAUSES DriftCause DriftStatus",
         },
     )

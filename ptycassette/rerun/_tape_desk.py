@@ -10,6 +10,7 @@ import msgspec
 from ptycassette.model import TapeEntry
 from ptycassette.rerun.report import RequestMiss
 from ptycassette.tape import Draw
+from ptycassette.tape.consent import body_without
 from ptycassette.tape.matching import (
     Hit,
     Matcher,
@@ -37,6 +38,7 @@ class TapeDesk:
         secrets: where in a body secrets are: pairs of offset and length.
         fingerprint: the tape's, as it was published by the same rules; empty if that is not known.
         draws: the draws of the recording.
+        stripped: keys of inputs that questions were recorded without.
         strict: the questions of one conversation must come in their recorded order.
 
     Attributes:
@@ -45,7 +47,7 @@ class TapeDesk:
         misses: those that the tape does not have, at most a hundred.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each thing that the tape and the run say
         self,
         exchanges: Sequence[TapeExchange],
         rules: Rules,
@@ -55,11 +57,12 @@ class TapeDesk:
         secrets: Callable[[bytes], Sequence[tuple[int, int]]],
         fingerprint: str = "",
         draws: Sequence[Draw] = (),
+        stripped: Sequence[str] = (),
         strict: bool = False,
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
         self._matcher = Matcher(exchanges, rules, key=key, declared=declared, strict=strict)
-        self._secrets = secrets
+        self._secrets, self._stripped = secrets, stripped
         self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key)
         self.damage: list[str] = []
         if fingerprint:
@@ -77,13 +80,11 @@ class TapeDesk:
     def ask(self, question: Question) -> Hit | Miss:
         """The recorded answer. An entry answers once."""
         self.asked += 1
-        answer = self._matcher.ask(
-            msgspec.structs.replace(
-                question,
-                upstream=question.upstream or self.upstream(question.target),
-                secrets=tuple(self._secrets(question.body)),
-            )
-        )
+        answer = self._answer(question)
+        if isinstance(answer, Miss) and self._stripped:
+            body = body_without(question.body, self._stripped)
+            if body != question.body:
+                answer = self._answer(msgspec.structs.replace(question, body=body))
         if isinstance(answer, Miss) and len(self.misses) < _MOST_MISSES:
             self.misses.append(
                 RequestMiss(
@@ -98,6 +99,15 @@ class TapeDesk:
                 )
             )
         return answer
+
+    def _answer(self, question: Question) -> Hit | Miss:
+        return self._matcher.ask(
+            msgspec.structs.replace(
+                question,
+                upstream=question.upstream or self.upstream(question.target),
+                secrets=tuple(self._secrets(question.body)),
+            )
+        )
 
     def messages_within(self, handshake: TapeEntry) -> int:
         """How many messages were sent over a recorded WebSocket."""

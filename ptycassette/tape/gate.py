@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -30,13 +30,20 @@ class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True):
     over_websocket: bool = False
 
 
+class Permitted(NamedTuple):
+    """What of a question may be sent on; ``left_out`` are the paths of what may not."""
+
+    body: bytes
+    left_out: tuple[str, ...] = ()
+
+
 class Gate(Protocol):
     """Sees questions before they are sent on, and what comes back. Never waits."""
 
     def reads(self, origin: Origin) -> bool:
         """Whether questions to that provider must be held until they were judged."""
 
-    def judge(self, question: OutgoingRequest) -> bytes:
+    def judge(self, question: OutgoingRequest) -> Permitted:
         """The body to send on: that of the question, or less.
 
         Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ pytest.importorskip("aiohttp")
 from ptycassette.cassette.io import Cassette, open_cassette, verify_cassette
 from ptycassette.errors import DivergenceError, RefusedError, UsageError
 from ptycassette.fork import Change, ForkPlace, ForkReport, fork_of
-from ptycassette.fork.io import ForkOptions, fork, read_lineage
+from ptycassette.fork.io import ForkOptions, LiveTerms, fork, fork_time_us, read_lineage
 from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import InputRecord
 from ptycassette.recording.io import record
+from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.io import RerunOptions, rerun
+from ptycassette.tape.consent import ApprovalNeededError, Limit, Terms
 from tests.tampering import TamperedTape
 
 pytestmark = pytest.mark.integration
@@ -144,12 +146,17 @@ def test_a_changed_response_has_a_child(
         assert "It says to buy silk." in printed(child)
         assert fork_of(child.final.metadata) == report.origin
         assert child.manifest.command.argv == (*AGENT,)
-        told = [event for event in child.events() if _type(event) == "fork"]
+        marked = [event for event in child.events() if _type(event) == "fork"]
         asked = [event.seq for event in child.events() if _type(event) == "model-request"]
-        assert len(told) == 1
-        assert asked[1] < told[0].seq
+        assert len(marked) == 1
+        assert asked[1] < marked[0].seq
         again = rerun(child, RerunOptions(trusted=True, cwd=work))
     assert again.passed, again
+    assert fork_time_us(tmp_path / "child.cassette", parent) == marked[0].t_us
+    with open_cassette(parent) as cassette:
+        second = list(cassette.tape())[1].entry
+    assert fork_time_us(parent, tmp_path / "child.cassette") == second.t_us
+    assert fork_time_us(parent, parent) is None
     own, found = read_lineage(tmp_path / "child.cassette")[0], read_lineage(parent)[0]
     assert own.origin is not None
     assert own.origin.parent.manifest_sha256 == found.sha256
@@ -176,6 +183,16 @@ def test_a_prefix_that_differs_leaves_no_child(forked: Forking, work: Path, tmp_
     (work / "note.txt").write_text("buy silk\n")
     with pytest.raises(DivergenceError, match="recorded buy milk, now buy silk"):
         forked("exchange:3", "input=hello")
+    assert not (tmp_path / "child.cassette").exists()
+
+
+def test_another_fingerprint_leaves_no_child(
+    forked: Forking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was served is proved by what was served, and not by what was recorded."""
+    monkeypatch.setattr(TapeDesk, "fingerprint", lambda _self, _draws=(): "f" * 64)
+    with pytest.raises(DivergenceError, match="not in its order"):
+        forked("tape:2", "response=x")
     assert not (tmp_path / "child.cassette").exists()
 
 
@@ -240,6 +257,77 @@ def test_the_tail_is_the_fake_provider(forked: Forking, tmp_path: Path) -> None:
 
     assert (report.requests, report.unanswered) == (1, ())
     assert "Hello from the script." in shown(tmp_path)
+
+
+LIVE = """
+version = 1
+auth = { require = "key" }
+[[replies]]
+times = 0
+when = { result_contains = "silk" }
+text = "Live: silk."
+[[replies]]
+times = 0
+text = "Live: something."
+"""
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProviderServer]:
+    """A provider on this machine that knows the user's key alone."""
+    key = "-".join(("mine", "a" * 20))
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    script = Script.parse(LIVE, where="script", variables={})
+    with FakeProviderServer(script, accepted_keys=frozenset((key,))) as provider:
+        yield provider
+
+
+def test_the_tail_is_a_live_provider(
+    forked: Forking, live: FakeProviderServer, tmp_path: Path
+) -> None:
+    """It is asked with the user's key, of which neither the program nor the child has anything.
+
+    It gets the changed result; the child's tape has the question as the program asked it.
+    """
+    report = forked(
+        "tape:2", "tool-result=buy silk", tail="live", live=LiveTerms(provider=live.url)
+    )
+
+    assert (report.refused, report.unanswered) == ((), ())
+    assert "Live: silk." in shown(tmp_path)
+    assert [entry["body"]["messages"][-1]["content"] for entry in live.requests] == ["buy silk"]
+    with child_of(tmp_path) as child:
+        assert b"buy milk" in list(child.tape())[1].question()
+    for file in (tmp_path / "child.cassette").iterdir():
+        assert b"a" * 20 not in file.read_bytes()
+
+
+def test_a_live_tail_has_a_limit(forked: Forking, live: FakeProviderServer, tmp_path: Path) -> None:
+    """What exceeds it is refused, and the report says so."""
+    terms = LiveTerms(provider=live.url, terms=Terms(limit=Limit(requests=0)))
+    report = forked("exchange:1", "input=hello", tail="live", live=terms)
+
+    assert live.requests == ()
+    assert len(report.refused) == 1
+    assert "403" in shown(tmp_path)
+
+
+def test_a_live_provider_is_not_asked_without_approval(forked: Forking, tmp_path: Path) -> None:
+    """Nothing is started."""
+    terms = LiveTerms(provider="https://provider.invalid")
+    with pytest.raises(ApprovalNeededError, match=r"provider\.invalid"):
+        forked("exchange:1", "input=hello", tail="live", live=terms)
+    assert not (tmp_path / "child.cassette").exists()
+
+
+def test_a_live_provider_is_not_asked_after_another_prefix(
+    forked: Forking, live: FakeProviderServer, work: Path
+) -> None:
+    """Not one request is paid for what is no fork."""
+    (work / "note.txt").write_text("buy silk\n")
+    with pytest.raises(DivergenceError):
+        forked("exchange:3", "input=x", tail="live", live=LiveTerms(provider=live.url))
+    assert live.requests == ()
 
 
 @pytest.mark.slow

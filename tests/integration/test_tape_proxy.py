@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
 import random
@@ -598,8 +599,9 @@ def test_what_must_not_be_sent_reaches_nobody(rig: Rig, terms: Terms, reason: st
     assert reason in rig.running.reports[0]
 
 
-def test_what_is_left_out_is_not_in_the_tape(rig: Rig) -> None:
-    """The request is sent without it, with its new length."""
+@pytest.mark.parametrize("packing", [b"identity", b"gzip"])
+def test_what_is_left_out_is_not_in_the_tape(rig: Rig, packing: bytes) -> None:
+    """The request is sent without it, unpacked, with its new length; the end says so."""
     got: list[bytes] = []
 
     def act(connection: socket.socket) -> None:
@@ -610,13 +612,17 @@ def test_what_is_left_out_is_not_in_the_tape(rig: Rig) -> None:
         connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" + OK)
 
     rig.start(act, terms=Terms(forbidden=("auth",), strip=True))
-    rig.ask(post(rig, ASK, b"Expect: 100-continue"))
+    asked = gzip.compress(ASK) if packing == b"gzip" else ASK
+    rig.ask(post(rig, asked, b"Expect: 100-continue", b"Content-Encoding: " + packing))
     items = rig.items()
+    begun = next(item for item in items if isinstance(item, RequestBegun))
 
     head, _, body = got[0].partition(b"\r\n\r\n")
     assert body == b'{"model":"gpt-4o","max_tokens":10}'
     assert head.endswith(b"\r\ncontent-length: %d" % len(body))
     assert b"".join(item.data for item in items if isinstance(item, RequestData)) == body
+    assert "content-encoding" not in dict(begun.headers)
+    assert [one.detail for one in items if isinstance(one, ExchangeEnded)] == ["sent without auth"]
 
 
 def test_what_was_judged_passes_as_it_came(rig: Rig) -> None:

@@ -296,5 +296,8 @@ def _pinned(manifest: Manifest, artifacts: dict[str, Artifact]) -> Manifest:
     raw = artifacts.pop(OUTPUT_RAW)
     digest = ContentDigest(sha256=raw.sha256)
     manifest = with_artifacts(msgspec.structs.replace(manifest, content_digest=digest), artifacts)
-    encode_manifest(manifest)  # says by a ManifestError what the digest would stumble over
-    return with_manifest_digest(manifest)
+    try:
+        return with_manifest_digest(manifest)
+    except Exception:
+        encode_manifest(manifest)  # says by a ManifestError what the digest stumbled over
+        raise

@@ -6,16 +6,20 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .forking import ForkOptions as ForkOptions
     from .forking import fork as fork
     from .listing import place_lines as place_lines
+    from .live import LiveTerms as LiveTerms
+    from .options import ForkOptions as ForkOptions
+    from .reading_lineage import fork_time_us as fork_time_us
     from .reading_lineage import read_lineage as read_lineage
 else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "forking": "ForkOptions fork",
+            "forking": "fork",
             "listing": "place_lines",
-            "reading_lineage": "read_lineage",
+            "live": "LiveTerms",
+            "options": "ForkOptions",
+            "reading_lineage": "fork_time_us read_lineage",
         },
     )

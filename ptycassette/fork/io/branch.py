@@ -26,6 +26,9 @@ class Desk(Protocol):
     def ask(self, question: Question) -> Hit | Miss:
         """The recorded answer."""
 
+    def fingerprint(self) -> str:
+        """Of what was asked and served."""
+
 
 class Branch:
     """The questions of one forked run.
@@ -63,15 +66,9 @@ class Branch:
         """The answer to the next question. Called in the server's loop."""
         if question.kind == "websocket":
             self.handshakes.append(question)
-        if self._forked:
+        found = self._before(question)
+        if found is None:
             return await self._later(question)
-        found = self._desk.ask(question)
-        with self._changed:
-            if isinstance(found, Miss):
-                self.diverged = tuple(self._desk.misses)
-            else:
-                self.served.add(found.entry.entry)
-            self._changed.notify_all()
         if isinstance(found, Hit) and found.entry.entry == self._cut.entry:
             self.served.discard(found.entry.entry)
             self.reached.set()
@@ -79,6 +76,19 @@ class Branch:
             await asyncio.to_thread(self._proceeds.wait, 4 * self._patience_s)
             return await self._here(question, found)
         return found
+
+    def _before(self, question: Question) -> Hit | Miss | None:
+        """The recorded answer; None after the fork."""
+        with self._changed:
+            if self._forked:
+                return None
+            found = self._desk.ask(question)
+            if isinstance(found, Miss):
+                self.diverged = tuple(self._desk.misses)
+            else:
+                self.served.add(found.entry.entry)
+            self._changed.notify_all()
+            return found
 
     async def _here(self, question: Question, recorded: Hit) -> Hit | Miss:
         """The answer to the question at the fork; the recorded one where no change was made."""
@@ -88,7 +98,8 @@ class Branch:
         return await self.here(question, recorded)
 
     async def _recorded(self, question: Question) -> Hit | Miss:
-        return self._desk.ask(question)
+        with self._changed:
+            return self._desk.ask(question)
 
     async def _later(self, question: Question) -> Hit | Miss:
         self.later += 1
@@ -105,9 +116,17 @@ class Branch:
             )
             return tuple(sorted(self._cut.before - self.served))
 
-    def fork(self) -> None:
-        """From now on the tail answers; called before anything of the change is done."""
-        self._forked = True
+    def fork(self) -> tuple[str, frozenset[int]]:
+        """From now on the tail answers; called before anything of the change is done.
+
+        Returns:
+            The fingerprint of what was asked and served, and the entries that it is of. The entry
+            at the fork is one of them, with its recorded answer.
+        """
+        with self._changed:
+            self._forked = True
+            here = set() if self._cut.entry is None else {self._cut.entry}
+            return self._desk.fingerprint(), frozenset(self.served | here)
 
     def proceed(self) -> None:
         """The change is made: the question at the fork is answered."""

@@ -7,6 +7,7 @@ it goes: inputs are typed when their recorded screen is there, or when the progr
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -21,17 +22,14 @@ from ptycassette.errors import (
 )
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import Branch
+from ptycassette.fork.io.turns import ItsTurn
 from ptycassette.fork.places import Cut, ForkPlace
-from ptycassette.model import InputRecord, Screen, printable
+from ptycassette.model import PASTE_END, InputRecord, Screen, printable
 from ptycassette.recording import ScriptStep
 from ptycassette.recording.io import Recording, perform
 from ptycassette.rerun import RerunReport, RerunStep, ScreenChange, ScreenJudge, finding_lines
-from ptycassette.rerun.io import PreparedRerun
-from ptycassette.session import Idle, SessionView
+from ptycassette.rerun.io import PAUSE_S, PreparedRerun
 
-_QUIET_MS = 700
-"""Of a program that is waited for after the change: longer than the pauses between the pieces of a
-local provider's answers; while a question is open, it is not quiet at all."""
 _POLL_S = 0.1
 _ENTERS = (b"\r", b"\n")
 
@@ -103,10 +101,10 @@ class ForkTypist:
         if change.status is not None:
             session.terminate()
         elif change.kind == "input":
-            session.send(typed_instead(here, change.value))
+            _type_instead(session, here, change.value)
         else:
             for step in here:
-                _deliver(session, step.record)
+                self._deliver(session, step)
         typed = here[-1].number if here else len(self._cut.prefix)
         server.sent(typed)
         self._branch.proceed()
@@ -153,7 +151,7 @@ class ForkTypist:
         for step in self._cut.rest:
             shown = None if step.follows else self._shown(step)
             with suppress(WaitTimeoutError):  # it is busy; a person would type now, too
-                session.wait_for(_ItsTurn(shown, is_open), timeout_s=self._patience(step.t_us))
+                session.wait_for(ItsTurn(shown, is_open), timeout_s=self._patience(step.t_us))
             self._send(session, step)
             driven.inputs += 1
 
@@ -163,13 +161,18 @@ class ForkTypist:
 
     def _send(self, session: Recording, step: RerunStep) -> None:
         try:
-            _deliver(session, step.record)
+            self._deliver(session, step)
         except (SessionClosedError, InputRefusedError) as gone:
             if step.number <= len(self._cut.prefix):
                 raise self._early(session) from gone
             raise
-        self._last_us = step.t_us
         self._prepared.server.sent(step.number)
+
+    def _deliver(self, session: Recording, step: RerunStep) -> None:
+        """Send a step as long behind its screen as it was, as a rerun does."""
+        time.sleep(min(PAUSE_S, max(0, step.t_us - self._last_us) / 1e6))
+        _deliver(session, step.record)
+        self._last_us = step.t_us
 
     def _await_screen(self, session: Recording, step: RerunStep) -> None:
         if step.screen is None or step.follows:
@@ -243,36 +246,15 @@ class ForkTypist:
         return self._patience_s + 2 * max(0, t_us - self._last_us) / 1e6
 
 
-class _ItsTurn:
-    """The recorded screen, or a program that is quiet and has no question open."""
-
-    what = "the recorded screen, or a quiet program"
-
-    def __init__(self, shown: Callable[[Screen], bool] | None, is_open: Callable[[], bool]) -> None:
-        self._shown, self._is_open = shown, is_open
-        self._idle = Idle(_QUIET_MS)
-        self._looked_us = 0
-
-    def met(self, view: SessionView, now_us: int) -> bool:
-        """Whether one may type."""
-        self._looked_us = now_us
-        if view.finished or (self._shown is not None and self._shown(view.screen)):
-            return True
-        return not self._is_open() and self._idle.met(view, now_us)
-
-    def due_us(self, view: SessionView) -> int | None:
-        """When to look again."""
-        soon_us = self._looked_us + round(_POLL_S * 1e6)
-        due_us = self._idle.due_us(view)
-        return soon_us if due_us is None else max(due_us, soon_us)
-
-
-def typed_instead(steps: Sequence[RerunStep], text: str) -> bytes:
-    """What is typed in place of an exchange: with Enter at its end if the recorded one had it."""
-    data = text.replace("\r\n", "\r").replace("\n", "\r").encode()
+def _type_instead(session: Recording, steps: Sequence[RerunStep], text: str) -> None:
+    """Type a text in place of an exchange: as that was, with Enter behind it if it had that."""
     recorded = b"".join(step.record.bytes or b"" for step in steps)
-    ending = next((one for one in _ENTERS if recorded.endswith(one)), b"")
-    return data if data.endswith(_ENTERS) else data + ending
+    if recorded.endswith(_ENTERS):
+        session.submit(text)
+    elif PASTE_END in recorded:
+        session.paste(text)
+    else:
+        session.type(text)
 
 
 def screen_lines(change: ScreenChange) -> list[str]:

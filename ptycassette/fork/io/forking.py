@@ -6,8 +6,7 @@ all. What differs before the change leaves no child, only the diagnostic of a fa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,49 +15,27 @@ import msgspec
 from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import DivergenceError, UsageError
-from ptycassette.fork.changes import Change, Tail
+from ptycassette.fork.changes import Change
 from ptycassette.fork.edited_questions import last_call
-from ptycassette.fork.io.branch import AnswerSource, Branch
+from ptycassette.fork.io.branch import Branch
 from ptycassette.fork.io.driving import ForkTypist, TailInputs
+from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.noting import TapeNotes
+from ptycassette.fork.io.options import ForkOptions
 from ptycassette.fork.io.reading_lineage import manifest_sha256
 from ptycassette.fork.io.server import ForkServer
-from ptycassette.fork.io.tails import MadeTail, fake_script, wire
-from ptycassette.fork.places import Cut, ForkPlace, cut_at
+from ptycassette.fork.io.tails import MadeTail, tail_of, wire
+from ptycassette.fork.places import Cut, cut_at
 from ptycassette.fork.record import FORK, ForkRecord, ParentOf, PrefixProof
 from ptycassette.fork.report import ForkReport
-from ptycassette.harness.io import log_reader, read_script
-from ptycassette.model import ExitStatus, Finished
-from ptycassette.profiles import Profile
-from ptycassette.recording import ScriptStep
+from ptycassette.harness.io import log_reader
+from ptycassette.model import ExitStatus, Finished, TapeEntry
 from ptycassette.recording.io import Recording, record
 from ptycassette.rerun import ScreenJudge
 from ptycassette.rerun.io import PreparedRerun, RerunOptions, prepared_rerun
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import tape_fingerprint
-
-
-class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to fork.
-
-    Attributes:
-        at: where.
-        change: the one thing that is changed.
-        tail: who answers afterwards.
-        script: a script of answers, for ``scripted``; the recorded answers when None.
-        inputs: what is typed afterwards; the rest of the recorded inputs when None.
-        overwrite: replace the cassette at the target.
-        run: how the program is run; its ``argv`` is that of the recording when empty.
-    """
-
-    at: ForkPlace
-    change: Change
-    tail: Tail = "scripted"
-    script: Path | None = None
-    inputs: tuple[ScriptStep, ...] | None = None
-    overwrite: bool = False
-    run: RerunOptions = RerunOptions()
+from ptycassette.tape.matching import Matcher, Question
 
 
 def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
@@ -75,6 +52,7 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
         NotFoundError: there is no such place in it, or no such profile.
         UsageError: the change cannot apply there.
         DivergenceError: the run is not the recorded one up to there, or ends before it.
+        ApprovalNeededError: nobody has agreed to what a live tail would send.
         SpawnError: the program cannot be started.
     """
     options.change.check(options.at, options.tail, script=options.script is not None)
@@ -96,12 +74,15 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
             raise DivergenceError(f"no fork: the tape is damaged: {line}")
         branch = Branch(prepared.desk, cut, patience_s=run.patience_s)
         server.answers = branch.answer
-        with _tail(options, prepared.profile, clock, branch) as tail:
+        with tail_of(options, cassette, prepared.profile, branch) as tail:
             made = wire(branch, options.change, tail, clock)
             forked = _Forked(cassette, prepared, branch, cut, options)
             report = forked.run(target, notes if cassette.has_tape else None, clock)
             problems = (*made(), *(tail.problems if isinstance(tail, MadeTail) else ()))
-    return msgspec.structs.replace(report, unanswered=(*report.unanswered, *problems))
+            refused = tuple(tail.reports) if isinstance(tail, LiveTail) else ()
+    return msgspec.structs.replace(
+        report, unanswered=(*report.unanswered, *problems), refused=refused
+    )
 
 
 class _Forked:
@@ -140,8 +121,8 @@ class _Forked:
         with record(prepared.argv, target, **self._record_options(notes, clock)) as session:
             try:
                 typist.prefix(session)
-                self._branch.fork()
-                origin = self._origin()
+                fingerprint, entries = self._branch.fork()
+                origin = self._origin(self._checked(fingerprint, entries))
                 session.note(msgspec.to_builtins(origin))
                 typist.change(session, options.change)
                 inputs = TailInputs(steps=options.inputs)
@@ -181,7 +162,7 @@ class _Forked:
             options["before_record"] = _with_status(change.status)
         return options
 
-    def _origin(self) -> ForkRecord:
+    def _origin(self, fingerprint: str) -> ForkRecord:
         options = self._options
         return ForkRecord(
             parent=self._parent,
@@ -191,35 +172,35 @@ class _Forked:
             tail=options.tail,
             prefix=PrefixProof(
                 entries=tuple(sorted(self._branch.served)),
-                fingerprint=self._fingerprint(),
+                fingerprint=fingerprint,
                 screens=self._cut.screens,
                 inputs=len(self._cut.prefix),
             ),
         )
 
-    def _fingerprint(self) -> str:
-        """Of what was asked and served, which must be that of these entries.
+    def _checked(self, fingerprint: str, entries: frozenset[int]) -> str:
+        """The fingerprint of what was asked and served, which must be that of these entries.
 
         Raises:
             DivergenceError: it is not.
         """
         if not self._cassette.has_tape:
             return ""
-        now = self._prepared.desk.fingerprint()
-        served = set(self._branch.served) | ({self._cut.entry} if self._cut.entry else set())
         tape, profile = self._cassette.tape(), self._prepared.profile
-        expected = tape_fingerprint(
-            [one for one in tape if one.entry.entry in served],
-            load_matching_rules((profile.name,) if profile else ()),
-            key=bytes.fromhex(tape.key),
-        )
-        if now != expected:
+        rules = load_matching_rules((profile.name,) if profile else ())
+        # Of the whole tape, because names are numbered over all of it.
+        matcher = Matcher(list(tape), rules, key=bytes.fromhex(tape.key))
+        for index, one in enumerate(matcher.recorded.exchanges):
+            if one.entry.entry in entries:
+                matcher.ask_again(index)
+        expected = matcher.fingerprint()
+        if fingerprint != expected:
             raise DivergenceError(
                 f"no fork: up to {self._options.at} what was asked and served is not what was"
                 " recorded, or not in its order",
                 hint="there is no child",
             )
-        return now
+        return fingerprint
 
 
 def _exit(session: Recording, change: Change) -> ExitStatus | None:
@@ -248,7 +229,7 @@ def _described(cassette: Cassette) -> Mapping[str, Any]:
 
 
 def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
-    """Refuse what needs a tape, or a tool's result, that is not there.
+    """Refuse what needs a tape, a tool's result, or an answer that is not there.
 
     Raises:
         UsageError: it is not.
@@ -260,14 +241,28 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
                 hint="--tail scripted; or record with rec --tape",
             )
         return
-    if options.change.kind != "tool-result":
-        return
     for one in cassette.tape():
-        if one.entry.entry == cut.entry and last_call(one.question()) is None:
+        if one.entry.entry != cut.entry:
+            continue
+        if options.change.fault is not None:
+            options.change.fault.check(_asked(one.entry, one.question()), MonotonicClock())
+        if options.change.kind == "tool-result" and last_call(one.question()) is None:
             raise UsageError(
                 f"{options.at} tells the model no tool's result",
                 hint="ptycassette fork --places CASSETTE shows which request does",
             )
+
+
+def _asked(entry: TapeEntry, body: bytes) -> Question:
+    """A recorded question."""
+    return Question(
+        kind=entry.kind,
+        method=entry.method,
+        target=entry.target,
+        headers=entry.headers,
+        body=body,
+        form=entry.form,
+    )
 
 
 def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:
@@ -276,17 +271,3 @@ def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:
         return options.run
     argv = options.run.argv or tuple(cassette.manifest.command.argv or ("",))
     return msgspec.structs.replace(options.run, argv=(options.change.value, *argv[1:]))
-
-
-@contextmanager
-def _tail(
-    options: ForkOptions, profile: Profile | None, clock: MonotonicClock, branch: Branch
-) -> Iterator[AnswerSource | None]:
-    """Who answers after the change; None for the parent's tape."""
-    with ExitStack():
-        if options.script is not None:
-            yield MadeTail(read_script(options.script), clock, branch)
-        elif options.tail == "fake":
-            yield MadeTail(fake_script(profile), clock, branch)
-        else:
-            yield None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ptycassette.cassette import MANIFEST
 from ptycassette.cassette.io import listed_in, open_cassette
-from ptycassette.errors import CassetteError
+from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.fork.lineage import Descent, related
-from ptycassette.fork.record import fork_of
+from ptycassette.fork.places import ForkPlace, cut_at
+from ptycassette.fork.record import FORK, fork_of
+from ptycassette.model import ServiceEventRecord
 from ptycassette.system.files import read_plain
 
 _MOST_MANIFEST = 64 << 20
@@ -57,3 +60,32 @@ def _descent(path: Path) -> Descent:
             sha256=manifest_sha256(path),
             origin=fork_of(cassette.final.metadata),
         )
+
+
+def fork_time_us(first: Path, second: Path) -> int | None:
+    """When ``first`` came to the place where one of the two was forked of the other.
+
+    None where neither is a child of the other.
+
+    Raises:
+        CassetteError: one cannot be read.
+    """
+    for parent, child in ((first, second), (second, first)):
+        with open_cassette(child, check="manifest", allow_unscrubbed=True) as cassette:
+            origin = fork_of(cassette.final.metadata)
+            if origin is None or origin.parent.manifest_sha256 != manifest_sha256(parent):
+                continue
+            if child is first:
+                marks = (
+                    event.t_us
+                    for event in cassette.events()
+                    if isinstance(event.record, ServiceEventRecord)
+                    and isinstance(event.record.payload, dict)
+                    and event.record.payload.get("type") == FORK
+                )
+                return next(marks, None)
+        with open_cassette(parent, check="manifest", allow_unscrubbed=True) as cassette:
+            entries = [one.entry for one in cassette.tape()] if cassette.has_tape else []
+            with suppress(NotFoundError, UsageError):  # what a cassette says may be anything
+                return cut_at(ForkPlace.parse(origin.at), cassette.events(), entries).last_us
+    return None

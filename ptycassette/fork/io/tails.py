@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from ptycassette.cassette.io import Cassette
 from ptycassette.errors import UnreadableError, UsageError
 from ptycassette.fork.changes import Change
 from ptycassette.fork.edited_questions import last_call, with_model, with_result
+from ptycassette.fork.faults import faulty
 from ptycassette.fork.io.branch import AnswerSource, Branch
+from ptycassette.fork.io.live import LiveTail
+from ptycassette.fork.io.options import ForkOptions
 from ptycassette.fork.made_answers import MadeAnswers, said
 from ptycassette.harness import example_script
 from ptycassette.harness.io import read_script
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock
 from ptycassette.profiles import Profile
+from ptycassette.system import MonotonicClock
 from ptycassette.system.files import read_plain
 from ptycassette.tape.matching import Hit, Miss, Question
 
 _MOST_BYTES = 4 << 20
+_FIRST_NUMBER = 10_000_000
 _HELLO = "Hello from the script."
 
 
@@ -49,10 +59,15 @@ def fake_script(profile: Profile | None) -> Script:
 
 
 class MadeTail:
-    """A script's answers. An ``AnswerSource``."""
+    """A script's answers. An ``AnswerSource``.
+
+    Its ids are numbered at random, because the tape may hold answers of a fake provider, too, and
+    one id of two answers would be ambiguous.
+    """
 
     def __init__(self, script: Script, clock: Clock, branch: Branch) -> None:
-        self._made, self._branch = MadeAnswers(script, clock), branch
+        first = _FIRST_NUMBER + secrets.randbelow(_FIRST_NUMBER)
+        self._made, self._branch = MadeAnswers(script, clock, first_number=first), branch
 
     async def __call__(self, question: Question) -> Hit | Miss:
         """See ``AnswerSource``."""
@@ -85,6 +100,19 @@ def edited(source: AnswerSource, change: Change, call: str | None = None) -> Ans
     return ask
 
 
+def once_more(asked: Question, recorded: Hit, source: AnswerSource) -> AnswerSource:
+    """A source that answers a question once more as recorded: its first answer was a fault."""
+    left = [recorded]
+
+    async def ask(question: Question) -> Hit | Miss:
+        same = (question.kind, question.target, question.body) == (
+            asked.kind, asked.target, asked.body
+        )  # fmt: skip
+        return left.pop() if left and same else await source(question)
+
+    return ask
+
+
 def wire(
     branch: Branch, change: Change, tail: AnswerSource | None, clock: Clock
 ) -> Callable[[], tuple[str, ...]]:
@@ -108,6 +136,9 @@ def wire(
         branch.tail = edited(tail, change)
 
     async def here(question: Question, recorded: Hit) -> Hit | Miss:
+        if change.fault is not None:
+            branch.tail = once_more(question, recorded, branch.tail)
+            return faulty(change.fault, question, recorded, clock)
         if made is not None:
             return await made(question)
         if tail is None:
@@ -118,3 +149,21 @@ def wire(
 
     branch.here = here
     return lambda: () if made is None else made.problems
+
+
+@contextmanager
+def tail_of(
+    options: ForkOptions, cassette: Cassette, profile: Profile | None, branch: Branch
+) -> Iterator[AnswerSource | None]:
+    """Who answers after the change; None for the parent's tape."""
+    if options.script is not None:
+        yield MadeTail(read_script(options.script), MonotonicClock(), branch)
+    elif options.tail == "fake":
+        yield MadeTail(fake_script(profile), MonotonicClock(), branch)
+    elif options.tail == "live":
+        asked = Counter(one.entry.upstream for one in cassette.tape() if one.entry.upstream)
+        recorded = next((url for url, _ in asked.most_common(1)), "")
+        with LiveTail(options.live, recorded=recorded, environment=os.environ) as live:
+            yield live
+    else:
+        yield None

@@ -7,6 +7,7 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .doctor import doctor_findings as doctor_findings
+    from .drift import drift_causes as drift_causes
     from .environment_of_scenario import scenario_environment as scenario_environment
     from .fake_provider import FakeProviderServer as FakeProviderServer
     from .fake_provider import read_script as read_script
@@ -37,6 +38,7 @@ else:
         __name__,
         {
             "doctor": "doctor_findings",
+            "drift": "drift_causes",
             "environment_of_scenario": "scenario_environment",
             "fake_provider": "FakeProviderServer read_script",
             "files": "known_probes known_profiles load_probe load_profile similar_profiles",

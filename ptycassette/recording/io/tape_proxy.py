@@ -70,6 +70,8 @@ class ProxyStarter:
             retries=self._retries,
         )
         described: dict[str, Any] = {"pointed": {"proxy_env": self._proxy_env}}
+        if self._terms is not None and self._terms.stripped:
+            described["pointed"]["stripped"] = list(self._terms.stripped)
         if profile is not None:
             described["harness"] = profile.name
         if proxy.upstreams:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .rerunning import rerun as rerun
     from .rerunning import rerun_cassette as rerun_cassette
     from .tape_server import TapeServer as TapeServer
+    from .typist import PAUSE_S as PAUSE_S
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -26,5 +27,6 @@ else:
             "preparing": "PreparedRerun RerunOptions prepared_rerun",
             "rerunning": "proof rerun rerun_cassette",
             "tape_server": "TapeServer",
+            "typist": "PAUSE_S",
         },
     )

@@ -21,10 +21,11 @@ from ptycassette.cassette.io import Cassette, disk_errors
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness import home_variables
 from ptycassette.harness.io import load_profile, placed_run, run_place
-from ptycassette.model import Size, TapeEntry, visible
+from ptycassette.model import Size, visible
 from ptycassette.profiles import Profile
-from ptycassette.rerun._tape_desk import TapeDesk, asked_providers
+from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io._pointed import Pointed, pointed_at, recorded_pointing, tape_server
 from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
 from ptycassette.rerun.io.guard import Guard
 from ptycassette.rerun.io.tape_server import TapeServer
@@ -167,12 +168,12 @@ def prepared_rerun(
     terminal = cassette.manifest.terminal
     with (
         served_draws(drawn.draws) as draws,
-        _server(cassette, gates, options, server_of) as (server, ca_file),
+        tape_server(cassette, gates, options.patience_s, server_of) as (server, ca_file),
         _placed(
             argv,
             profile,
             options,
-            _pointed(cassette, server, ca_file, [one.entry for one in exchanges]),
+            pointed_at(cassette, server, ca_file, [one.entry for one in exchanges]),
             {**draws, **clock.environment},
         ) as place,
     ):
@@ -188,6 +189,7 @@ def prepared_rerun(
             secrets=_secret_places,
             fingerprint=_published_fingerprint(cassette, rules),
             draws=drawn.draws if recorded else (),
+            stripped=recorded_pointing(cassette).get("stripped", ()),
             strict=options.strict_order,
         )  # fmt: skip
         yield PreparedRerun(
@@ -202,59 +204,6 @@ def prepared_rerun(
             server=server,
             desk=server.desk,
         )
-
-
-class _Pointed(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program's provider is.
-
-    ``url`` is the tape's server, or the real provider where the server is an HTTP proxy, whose
-    certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs where it is
-    another one than ``url`` and ``/v1``. ``usual_url`` is for a program without a profile.
-    """
-
-    server: TapeServer
-    url: str
-    usual_url: str
-    openai_url: str
-    ca_file: str
-
-
-def _pointed(
-    cassette: Cassette, server: TapeServer, ca_file: str, entries: Sequence[TapeEntry]
-) -> _Pointed:
-    url, openai_url = asked_providers(entries) if ca_file else (server.url, "")
-    route = next(iter(_recorded_pointing(cassette).get("upstreams") or ()), "main")
-    return _Pointed(
-        server=server,
-        url=url,
-        usual_url=server.url_as_recorded(route),
-        openai_url=openai_url,
-        ca_file=ca_file,
-    )
-
-
-def _recorded_pointing(cassette: Cassette) -> Mapping[str, Any]:
-    """How the program was pointed at the recorder's proxy."""
-    said: Mapping[str, Any] = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
-    return said.get("pointed") or {}
-
-
-@contextmanager
-def _server(
-    cassette: Cassette,
-    gates: Gates,
-    options: RerunOptions,
-    server_of: Callable[..., TapeServer],
-) -> Iterator[tuple[TapeServer, str]]:
-    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate."""
-    if not _recorded_pointing(cassette).get("proxy_env"):
-        with server_of(gates, hold_s=options.patience_s) as server:
-            yield server, ""
-        return
-    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
-        ca_file = Path(folder, "ca.pem")
-        with server_of(gates, hold_s=options.patience_s, ca_file=ca_file) as server:
-            yield server, str(ca_file)
 
 
 def _copy(folder: Path, target: Path, *, without: Path) -> None:
@@ -283,7 +232,7 @@ def _placed(
     argv: tuple[str, ...],
     profile: Profile | None,
     options: RerunOptions,
-    pointed: _Pointed,
+    pointed: Pointed,
     more: Mapping[str, str],
 ) -> Iterator[RerunPlace]:
     """A temporary home, set up as the profile says, and the guard."""

@@ -21,7 +21,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import gc
 import os
+import select
 import signal
 import socket
 import sys
@@ -50,6 +52,7 @@ Streams = tuple[int | None, int | None, int | None]
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 _SPAWN_LOCK = threading.Lock()
+_SHORT_MS = 250
 _SUPERVISE = (
     "import sys; sys.path.append(sys.argv[1])\nfrom _supervisor import main; main(sys.argv[2:])"
 )
@@ -346,6 +349,8 @@ def _become_program(plan: _Plan, control: int) -> None:  # pragma: no cover
 
 def _become_supervisor(plan: _Plan, control: int, program: int) -> None:  # pragma: no cover
     """Close all of the recorder's descriptors and the terminal, and supervise."""
+    gc.disable()  # finalizers of what is garbage in the recorder must not run here, too
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # the supervisor takes them
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
@@ -355,8 +360,24 @@ def _become_supervisor(plan: _Plan, control: int, program: int) -> None:  # prag
     os.set_inheritable(control, True)
     numbers = (control, program, plan.recorder, plan.grace_ms, int(plan.lingers))
     words = [str(number) for number in numbers]
-    if plan.supervisor is not None:
+    if plan.supervisor is not None and (plan.lingers or not _ends_soon(program, control)):
         with suppress(OSError):
             os.execv(plan.supervisor[0], [*plan.supervisor, *words])  # noqa: S606
     pty_supervisor.main(words)
     os._exit(0)
+
+
+def _ends_soon(program: int, control: int) -> bool:  # pragma: no cover
+    """Whether the program ends, or the recorder has an order, before an interpreter is worth it.
+
+    Starting one takes longer than many programs run. False at once where the system cannot say.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return False
+    poll = select.poll()
+    try:
+        poll.register(os.pidfd_open(program), select.POLLIN)
+    except OSError:
+        return False
+    poll.register(control, select.POLLIN)
+    return bool(poll.poll(_SHORT_MS))

@@ -6,6 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._forbidden import body_without as body_without
     from ._prices import Prices as Prices
     from .judging import TermsGate as TermsGate
     from .terms import ANYWHERE as ANYWHERE
@@ -20,6 +21,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_forbidden": "body_without",
             "_prices": "Prices",
             "judging": "TermsGate",
             "terms": "ANYWHERE FORBIDDEN Approval ApprovalNeededError Limit Terms approved "

@@ -28,6 +28,16 @@ def without_forbidden(value: Any, keys: Collection[str]) -> Any:
     return _Search(keys).without(value)[0]
 
 
+def body_without(body: bytes, keys: Collection[str]) -> bytes:
+    """A body as it is sent without what is under forbidden keys; as it is if that is nothing."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return body
+    left, found = _Search(keys).without(value)
+    return msgspec.json.encode(left) if found else body
+
+
 class _Search:
     def __init__(self, keys: Collection[str]) -> None:
         self._keys = {key.lower() for key in keys}

@@ -14,7 +14,7 @@ from ptycassette.tape.consent._budget import Amount, Budget
 from ptycassette.tape.consent._forbidden import forbidden_paths, without_forbidden
 from ptycassette.tape.consent._prices import Prices
 from ptycassette.tape.consent.terms import Terms
-from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
+from ptycassette.tape.gate import OutgoingRequest, Permitted, QuestionRefusedError
 from ptycassette.tape.routing import Origin
 
 MAX_UNPACKED_BYTES = 256 << 20
@@ -63,7 +63,7 @@ class TermsGate:
         known = self._terms.allows(origin) and not self._terms.keys_for(origin)
         return self._budget.active or not known
 
-    def judge(self, question: OutgoingRequest) -> bytes:
+    def judge(self, question: OutgoingRequest) -> Permitted:
         """The body to send on.
 
         Raises:
@@ -74,9 +74,9 @@ class TermsGate:
             raise QuestionRefusedError(f"nobody has agreed to send anything to {origin}")
         plain = _unpacked(question)
         document = _document(plain)
-        body = self._permitted(question, document)
+        permitted = self._permitted(question, document)
         self._budget.reserve(question.exchange, question.method, question.target, plain, document)
-        return body
+        return permitted
 
     def begun(self, exchange: int, status: int, headers: Mapping[str, str]) -> None:
         """Take the head of an answer."""
@@ -108,14 +108,14 @@ class TermsGate:
         facts.end()
         self._budget.settle_all(exchange, facts)
 
-    def _permitted(self, question: OutgoingRequest, document: Any) -> bytes:
+    def _permitted(self, question: OutgoingRequest, document: Any) -> Permitted:
         keys = self._terms.keys_for(question.origin)
         found = forbidden_paths(document, keys) if keys else []
         if not found:
-            return question.body
+            return Permitted(question.body)
         if not self._terms.strip or question.over_websocket:
             raise QuestionRefusedError(f"it has inputs under forbidden keys: {', '.join(found)}")
-        return msgspec.json.encode(without_forbidden(document, keys))
+        return Permitted(msgspec.json.encode(without_forbidden(document, keys)), tuple(found))
 
 
 def _unpacked(question: OutgoingRequest) -> bytes:

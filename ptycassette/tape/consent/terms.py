@@ -69,6 +69,13 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         """Whether anything may be sent there."""
         return is_local(origin) or not {ANYWHERE, str(origin)}.isdisjoint(self.upstreams)
 
+    @property
+    def stripped(self) -> tuple[str, ...]:
+        """The keys that questions may be sent without."""
+        if not self.strip:
+            return ()
+        return FORBIDDEN if self.forbidden is None else self.forbidden
+
     def keys_for(self, origin: Origin) -> tuple[str, ...]:
         """The forbidden keys for an upstream."""
         if self.forbidden is not None:

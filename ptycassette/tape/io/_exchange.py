@@ -67,7 +67,7 @@ class Exchange:
             context, client, request, number=self.number, complete=self._complete
         )
         self._head, self._is_websocket = request, is_websocket(request)
-        self._detail = ""
+        self._detail = self._note = ""
 
     @property
     def switched(self) -> str | None:
@@ -84,10 +84,11 @@ class Exchange:
             StorageError: it cannot be noted; it was broken off.
         """
         try:
-            self._request.note_head(connection=self._connection)
             retries = None if self._is_websocket else self._context.retries
             judges = retries is not None or self._context.gate.reads(self._to.origin)
-            held = await self._request.judged() if judges else None
+            held = await self._held() if judges else None
+            if held is None:
+                self._request.note_head(connection=self._connection)
             if retries is not None and held is not None:
                 return await self._ask_often(upstream, held, retries)
             if upstream is None or upstream.ended:
@@ -119,6 +120,13 @@ class Exchange:
                 self._context.gate.over(self.number, sent=self._sent)
         return None
 
+    async def _held(self) -> HeldRequest:
+        held = await self._request.judged(connection=self._connection)
+        if held.left_out:
+            self._note = f"sent without {', '.join(held.left_out)}"
+            self._context.report(f"to {self._to.origin}: {self._note}")
+        return held
+
     def end(
         self, outcome: ExchangeOutcome, detail: str = "", close_code: int | None = None
     ) -> None:
@@ -134,7 +142,7 @@ class Exchange:
                     t_us=self._context.now_us(),
                     exchange=self.number,
                     outcome=outcome,
-                    detail=detail,
+                    detail="; ".join(filter(None, (self._note, detail))),
                     close_code=close_code,
                 )
             )

@@ -18,16 +18,18 @@ from ptycassette.tape.io._wire import BLOCK, Wire
 from ptycassette.tape.items import RequestBegun, RequestComplete, RequestData
 from ptycassette.tape.routing import Destination, header
 
+_PACKING = "content-encoding"
 MAX_HELD_BYTES = 64 << 20
 """Of a request that is held until it was judged."""
 
 
 class HeldRequest(msgspec.Struct, frozen=True):
-    """A request that was judged, as it is sent on."""
+    """A request that was judged, as it is sent on; ``left_out`` are paths of what is not."""
 
     head: bytes
     body: bytes
     question: OutgoingRequest
+    left_out: tuple[str, ...]
 
 
 class RequestSide:
@@ -60,13 +62,18 @@ class RequestSide:
         """Whether the client can send another request on its connection."""
         return self._complete and self._reader.their_state is h11.DONE
 
-    def note_head(self, *, connection: int) -> None:
+    def note_head(self, *, connection: int, repacked: bool = False) -> None:
         """Note the head.
+
+        Args:
+            connection: the number of the client's.
+            repacked: the body is not packed any more as the head says.
 
         Raises:
             StorageError: it is not kept.
         """
         request = self._request
+        headers = noted_headers(request, self._to)
         self._context.sink.note(
             RequestBegun(
                 t_us=self._context.now_us(),
@@ -76,7 +83,7 @@ class RequestSide:
                 method=request.method.decode("ascii"),
                 upstream=str(self._to.origin),
                 target=self._to.target,
-                headers=noted_headers(request, self._to),
+                headers=tuple(one for one in headers if one[0] != _PACKING or not repacked),
             )
         )
 
@@ -117,14 +124,28 @@ class RequestSide:
                 raise ClientGoneError("it closed the connection")
             return
 
-    async def judged(self) -> HeldRequest:
+    async def judged(self, *, connection: int) -> HeldRequest:
         """The whole request, after the gate has seen it; noted as it is sent on.
+
+        Args:
+            connection: the number of the client's.
 
         Raises:
             QuestionRefusedError: it must not be sent on.
             ClientGoneError: it went away before its request was whole.
             StorageError: it is not kept.
         """
+        try:
+            held, noted = await self._judged()
+        except BaseException:
+            self.note_head(connection=connection)
+            raise
+        self.note_head(connection=connection, repacked=bool(held.left_out))
+        self._note_pieces([noted] if noted else [])
+        return held
+
+    async def _judged(self) -> tuple[HeldRequest, bytes]:
+        """The request as it is sent on, and its body as it is noted."""
         waits = self._reader.they_are_waiting_for_100_continue
         if waits:
             await write_to_client(self._client, b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -143,13 +164,14 @@ class RequestSide:
             packing=header(self._request, b"content-encoding"),
             headers=noted_headers(self._request, self._to),
         )
-        passed = self._context.gate.judge(question)
-        changed = passed != body
-        self._note_pieces([passed] if passed else [])
+        passed, left_out = self._context.gate.judge(question)
         head = head_for_provider(
-            self._request, self._to, expects=not waits, length=len(passed) if changed else None
+            self._request, self._to, expects=not waits, length=len(passed) if left_out else None
         )
-        return HeldRequest(head, passed if changed else bytes(framed), question)
+        sent = passed if left_out else bytes(framed)
+        if left_out:
+            question = msgspec.structs.replace(question, body=passed, packing="")
+        return HeldRequest(head, sent, question, left_out), passed
 
     async def _body(self) -> AsyncIterator[tuple[list[bytes], bytes]]:
         """The rest of the request: pieces of the body, and the bytes in which they came."""

@@ -144,7 +144,7 @@ class _Pump:
                     over_websocket=True,
                 )
             )
-            if passed != data:
+            if passed.left_out:
                 raise QuestionRefusedError("a message over a WebSocket is not changed on its way")
         self._context.sink.note(
             SocketMessage(

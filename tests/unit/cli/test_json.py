@@ -12,6 +12,7 @@ import click
 import msgspec
 import pytest
 
+from ptycassette.cli import _drift_report as drift_report
 from ptycassette.cli import _reports as reports
 from ptycassette.cli import _seal_reports as seal_reports
 from ptycassette.cli import _tape_reports as tape_reports
@@ -32,6 +33,7 @@ STRUCTS = {
         *((name, getattr(reports, name)) for name in reports.__all__),
         *vars(tape_reports).items(),
         *vars(seal_reports).items(),
+        *vars(drift_report).items(),
         ("ForkReport", ForkReport),
         ("ForkRecord", ForkRecord),
     )

@@ -8,13 +8,18 @@ import sys
 HEAVY = (
     "asyncio",
     "importlib.metadata",
+    "logging",
+    "ptycassette.cassette.io.reader",
     "ptycassette.harness",
     "ptycassette.recording.io.finalising",
     "ptycassette.recording._finalise",
     "ptycassette.scrub.session",
     "ptycassette.scrub.io.setup",
     "ptycassette.scrub.search",
+    "random",
     "rich",
+    "subprocess",
+    "tempfile",
     "tomllib",
     "yaml",
 )

@@ -11,7 +11,6 @@ from typing import Any
 import click
 import pytest
 
-from ptycassette.cli import rec_name
 from ptycassette.cli.entry import COMMANDS, MEANT
 from ptycassette.cli.rec_name import RecCommand, generated_name
 
@@ -22,9 +21,7 @@ NOW = datetime(2026, 11, 23, 18, 45, 2, tzinfo=UTC)
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """What the words mean, where ``env`` is the only program there is."""
-    monkeypatch.setattr(
-        rec_name.shutil, "which", lambda name: "/bin/env" if name == "env" else None
-    )
+    monkeypatch.setattr("shutil.which", lambda name: "/bin/env" if name == "env" else None)
     command = RecCommand(
         "rec",
         params=[
@@ -32,6 +29,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
             click.Argument(["argv"], nargs=-1, type=click.UNPROCESSED),
             click.Option(["-c", "--command", "line"]),
             click.Option(["-t", "--title"]),
+            click.Option(["-q", "--quiet"], is_flag=True),
         ],
     )
 
@@ -63,6 +61,25 @@ def test_what_stands_before_the_dashes_is_the_name(
     found = parsed(*words)
 
     assert (found["cassette"], tuple(found["argv"])) == (cassette, argv)
+
+
+@pytest.mark.parametrize(
+    ("words", "quiet", "title"),
+    [
+        (("-q", "--", "env"), True, None),
+        (("-qt", "T", "--", "env"), True, "T"),
+        (("-q", "-t", "-q", "--", "env", "-q"), True, "-q"),
+        (("-t", "-q", "x", "env"), False, "-q"),
+        (("x", "-q", "--", "env"), True, None),
+    ],
+)
+def test_flags_in_short_are_flags_where_they_stand_as_such(
+    words: tuple[str, ...], *, quiet: bool, title: str | None, parsed: Callable[..., Any]
+) -> None:
+    """The value of another option, and an argument of the program, are none."""
+    found = parsed(*words)
+
+    assert (found["quiet"], found["title"]) == (quiet, title)
 
 
 @pytest.mark.parametrize(

@@ -266,6 +266,21 @@ def test_a_question_without_an_answer_gets_its_apis_error() -> None:
     assert len(made.problems) == 1
 
 
+def test_an_answer_that_only_the_tape_had_is_not_continued() -> None:
+    """A made answer knows nothing of it; the call of a result that is marked is put in front."""
+    said_now = [{"type": "function_call_output", "call_id": "t1", "output": "milk"}]
+    body = {"model": "m", "previous_response_id": "resp_of_the_tape", "input": said_now}
+    asked = Question(
+        kind="http", method="POST", target="/v1/responses", body=json.dumps(body).encode()
+    )
+    made = MadeAnswers(said("Silk."), ManualClock(), first_number=500)
+    hit = made.ask(asked)
+    document = json.loads(b"".join(data for _, data in hit.pieces))
+
+    assert (hit.status, made.problems) == (200, ())
+    assert document["id"] == "resp_fake_000500"
+
+
 def _record(parent: str, **more: Any) -> ForkRecord:
     return ForkRecord(
         parent=ParentOf(id="p", manifest_sha256=parent),
@@ -297,7 +312,7 @@ def test_lineage_is_a_tree_and_says_what_is_missing() -> None:
 
 def test_an_origin_that_is_nonsense_is_none() -> None:
     """A cassette is untrusted: what it says of its parent is data."""
-    told = msgspec.to_builtins(_record("aaa"))
-    assert fork_of({"fork": told}) == _record("aaa")
-    for wrong in (None, {}, {"fork": 3}, {"fork": {**told, "at": 1}}, {"fork": {}}):
+    marked = msgspec.to_builtins(_record("aaa"))
+    assert fork_of({"fork": marked}) == _record("aaa")
+    for wrong in (None, {}, {"fork": 3}, {"fork": {**marked, "at": 1}}, {"fork": {}}):
         assert fork_of(wrong) is None

@@ -335,3 +335,16 @@ def test_a_desk_keeps_the_order_of_a_conversation_if_asked(*, strict: bool) -> N
     assert [miss.message for miss in desk.misses] == (
         ["in its conversation entry 2 comes first"] if strict else []
     )
+
+
+def test_a_desk_knows_what_was_left_out_when_it_was_recorded() -> None:
+    """A question is asked whole again, and its recording is without the forbidden input."""
+    exchanges = tape(({"a": 1, "deep": {}}, {}), ({"a": 2, "vault": "x"}, {}))
+    for stripped, missed in (("vault",), 1), ((), 2):
+        desk = TapeDesk(
+            exchanges, rules(), key=KEY, declared={}, secrets=lambda _: (), stripped=stripped
+        )
+        for body in ({"a": 1, "deep": {"vault": "v"}}, {"a": 2, "vault": "x"}, {"a": 3}):
+            desk.ask(asked(body))
+
+        assert len(desk.misses) == missed

@@ -52,18 +52,24 @@ class FakeProvider:
         script: what to answer.
         clock: for ``created`` fields and the resets of limits.
         accepted_keys: if given, only these API keys are accepted.
+        first_number: of the ids in its answers, which are counted.
     """
 
     def __init__(
-        self, script: Script, clock: Clock, *, accepted_keys: frozenset[str] | None = None
+        self,
+        script: Script,
+        clock: Clock,
+        *,
+        accepted_keys: frozenset[str] | None = None,
+        first_number: int = 1,
     ) -> None:
         self._script = script
         self._clock = clock
         self._door = Door(script.auth, accepted_keys)
         self._replies = Replies(script)
         self._history = History()
-        self._stamps = itertools.count(1)
-        self._calls = itertools.count(1)
+        self._stamps = itertools.count(first_number)
+        self._calls = itertools.count(first_number)
         self.problems: list[str] = []
 
     @property

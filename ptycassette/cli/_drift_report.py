@@ -1,0 +1,16 @@
+"""The object that ``doctor --drift --json`` prints."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ptycassette.harness import DriftCause
+
+
+class DriftReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``doctor --drift --json``; ``now``: the newer cassette, null for this machine."""
+
+    same: bool
+    cassette: str
+    now: str | None
+    causes: tuple[DriftCause, ...]

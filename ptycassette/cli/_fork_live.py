@@ -1,0 +1,83 @@
+"""The options of ``ptycassette fork`` about a live tail: whom it asks, and what was agreed to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ptycassette.cli._rec_tape import terms_of
+
+if TYPE_CHECKING:
+    from ptycassette.fork.io import LiveTerms
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+_OPTIONS = (
+    click.option(
+        "--provider",
+        metavar="NAME",
+        help="With --tail live: anthropic, openai, gemini, or a base URL; else the recorded one.",
+    ),
+    click.option(
+        "--key-env",
+        metavar="NAME",
+        help="With --tail live: the variable with your key; else the usual one of the API.",
+    ),
+    click.option("--yes", is_flag=True, help="With --tail live: agree to what is sent."),
+    click.option(
+        "--approval",
+        metavar="FILE",
+        type=click.Path(),
+        help="With --tail live: a file in which somebody has agreed to it (docs/tape.md).",
+    ),
+    click.option(
+        "--max-requests", type=click.IntRange(0), help="With --tail live: refuse more requests."
+    ),
+    click.option(
+        "--max-tokens", type=click.IntRange(0), help="With --tail live: refuse more tokens."
+    ),
+    click.option(
+        "--max-usd", type=click.FloatRange(0), help="With --tail live: refuse what costs more."
+    ),
+    click.option(
+        "--forbid",
+        metavar="KEY",
+        multiple=True,
+        help="With --tail live: send no input under this key of JSON; replaces the usual keys.",
+    ),
+    click.option("--strip", is_flag=True, help="With --tail live: send the rest of such an input."),
+    click.option(
+        "--unknown-models", is_flag=True, help="With --max-usd: let models without a price pass."
+    ),
+)
+_NAMES = ("provider", "key_env", "yes", "approval", "max_requests", "max_tokens", "max_usd",
+          "forbid", "strip", "unknown_models")  # fmt: skip
+
+
+def live_options(command: _Command) -> _Command:
+    """Add them to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def live_terms_of(given: dict[str, Any]) -> LiveTerms:
+    """What may be asked of whom.
+
+    Raises:
+        UsageError: an option says nothing without a live tail.
+        CassetteError: the approval cannot be read, or is over.
+    """
+    from ptycassette.fork.io import LiveTerms
+
+    if given["tail"] != "live":
+        for name in _NAMES:
+            if given[name] not in {None, False, ()}:
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --tail live only")
+        return LiveTerms()
+    return LiveTerms(
+        provider=given["provider"] or "",
+        terms=terms_of(given),
+        key_variable=given["key_env"] or "",
+    )

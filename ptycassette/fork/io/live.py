@@ -1,0 +1,143 @@
+"""The live provider behind a fork, through the proxy of recordings, with its approval and budget.
+
+The program never has the user's key: it runs with a made-up one, in a temporary home, and off the
+network. The key is put into the question on its way to the proxy.
+
+A provider does not know what was answered from a tape. So WebSockets, whose messages continue
+earlier answers by their ids, are refused with 426 (RFC 9110, 15.5.22): clients then send the
+whole conversation over HTTP.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import aiohttp
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.fork.made_answers import made_hit
+from ptycassette.model import Chunk
+from ptycassette.system import Closing
+from ptycassette.tape.consent import Terms
+from ptycassette.tape.io import RunningProxy, start_proxy
+from ptycassette.tape.matching import Hit, Miss, Question
+
+_NO_WEBSOCKET = 426
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "x-api-key": ("ANTHROPIC_API_KEY",),
+    "x-goog-api-key": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "authorization": ("OPENAI_API_KEY",),
+}
+"""Headers with keys, and the variables in which users have them."""
+_OF_THE_CONNECTION = frozenset(
+    ("accept-encoding", "connection", "content-encoding", "content-length", "expect", "host",
+     "keep-alive", "te", "transfer-encoding", "upgrade")
+)  # fmt: skip
+_LONGEST_S = 600.0
+
+
+class LiveTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be asked of whom.
+
+    Attributes:
+        provider: its name or base URL; the parent's when empty.
+        terms: what may leave the machine.
+        key_variable: in which variable the key is; the usual one of the API when empty.
+    """
+
+    provider: str = ""
+    terms: Terms = Terms()
+    key_variable: str = ""
+
+
+class LiveTail(Closing):
+    """The live provider's answers. An ``AnswerSource``.
+
+    Args:
+        live: what may be asked of whom.
+        recorded: the provider that the parent's tape names most often.
+        environment: of the user: keys are there.
+
+    Raises:
+        PreflightError, ApprovalNeededError: as ``start_proxy``; nothing was started.
+        UsageError: it is not known whom to ask.
+    """
+
+    def __init__(self, live: LiveTerms, *, recorded: str, environment: Mapping[str, str]) -> None:
+        self._live, self._environment = live, environment
+        provider = live.provider or recorded
+        if not provider:
+            raise UsageError("it is not known whom to ask", hint="--provider NAME, or a base URL")
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ptycassette-live-"))
+            self._proxy: RunningProxy = stack.enter_context(
+                start_proxy(
+                    journal=Path(folder, "live.journal"),
+                    provider=provider,
+                    environment={},
+                    terms=live.terms,
+                )
+            )
+            self._stack = stack.pop_all()
+        [self._route] = list(self._proxy.upstreams)[:1]
+
+    def close(self) -> None:
+        """End the proxy."""
+        self._stack.close()
+
+    @property
+    def reports(self) -> Sequence[str]:
+        """What was not sent, and why."""
+        self._proxy.problem  # noqa: B018 - it reads what the proxy has said
+        return tuple(self._proxy.reports)
+
+    async def __call__(self, question: Question) -> Hit | Miss:
+        """See ``AnswerSource``."""
+        if question.kind == "websocket":
+            return made_hit(question, _NO_WEBSOCKET, (), ())
+        if question.kind == "message":
+            return Miss(asked="a message over a WebSocket", reason="the tail is asked over HTTP")
+        url = f"http://127.0.0.1:{self._proxy.port}/{self._proxy.secrets[0]}/{self._route}"
+        try:
+            return await self._ask(url + question.target, question)
+        except (aiohttp.ClientError, TimeoutError):
+            return made_hit(question, 0, (), (), complete=False)
+
+    async def _ask(self, url: str, question: Question) -> Hit:
+        timeout = aiohttp.ClientTimeout(total=_LONGEST_S)
+        async with (
+            aiohttp.ClientSession(timeout=timeout, auto_decompress=True) as session,
+            session.request(
+                question.method,
+                url,
+                data=question.body or None,
+                headers=dict(self._headers(question)),
+                allow_redirects=False,
+            ) as answer,
+        ):
+            pieces = [(Chunk(0, len(data)), data) async for data, _ in answer.content.iter_chunks()]
+            headers = tuple(
+                (name.lower(), value)
+                for name, value in answer.headers.items()
+                if name.lower() not in _OF_THE_CONNECTION
+            )
+            return made_hit(question, answer.status, headers, tuple(pieces))
+
+    def _headers(self, question: Question) -> list[tuple[str, str]]:
+        """The program's headers, with the user's key."""
+        made = [one for one in question.headers if one[0] not in _OF_THE_CONNECTION]
+        keyed = ((name, self._with_key(name, value)) for name, value in made)
+        return [*keyed, ("accept-encoding", "identity")]
+
+    def _with_key(self, name: str, value: str) -> str:
+        if name not in _KEYS:
+            return value
+        variables = (self._live.key_variable,) if self._live.key_variable else _KEYS[name]
+        key = next(filter(None, map(self._environment.get, variables)), "")
+        if not key:
+            return value
+        return f"Bearer {key}" if name == "authorization" else key

@@ -1,0 +1,37 @@
+"""How a recording is forked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.fork.changes import Change, Tail
+from ptycassette.fork.io.live import LiveTerms
+from ptycassette.fork.places import ForkPlace
+from ptycassette.recording import ScriptStep
+from ptycassette.rerun.io import RerunOptions
+
+
+class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to fork.
+
+    Attributes:
+        at: where.
+        change: the one thing that is changed.
+        tail: who answers afterwards.
+        script: a script of answers, for ``scripted``; the recorded answers when None.
+        inputs: what is typed afterwards; the rest of the recorded inputs when None.
+        live: what may be asked of whom, for ``live``.
+        overwrite: replace the cassette at the target.
+        run: how the program is run; its ``argv`` is that of the recording when empty.
+    """
+
+    at: ForkPlace
+    change: Change
+    tail: Tail = "scripted"
+    script: Path | None = None
+    inputs: tuple[ScriptStep, ...] | None = None
+    live: LiveTerms = LiveTerms()
+    overwrite: bool = False
+    run: RerunOptions = RerunOptions()

@@ -1,0 +1,37 @@
+"""When the next input is typed after the change: the recorded screen is there, or nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ptycassette.model import Screen
+from ptycassette.session import Idle, SessionView
+
+_QUIET_MS = 700
+"""Of a program that is waited for after the change: longer than the pauses between the pieces of a
+local provider's answers; while a question is open, it is not quiet at all."""
+_LOOKS_US = 100_000
+
+
+class ItsTurn:
+    """The recorded screen, or a program that is quiet and has no question open."""
+
+    what = "the recorded screen, or a quiet program"
+
+    def __init__(self, shown: Callable[[Screen], bool] | None, is_open: Callable[[], bool]) -> None:
+        self._shown, self._is_open = shown, is_open
+        self._idle = Idle(_QUIET_MS)
+        self._looked_us = 0
+
+    def met(self, view: SessionView, now_us: int) -> bool:
+        """Whether one may type."""
+        self._looked_us = now_us
+        if view.finished or (self._shown is not None and self._shown(view.screen)):
+            return True
+        return not self._is_open() and self._idle.met(view, now_us)
+
+    def due_us(self, view: SessionView) -> int | None:
+        """When to look again."""
+        soon_us = self._looked_us + _LOOKS_US
+        due_us = self._idle.due_us(view)
+        return soon_us if due_us is None else max(due_us, soon_us)

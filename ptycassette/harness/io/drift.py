@@ -1,0 +1,162 @@
+"""What changed since a recording: the facts in a cassette, on this machine, in a newer cassette.
+
+A cassette of a stranger names a harness. That name is looked up among the profiles that are
+installed, never read as a path, and no program is started but that of a profile, when asked.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ptycassette.cassette import TAPE_KEY, age_problem
+from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.harness.io.files import find_binary, known_profiles, load_profile
+from ptycassette.harness.surroundings import (
+    DriftCause,
+    Surroundings,
+    age_cause,
+    compared,
+    settings_cause,
+)
+from ptycassette.model import Size
+from ptycassette.profiles import Profile
+from ptycassette.recording.io import architecture, ask_version, locale_of, system
+from ptycassette.system import MonotonicClock
+from ptycassette.tape.io import load_matching_rules
+from ptycassette.terminal import default_emulator
+from ptycassette.version import __version__
+
+_PATIENCE_S = 15.0
+_EVENT = re.compile(rb'(?:^data: ?|^|\})\{"type": ?"([\w.]{1,80})"', re.MULTILINE)
+_MODEL = re.compile(rb'"(?:model|modelVersion)": ?"([^"\\]{1,120})"')
+_MOST_BODY = 1 << 20
+
+
+def drift_causes(
+    path: str, *, newer: str | None = None, versions: bool = False
+) -> Iterator[DriftCause]:
+    """Every cause for which a run today may differ from a recording; see ``CAUSES``.
+
+    Args:
+        path: the cassette.
+        newer: a newer one of the same program, to compare with in place of this machine.
+        versions: start the program of the harness's profile to ask for its version.
+
+    Raises:
+        CassetteError: a cassette cannot be read.
+    """
+    with open_cassette(path) as cassette:
+        recorded, manifest = _of_cassette(cassette), cassette.manifest
+        if newer is None:
+            now = _of_machine(cassette, recorded, versions=versions)
+        else:
+            with open_cassette(newer) as other:
+                now = _of_cassette(other)
+    yield from compared(recorded, now)
+    problem = age_problem(manifest, MonotonicClock().wall())
+    yield age_cause(problem, manifest.harness.freshness_window)
+    yield settings_cause()
+
+
+def _of_cassette(cassette: Cassette) -> Surroundings:
+    manifest = cassette.manifest
+    harness, terminal = manifest.harness, manifest.terminal
+    capability = harness.capability or {}
+    offered = cassette.discovery.models if cassette.discovery is not None else None
+    traffic = _traffic(cassette) if cassette.has_tape else {}
+    said = (manifest.optional or {}).get(TAPE_KEY) or {}
+    names = manifest.command.env_allowlist
+    return Surroundings(
+        binary=harness.binary_path_digest_sha256,
+        version=harness.binary_version,
+        models=_names(offered or capability.get("models")),
+        modes=_names(capability.get("permission_modes")),
+        features=_names(capability.get("features")),
+        platform=f"{manifest.provenance.os} {manifest.provenance.arch}",
+        term=terminal.term,
+        locale=terminal.locale,
+        size=f"{terminal.initial_cols}x{terminal.initial_rows}",
+        emulator=f"{terminal.emulator.name} {terminal.emulator.version}",
+        variables=None if names is None else tuple(sorted(names)),
+        rules=said.get("rules_digest"),
+        recorder=manifest.provenance.recorder_version,
+        **traffic,
+    )
+
+
+def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -> Surroundings:
+    manifest = cassette.manifest
+    profile = _profile_of(manifest.harness.name)
+    argv = manifest.command.argv or ()
+    binary = (
+        find_binary(profile) if profile is not None else shutil.which(argv[0]) if argv else None
+    )
+    version = None
+    if versions and profile is not None and binary is not None:
+        version = ask_version(Path(binary), profile.version_query.argv, timeout_s=_PATIENCE_S)
+    emulator = default_emulator(Size(rows=1, cols=1)).identity
+    columns, rows = shutil.get_terminal_size((0, 0))
+    names = (profile.name,) if profile else ()
+    return Surroundings(
+        binary=None if binary is None else _digest_of_path(binary),
+        version=version,
+        modes=None if profile is None else _names(profile.capability.permission_modes),
+        features=None if profile is None else _names(profile.capability.features),
+        platform=f"{system()} {architecture(platform.machine())}",
+        term=os.environ.get("TERM"),
+        locale=locale_of(os.environ),
+        size=f"{columns}x{rows}" if columns else None,
+        emulator=f"{emulator.name} {emulator.version}",
+        variables=tuple(name for name in recorded.variables or () if name in os.environ),
+        rules=None if recorded.rules is None else load_matching_rules(names).digest,
+        recorder=f"ptycassette/{__version__}",
+    )
+
+
+def _profile_of(name: str) -> Profile | None:
+    """The profile of a harness, by its name alone: a path in its place is somebody's trick."""
+    return load_profile(name) if name in known_profiles() else None
+
+
+def _digest_of_path(binary: str) -> str:
+    return sha256(os.fsencode(os.path.realpath(binary))).hexdigest()
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    return tuple(sorted({str(one) for one in value}))
+
+
+def _traffic(cassette: Cassette) -> dict[str, tuple[str, ...]]:
+    """How the provider behaved, as far as the tape says."""
+    served: set[str] = set()
+    statuses: set[str] = set()
+    events: set[str] = set()
+    for exchange in cassette.tape():
+        answer = exchange.entry.answer
+        if answer is None:
+            continue
+        if answer.status is not None:
+            statuses.add(str(answer.status))
+        if answer.body is None or answer.body.bytes > _MOST_BODY:
+            continue
+        body = exchange.answer()
+        events.update(kind.decode() for kind in _EVENT.findall(body))
+        asked = _MODEL.search(exchange.question())
+        found = _MODEL.search(body)
+        if asked is not None and found is not None:
+            pair = (one[1].decode("utf-8", "replace") for one in (asked, found))
+            served.add(" -> ".join(pair))
+    return {
+        "served": tuple(sorted(served)),
+        "statuses": tuple(sorted(statuses)),
+        "events": tuple(sorted(events)),
+    }

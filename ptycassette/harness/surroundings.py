@@ -1,0 +1,147 @@
+"""What a recording depended on beside its program's input, and what of it is another now.
+
+Two sets of facts are compared: those that a cassette holds, and those of this machine, or of a
+newer cassette. Each difference has a *cause*, one of a fixed list. What a cassette does not say is
+reported as not recorded, never as the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+
+import msgspec
+
+
+class DriftStatus(StrEnum):
+    """What is known of one cause."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    NOT_RECORDED = "not-recorded"
+    """The cassette does not say."""
+    NOT_KNOWN = "not-known"
+    """This machine does not say; the hint has how to find out."""
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts; None where nothing is known. Sets are sorted.
+
+    Attributes:
+        binary: the digest of the program's real path.
+        version: the line that it says about its version.
+        models, modes, features: what it offers.
+        platform: system and architecture.
+        term, locale, size, emulator: of the terminal.
+        variables: names of environment variables that it was given.
+        rules: the digest of the rules by which the tape is matched.
+        recorder: the version of what recorded it.
+        served: which model answered each model that was asked for.
+        statuses: of the provider's answers.
+        events: the kinds of events in them.
+    """
+
+    binary: str | None = None
+    version: str | None = None
+    models: tuple[str, ...] | None = None
+    modes: tuple[str, ...] | None = None
+    features: tuple[str, ...] | None = None
+    platform: str | None = None
+    term: str | None = None
+    locale: str | None = None
+    size: str | None = None
+    emulator: str | None = None
+    variables: tuple[str, ...] | None = None
+    rules: str | None = None
+    recorder: str | None = None
+    served: tuple[str, ...] | None = None
+    statuses: tuple[str, ...] | None = None
+    events: tuple[str, ...] | None = None
+
+
+class DriftCause(msgspec.Struct, frozen=True, kw_only=True):
+    """One cause: what was recorded, and what is now; "" where that is not known."""
+
+    cause: str
+    status: DriftStatus
+    recorded: str = ""
+    now: str = ""
+    hint: str | None = None
+
+
+Fact = str | tuple[str, ...] | None
+_ASK = "ask with --versions"
+_PROBE = "ptycassette probe asks it; or name a newer recording with --now"
+_RECORD = "record it again with its tape, and name that with --now"
+_CAUSES: tuple[tuple[str, Callable[[Surroundings], Fact], str | None], ...] = (
+    ("binary", lambda one: one.binary, "it is not installed, or not in PATH"),
+    ("version", lambda one: one.version, _ASK),
+    ("models", lambda one: one.models, _PROBE),
+    ("permission-modes", lambda one: one.modes, _PROBE),
+    ("features", lambda one: one.features, _PROBE),
+    ("platform", lambda one: one.platform, None),
+    ("term", lambda one: one.term, None),
+    ("locale", lambda one: one.locale, None),
+    ("size", lambda one: one.size, None),
+    ("emulator", lambda one: one.emulator, None),
+    ("environment", lambda one: one.variables, None),
+    ("tape-rules", lambda one: one.rules, None),
+    ("recorder", lambda one: one.recorder, None),
+    ("provider-models", lambda one: one.served, _RECORD),
+    ("provider-statuses", lambda one: one.statuses, _RECORD),
+    ("provider-events", lambda one: one.events, _RECORD),
+)
+CAUSES = (*(name for name, _, _ in _CAUSES), "age", "settings")
+"""Every cause, in the order of the report."""
+
+
+def compared(recorded: Surroundings, now: Surroundings) -> Iterator[DriftCause]:
+    """All causes but the last two, which are no comparisons."""
+    for name, fact, hint in _CAUSES:
+        yield _compared(name, fact(recorded), fact(now), hint)
+
+
+def _compared(cause: str, old: Fact, new: Fact, hint: str | None) -> DriftCause:
+    if old is None:
+        status = DriftStatus.NOT_RECORDED
+        return DriftCause(cause=cause, status=status, now=_text(new))
+    if new is None:
+        status = DriftStatus.NOT_KNOWN
+        return DriftCause(cause=cause, status=status, recorded=_text(old), hint=hint)
+    if old == new:
+        return DriftCause(cause=cause, status=DriftStatus.SAME, recorded=_text(old), now=_text(new))
+    if isinstance(old, tuple) and isinstance(new, tuple):
+        gone, added = sorted(set(old) - set(new)), sorted(set(new) - set(old))
+        return DriftCause(
+            cause=cause,
+            status=DriftStatus.CHANGED,
+            recorded=f"also {_text(tuple(gone)) or 'nothing'}",
+            now=f"also {_text(tuple(added)) or 'nothing'}",
+        )
+    return DriftCause(cause=cause, status=DriftStatus.CHANGED, recorded=_text(old), now=_text(new))
+
+
+def _text(fact: Fact) -> str:
+    return ", ".join(fact) if isinstance(fact, tuple) else fact or ""
+
+
+def settings_cause() -> DriftCause:
+    """The program's own settings, of which a cassette never has anything."""
+    return DriftCause(
+        cause="settings",
+        status=DriftStatus.NOT_RECORDED,
+        hint="files with its settings are not part of a recording",
+    )
+
+
+def age_cause(problem: str | None, window: str | None) -> DriftCause:
+    """Whether the recording is older than it says that it may be.
+
+    Args:
+        problem: why it is not to be trusted any more.
+        window: for how long it is; None when it does not say.
+    """
+    if window is None:
+        return DriftCause(cause="age", status=DriftStatus.NOT_RECORDED)
+    status = DriftStatus.SAME if problem is None else DriftStatus.CHANGED
+    return DriftCause(cause="age", status=status, recorded=window, now=problem or "")

@@ -1,0 +1,79 @@
+"""Where the program of a rerun finds its provider: the tape's server, pointed at as recorded."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette import TAPE_KEY
+from ptycassette.cassette.io import Cassette
+from ptycassette.model import TapeEntry
+from ptycassette.rerun._tape_desk import asked_providers
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.tape_server import TapeServer
+
+
+class Pointed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program's provider is.
+
+    ``url`` is the tape's server, or the real provider where the server is an HTTP proxy, whose
+    certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs where it is
+    another one than ``url`` and ``/v1``. ``usual_url`` is for a program without a profile.
+    """
+
+    server: TapeServer
+    url: str
+    usual_url: str
+    openai_url: str
+    ca_file: str
+
+
+def pointed_at(
+    cassette: Cassette, server: TapeServer, ca_file: str, entries: Sequence[TapeEntry]
+) -> Pointed:
+    """Where a program without a network finds the providers that it asked."""
+    url, openai_url = asked_providers(entries) if ca_file else (server.url, "")
+    route = next(iter(recorded_pointing(cassette).get("upstreams") or ()), "main")
+    return Pointed(
+        server=server,
+        url=url,
+        usual_url=server.url_as_recorded(route),
+        openai_url=openai_url,
+        ca_file=ca_file,
+    )
+
+
+def recorded_pointing(cassette: Cassette) -> Mapping[str, Any]:
+    """How the program was pointed at the recorder's proxy."""
+    said: Mapping[str, Any] = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    return said.get("pointed") or {}
+
+
+@contextmanager
+def tape_server(
+    cassette: Cassette,
+    gates: Gates,
+    hold_s: float,
+    server_of: Callable[..., TapeServer],
+) -> Iterator[tuple[TapeServer, str]]:
+    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate.
+
+    Args:
+        cassette: the recording.
+        gates: which inputs a piece has to wait for.
+        hold_s: how long a piece waits for an input at most.
+        server_of: makes it.
+    """
+    if not recorded_pointing(cassette).get("proxy_env"):
+        with server_of(gates, hold_s=hold_s) as server:
+            yield server, ""
+        return
+    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
+        ca_file = Path(folder, "ca.pem")
+        with server_of(gates, hold_s=hold_s, ca_file=ca_file) as server:
+            yield server, str(ca_file)
