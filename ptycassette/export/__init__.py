@@ -6,6 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .git_text import git_lines as git_lines
     from .html import screen_html as screen_html
     from .losses import left_out as left_out
     from .markdown_text import fenced as fenced
@@ -24,6 +25,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "git_text": "git_lines",
             "html": "screen_html",
             "losses": "left_out",
             "markdown_text": "fenced inline_code screen_text_lines",
