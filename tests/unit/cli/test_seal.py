@@ -94,6 +94,18 @@ def test_a_project_that_requires_seals_is_obeyed_by_use(place: Path) -> None:
         pass
 
 
+def test_a_project_that_requires_seals_is_obeyed_by_a_stand_in(place: Path, run: Run) -> None:
+    """It fails before it plays."""
+    require(place)
+    Path("short.cassette.seal.json").unlink()
+    ran = run("stand-in", "--report", "report.json", "short.cassette")
+    report = json.loads(Path("report.json").read_text())
+
+    assert ran.status == 125
+    assert report["result"] == "failed"
+    assert "there is no seal" in report["error"]
+
+
 def test_json_says_the_status_of_each(place: Path, run: Run) -> None:
     """One trusted, one tampered with."""
     shutil.copytree("short.cassette", "other")
