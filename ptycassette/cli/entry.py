@@ -59,6 +59,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "speed": ("ptycassette.cli.speed", "Make a recording faster or slower."),
     "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),
     "tape": ("ptycassette.cli.tape", "List the model traffic of a cassette."),
+    "textconv": ("ptycassette.cli.textconv", "Print a file of a cassette for diffs of git."),
     "trim": ("ptycassette.cli.trim", "Keep one stretch of a recording."),
     "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
     "verify-scrub": ("ptycassette.cli.verify_scrub", "Look whether a secret is left."),
