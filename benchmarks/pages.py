@@ -8,7 +8,8 @@
 To make: from starting ``ptycassette export`` to its end, and the most memory that it held. To open:
 from navigation until the page has loaded and a screen is in it. To seek: 300 random moments, each
 from the event until its layout, and until the next picture of the browser, for which a browser
-without a display waits up to 17 ms.
+without a display waits up to 17 ms; and the time of the processor of the page's main thread, which
+other programs on the machine do not change much.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from benchmarks.measuring import Report, Row, machine, percentile, run
 from benchmarks.viewer_cassettes import AGENTS, PAUSE_US, make_cassette
 from ptycassette.model import Output, Size
 from ptycassette.testing import manifest_of, write_cassette
-from tests.chromium import Browser, opened_tab
+from tests.chromium import Browser, Tab, opened_tab
 
 __all__ = ["measure"]
 
@@ -87,19 +88,29 @@ def exported(cassette: Path, page: Path) -> tuple[float, float, float]:
     return seconds, spent.ru_utime + spent.ru_stime, spent.ru_maxrss / 1024
 
 
+async def busy(tab: Tab) -> float:
+    """Milliseconds of the processor that the page's main thread has taken, for all it does."""
+    metrics = (await tab.call("Performance.getMetrics"))["metrics"]
+    return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration")) * 1000
+
+
 async def opened(browser: Browser, page: Path, seeks: int) -> dict[str, list[float]]:
     """Milliseconds until a page is open (three times), and of every seek; and its parts."""
     found: dict[str, list[float]] = {"open": []}
     async with opened_tab(browser) as tab:
+        await tab.call("Performance.enable", timeDomain="threadTicks")
         for _ in range(3):
             await tab.open("about:blank")
             await tab.open(page.as_uri())
             waited, shown = await tab.value(_OPENED)
+            found.setdefault("open CPU", []).append(await busy(tab))
             if not shown:
                 raise RuntimeError("no screen is shown")
             found["open"].append(waited)
+        before = await busy(tab)
         pairs = await tab.value(_SEEK.replace("COUNT", str(seeks)))
         found["laid out"], found["seek"] = (list(column) for column in zip(*pairs, strict=True))
+        found["seek CPU"] = [(await busy(tab) - before) / seeks]
         found["frames"] = [await tab.value("JSON.parse(document.querySelector('.film').textContent)"
                                            ".frames.length")]  # fmt: skip
         found["parts"] = await tab.value(_SIZES)
@@ -129,6 +140,8 @@ def rows_of(label: str, cassette: Path, folder: Path, program: str, seeks: int) 
         ("CPU of that", spent, "s"),
         ("memory to make", held, "MB"),
         ("to open, slowest of 3", max(found["open"]), "ms"),
+        ("CPU of that", max(found["open CPU"]), "ms"),
+        ("CPU of a seek, mean", found["seek CPU"][0], "ms"),
         ("to seek until laid out, p95", percentile(found["laid out"], 0.95), "ms"),
         ("to seek, p50", percentile(found["seek"], 0.5), "ms"),
         ("to seek, p95", percentile(found["seek"], 0.95), "ms"),

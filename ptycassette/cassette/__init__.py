@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ._tape_lines import TAPE_KEY as TAPE_KEY
     from ._tape_lines import TAPE_VERSION as TAPE_VERSION
     from .documents import encode_document as encode_document
+    from .edits import EDITED_KEY as EDITED_KEY
+    from .edits import edits_of as edits_of
     from .frames import FrameMaker as FrameMaker
     from .frames import frame_of as frame_of
     from .framing import MARK as MARK
@@ -40,6 +42,7 @@ else:
             "_canonical_json": "canonical_json",
             "_tape_lines": "TAPE_KEY TAPE_VERSION",
             "documents": "encode_document",
+            "edits": "EDITED_KEY edits_of",
             "frames": "FrameMaker frame_of",
             "framing": "EmptyJournalError MARK MAX_RECORD_BYTES RecordDecoder RecordEncoder",
             "freshness": "age_problem age_text window_of",

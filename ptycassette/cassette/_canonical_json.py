@@ -8,9 +8,15 @@ written with all its digits, although RFC 8785 would round one above 2^53.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
+import msgspec
+
+_KEYS = frozenset({str})
+_PLAIN = frozenset({dict, list, tuple, str, int, bool, type(None)})
 _FIXED_DIGITS = 21  # ECMA-262, Number::toString: from here on with an exponent
 _FIXED_ZEROS = -6
 
@@ -22,9 +28,32 @@ def canonical_json(value: Any) -> bytes:
         ValueError: a number is not finite, or a text holds a lone surrogate.
         TypeError: another type, or a key that is not a text.
     """
+    if _is_plain(value):
+        with suppress(ValueError, OverflowError, RecursionError):
+            text = msgspec.json.encode(value, order="sorted")
+            if text.isascii():  # else its order of keys may not be that of UTF-16
+                return text
     parts: list[str] = []
     _write(value, parts)
     return "".join(parts).encode("utf-8")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether msgspec writes it as it is to be: with keys of text, and without fractions."""
+    level = [value]
+    while level:
+        if not _PLAIN.issuperset(map(type, level)):
+            return False
+        below: list[Any] = []
+        for item in level:
+            if type(item) is dict:
+                if not _KEYS.issuperset(map(type, item)):
+                    return False
+                below += item.values()
+            elif type(item) is list or type(item) is tuple:
+                below += item
+        level = below
+    return True
 
 
 def _write(value: Any, parts: list[str]) -> None:
@@ -57,7 +86,7 @@ def _utf16(key: Any) -> bytes:
 
 
 def _text(value: str | int | None) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return encode_basestring(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _number(value: float) -> str:

@@ -26,6 +26,7 @@ from ptycassette.errors import InvalidCassetteError, LimitError
 from ptycassette.model import INT64_MAX, INT64_MIN, Limits, visible
 
 _MAX_INT_DIGITS = 20  # the longest int64 has 19 digits and a sign
+_CONTAINERS = (dict, list)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -101,7 +102,10 @@ def parse_strict(
     except (ValueError, UnicodeError) as exc:
         raise error(explain(exc), where=where) from exc
     try:
-        _check(value, limits.max_depth, texts=_SURROGATE_ESCAPE.search(data) is not None)
+        if _SURROGATE_ESCAPE.search(data) is None:  # the decoder has checked all numbers
+            _check_depth(value, limits.max_depth)
+        else:
+            _check(value, limits.max_depth, texts=True)
     except _RefusedError as exc:
         raise error(str(exc), where=where) from exc
     except RecursionError as exc:
@@ -140,6 +144,22 @@ def check_value(
 
 def _too_deep(limits: Limits, where: str) -> LimitError:
     return LimitError(f"nested deeper than {limits.max_depth} levels", where=where)
+
+
+def _check_depth(value: Any, depth: int) -> None:
+    """Look at the containers of a decoded value alone; raises as ``_check``."""
+    level = [value] if type(value) in _CONTAINERS else []
+    for _ in range(depth):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if type(item) is dict else item)
+            if type(child) in _CONTAINERS
+        ]
+        if not level:
+            return
+    if level:
+        raise RecursionError
 
 
 def _check(value: Any, depth: int, *, texts: bool) -> None:

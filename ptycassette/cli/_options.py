@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -166,3 +166,18 @@ def needing_provider() -> Iterator[None]:
             f"the fake provider needs the package {missing.name!r}",
             hint="pip install 'ptycassette[provider]'",
         ) from missing
+
+
+def files_option(function: F) -> F:
+    """The flag ``--files``."""
+    return click.option(
+        "--files",
+        is_flag=True,
+        help="The arguments are files in cassettes: for hooks of git.",
+    )(function)
+
+
+def cassettes_with(files: Sequence[str]) -> list[str]:
+    """The cassettes that files are in, each once. What is in none, or is gone, is left out."""
+    found = dict.fromkeys(str(Path(file).parent) for file in files)
+    return [path for path in found if (Path(path) / "manifest.json").is_file()]

@@ -91,6 +91,7 @@ class InfoReport(msgspec.Struct, frozen=True, kw_only=True):
     discovery: DiscoveryRecord | None
     required_features: tuple[str, ...]
     optional: tuple[str, ...]
+    edits: tuple[str, ...]
 
 
 class Mismatch(msgspec.Struct, frozen=True, kw_only=True):

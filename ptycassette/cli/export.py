@@ -5,6 +5,7 @@ The formats and their options are in the registry of ``ptycassette.export``.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -57,11 +58,23 @@ def _click_option(option: ExportOption) -> Callable[[Any], Any]:
         case "choice":
             settings |= {"type": click.Choice(option.choices), "show_default": True}
             settings["default"] = option.choices[0]
+        case "range":
+            settings |= {"metavar": "N-M", "callback": _read_range}
         case "reports":
             settings |= {"metavar": "PATH", "callback": _read_reports, "default": None}
         case "text":
             pass
     return click.option(*names, **settings)
+
+
+def _read_range(_: click.Context, __: click.Parameter, given: str | None) -> tuple[int, int] | None:
+    if given is None:
+        return None
+    found = re.fullmatch("([0-9]{1,9})(?:-([0-9]{1,9}))?", given)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    if last < first:
+        raise click.BadParameter(f"{given!r} is not a range such as 3-7, or a number")
+    return first, last
 
 
 def _read_reports(_: click.Context, __: click.Parameter, path: str | None) -> tuple[Any, ...]:

@@ -58,6 +58,9 @@ _MOST_SCRIPT = 1 << 20
 @click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording.")
 @click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
 @click.option(
+    "--model", metavar="NAME", help="The model that its configuration names, as recorded."
+)
+@click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The work folder; an empty one in a temporary home.",
@@ -90,19 +93,15 @@ _MOST_SCRIPT = 1 << 20
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
 @json_option
 def command(cassette: str, quiet: bool, as_json: bool, **given: Any) -> int:
-    r"""Run a recording again up to a place, change one thing there, and record what follows.
+    """Run a recording again up to a place, change one thing there, and record what follows.
 
     The real program runs as in `rerun`. Up to PLACE every request and every screen must be
-    the recorded one; if not, this ends with 1, and there is no child. Then one thing is changed:
-
-    \b
-      input=TEXT        what is typed at an exchange of the terminal
-      response=TEXT     what the model answers to a request (@FILE: from a file)
-      tool-result=TEXT  the tool's result that a request tells the model
-      model=NAME        the model that answers from there on
-      binary=PATH       the program, which must do the same up to there
-      size=COLSxROWS    the size of the terminal
-      exit=STATUS       the program is ended there, with this status
+    the recorded one; if not, this ends with 1, and there is no child. Then one thing is changed.
+    At an exchange of the terminal: what is typed (input=TEXT). At a request of the tape: what the
+    model answers (response=TEXT, or @FILE), what it is told of a tool (tool-result=TEXT), what
+    goes wrong with its answer (fault=NAME: rate-limit, truncated, stalled, ...). At either: the
+    model (model=NAME), the program, which must do the same up to there (binary=PATH), the size of
+    the terminal (size=COLSxROWS), the end (exit=STATUS).
 
     CHILD is a cassette that can be played, and run again. See docs/fork.md.
 
@@ -154,6 +153,7 @@ def _run(given: dict[str, Any]) -> RerunOptions:
         argv=program_words(),
         harness=given["harness"],
         mode=given["mode"],
+        model=given["model"] or "",
         cwd=given["cwd"] and given["cwd"].resolve(),
         copied=given["copy"],
         root=given["root"] and given["root"].resolve(),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ptycassette.model import ExitStatus
 
 FIELD_LIMIT = 200
-SHOWN_OPTIONAL = ("artifacts", "manifest_digest", "streams", "tape", "title")
+SHOWN_OPTIONAL = ("artifacts", "edited", "manifest_digest", "streams", "tape", "title")
 """Optional parts of the manifest that have lines of their own."""
 
 
@@ -46,6 +46,7 @@ def command(cassette: str, as_json: bool) -> None:
 
 def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
     """Everything that ``info`` prints."""
+    from ptycassette.cassette import edits_of
     from ptycassette.cli._reports import InfoReport, StreamCounts
     from ptycassette.model import Size, streams_of
 
@@ -83,6 +84,7 @@ def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
         discovery=cassette.discovery,
         required_features=manifest.required_features or (),
         optional=tuple(sorted(optional)),
+        edits=edits_of(manifest),
     )
 
 
@@ -108,6 +110,8 @@ def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
     if report.title:
         yield "title", _short(report.title)
     yield "recorded", _recorded(report)
+    if report.edits:
+        yield "edited", _short(", ".join(report.edits))
     if report.command.argv:
         yield "command", _short(shlex.join(report.command.argv))
     yield "harness", _harness(report)

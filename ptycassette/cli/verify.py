@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli._options import allow_unscrubbed_option, json_option, path_option
+from ptycassette.cli._options import (
+    allow_unscrubbed_option,
+    cassettes_with,
+    files_option,
+    json_option,
+    path_option,
+)
 from ptycassette.cli._present import (
     bytes_text,
     count_text,
@@ -20,7 +27,7 @@ from ptycassette.cli._present import (
     write_lines,
 )
 from ptycassette.cli._seals import cassettes_named, seal_report, trust_in_force, verdict_lines
-from ptycassette.errors import UsageError
+from ptycassette.errors import StorageError, UsageError
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
@@ -42,6 +49,8 @@ LARGE_BYTES = 20_000_000
 )
 @click.option("--sealed", is_flag=True, help="Check seals, and bytes by them, not the format.")
 @path_option("--trust", metavar="FILE", text="Whose seals count (TOML: docs/sealing.md).")
+@files_option
+@path_option("--summary", metavar="FILE", text="Append a table in Markdown: for a CI job's page.")
 @json_option
 @allow_unscrubbed_option
 def command(
@@ -49,6 +58,8 @@ def command(
     rederive: bool,
     sealed: bool,
     trust: Path | None,
+    files: bool,
+    summary: Path | None,
     as_json: bool,
     allow_unscrubbed: bool,
 ) -> int:
@@ -66,8 +77,12 @@ def command(
     """
     from ptycassette.system.files import find_project
 
+    if files:
+        cassettes = tuple(cassettes_with(cassettes))
     if sealed and rederive:
         raise UsageError("--sealed looks at seals alone: --rederive does not go with it")
+    if sealed and summary is not None:
+        raise UsageError("--summary goes without --sealed")
     if sealed:
         return _verify_seals(cassettes, trust, as_json=as_json)
     policy = find_project().seal
@@ -84,13 +99,14 @@ def command(
             write_lines([] if seal is None else verdict_lines(seal))
     if as_json:
         _write_report(tuple(_report(verdict, seal) for verdict, seal in checked))
+    if summary is not None:
+        _append(summary, _summary([verdict for verdict, _ in checked]))
     statuses = (_status(verdict) or _seal_status(seal) for verdict, seal in checked)
     return next(filter(None, statuses), 0)
 
 
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
     """``verify --sealed``."""
-    from ptycassette.cassette.io import Verdict
     from ptycassette.seal.io import needing_seals
 
     with needing_seals():
@@ -103,6 +119,8 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
         if not as_json:
             write_lines(verdict_lines(verdict))
     if as_json:
+        from ptycassette.cassette.io import Verdict
+
         plain = (
             Verdict(path=one.path, id=None if one.statement is None else one.statement.id)
             for one in verdicts
@@ -260,3 +278,41 @@ def _report(verdict: Verdict, seal: SealVerdict | None) -> VerifiedCassette:
         ),
         seal=None if seal is None else seal_report(seal),
     )
+
+
+def _append(path: Path, text: str) -> None:
+    """Append to a file.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as exc:
+        raise StorageError(
+            f"the summary cannot be written: {exc.strerror}", where=visible(str(path))
+        ) from exc
+
+
+def _summary(verdicts: Sequence[Verdict]) -> str:
+    """A table in Markdown, those that are not valid first."""
+    rows = [
+        f"| {_inert(verdict.path)} | {'valid' if verdict.ok else '**not valid**'}"
+        f" | {_inert(_reason(verdict))} |"
+        for verdict in sorted(verdicts, key=lambda verdict: verdict.ok)
+    ]
+    return "\n".join(["", "| cassette | | |", "|---|---|---|", *rows, ""])
+
+
+def _reason(verdict: Verdict) -> str:
+    if verdict.error is not None:
+        return f"{type(verdict.error).__name__}: {verdict.error.message}"
+    if not verdict.ok:
+        return count_text(verdict.mismatch_count, "frame differs", "frames differ")
+    return ", ".join(text for _, text in [*_fields(verdict)][:2])
+
+
+def _inert(text: str) -> str:
+    """Text that is nothing but text in Markdown and in HTML."""
+    return re.sub(r"[^\w\s./:,-]", lambda sign: f"&#{ord(sign[0])};", visible(text, limit=300))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ptycassette.cli._options import json_option
+from ptycassette.cli._options import cassettes_with, files_option, json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.cli.scrub import known_options, scrubber_of
 from ptycassette.model import visible
@@ -24,9 +24,14 @@ FOUND_STATUS = 6
     help="Also ask this installed scanner. Repeatable.",
 )
 @known_options
+@files_option
 @json_option
 def command(
-    cassettes: tuple[str, ...], auditor: tuple[str, ...], as_json: bool, **options: Any
+    cassettes: tuple[str, ...],
+    auditor: tuple[str, ...],
+    files: bool,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Look at each CASSETTE with other eyes than the scrubber's: nothing may be left.
 
@@ -42,7 +47,7 @@ def command(
     from ptycassette.scrub.io import audit
 
     reports = []
-    for path in cassettes:
+    for path in cassettes_with(cassettes) if files else cassettes:
         findings = list(find_secrets_left(Path(path), scrubber_of(**options)))
         for name in auditor:
             findings += audit(name, Path(path))

@@ -6,8 +6,12 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .git_text import git_lines as git_lines
     from .html import screen_html as screen_html
     from .losses import left_out as left_out
+    from .markdown_text import fenced as fenced
+    from .markdown_text import inline_code as inline_code
+    from .markdown_text import screen_text_lines as screen_text_lines
     from .registry import EXPORT_OPTIONS as EXPORT_OPTIONS
     from .registry import ExportFormat as ExportFormat
     from .registry import ExportOption as ExportOption
@@ -21,8 +25,10 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "git_text": "git_lines",
             "html": "screen_html",
             "losses": "left_out",
+            "markdown_text": "fenced inline_code screen_text_lines",
             "registry": (
                 "EXPORT_OPTIONS ExportFormat ExportOption Kind export_named export_of_file "
                 "exports_of"

@@ -51,12 +51,12 @@ class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
     """An option of ``ptycassette export``; makers get its value as the keyword ``name``.
 
     ``kind`` is the kind of its value: a text, a time in seconds, a number of rows, nothing
-    (``flag``), one of ``choices``, of which the first is the default, or reports of stand-ins, of
-    which makers get the content. ``short`` is one letter, or empty.
+    (``flag``), one of ``choices``, of which the first is the default, a range of numbers (a pair),
+    or reports of stand-ins, of which makers get the content. ``short`` is one letter, or empty.
     """
 
     name: str
-    kind: Literal["text", "seconds", "rows", "flag", "choice", "reports"]
+    kind: Literal["text", "seconds", "rows", "flag", "choice", "range", "reports"]
     help: str
     short: str = ""
     choices: tuple[str, ...] = ()
@@ -130,6 +130,11 @@ EXPORT_OPTIONS = (
         name="frames", kind="flag", help="Instead of the session every frame, below its time."
     ),
     ExportOption(
+        name="exchanges",
+        kind="range",
+        help="Only these exchanges: 3-7, or 3.",
+    ),
+    ExportOption(
         name="report",
         kind="reports",
         help="Also the divergences in this report of a stand-in, or directory of reports.",
@@ -199,6 +204,13 @@ EXPORTS = (
         of_recording="screen_text:recording_text",
         of_screen="screen_text:screen_text",
         options=("scrollback", "frames"),
+    ),
+    ExportFormat(
+        name="markdown",
+        endings=(".md",),
+        writes="what was typed and, folded, what was shown, for a pull request",
+        of_recording="markdown:recording_markdown",
+        options=("title", "exchanges"),
     ),
     ExportFormat(
         name="python",

@@ -7,11 +7,12 @@ from typing import Literal, cast, get_args
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.fork.faults import Fault
 from ptycassette.fork.places import ForkPlace
 from ptycassette.model import Size, visible
 from ptycassette.recording import parse_size
 
-ChangeKind = Literal["input", "response", "tool-result", "model", "binary", "size", "exit"]
+ChangeKind = Literal["input", "response", "tool-result", "model", "binary", "size", "exit", "fault"]
 Tail = Literal["scripted", "fake", "live"]
 
 CHANGES: dict[ChangeKind, str] = {
@@ -22,24 +23,31 @@ CHANGES: dict[ChangeKind, str] = {
     "binary": "the program: another version that does the same up to there",
     "size": "the size of the terminal, COLSxROWS",
     "exit": "the program is ended there, and this is its status",
+    "fault": "what goes wrong with the answer to a request of the tape",
 }
 """Every change, and what it changes."""
 
-_ONLY_AT: dict[str, str] = {"input": "exchange", "response": "tape", "tool-result": "tape"}
+_ONLY_AT: dict[str, str] = {
+    "input": "exchange",
+    "response": "tape",
+    "tool-result": "tape",
+    "fault": "tape",
+}
 _MOST_STATUS = 255
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """The one thing that is changed. ``value`` is what was given; ``size`` and ``status`` parsed.
+    """The one thing that is changed.
 
-    A change of the provider's answers leaves the question as the program asked it: so the child
-    can be run again.
+    ``value`` is what was given; ``size``, ``status`` and ``fault`` are it, parsed. A change of the
+    provider's answers leaves the question as the program asked it: so the child can be run again.
     """
 
     kind: ChangeKind
     value: str
     size: Size | None = None
     status: int | None = None
+    fault: Fault | None = None
 
     @classmethod
     def parse(cls, text: str) -> Change:
@@ -59,7 +67,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         kind = cast("ChangeKind", name)
         size = _size(value) if kind == "size" else None
         return cls(
-            kind=kind, value=value, size=size, status=_status(value) if kind == "exit" else None
+            kind=kind,
+            value=value,
+            size=size,
+            status=_status(value) if kind == "exit" else None,
+            fault=Fault.parse(value) if kind == "fault" else None,
         )
 
     def check(self, place: ForkPlace, tail: Tail, *, script: bool) -> None:

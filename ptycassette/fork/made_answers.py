@@ -23,6 +23,12 @@ from ptycassette.tape.matching import Hit, Question
 _PREVIOUS = "previous_response_id"
 
 
+class PacedHit(Hit, frozen=True, kw_only=True):
+    """An answer, and how long to wait before each of its pieces."""
+
+    delays_s: tuple[float, ...] = ()
+
+
 class MadeAnswers:
     """Answers questions by a script.
 
@@ -113,12 +119,25 @@ def _request(question: Question) -> HttpRequest:
 
 
 def hit_of(planned: PlannedAnswer, question: Question) -> Hit:
-    """A planned answer as one that may be sent at once."""
+    """A planned answer, with its pace."""
     form: Literal["", "text"] = "text" if question.kind == "message" else ""
-    pieces = tuple((Chunk(0, len(step.data), form), step.data) for step in planned.steps)
-    headers = tuple((name.lower(), value) for name, value in planned.headers.items())
-    return made_hit(
-        question, planned.status, headers, pieces, complete=planned.ending == "complete"
+    steps = [step for step in planned.steps if step.data]
+    hit = made_hit(
+        question,
+        planned.status,
+        tuple((name.lower(), value) for name, value in planned.headers.items()),
+        tuple((Chunk(0, len(step.data), form), step.data) for step in steps),
+        complete=planned.ending == "complete",
+    )
+    delays_s = tuple(step.delay_ms / 1000 for step in steps)
+    if not any(delays_s):
+        return hit
+    return PacedHit(
+        entry=hit.entry,
+        status=hit.status,
+        headers=hit.headers,
+        pieces=hit.pieces,
+        delays_s=delays_s,
     )
 
 

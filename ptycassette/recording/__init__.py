@@ -6,6 +6,8 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._scrub_reports import REPORT_OPTION as REPORT_OPTION
+    from ._scrub_reports import merged_reports as merged_reports
     from ._tape_option import TAPE_OPTION as TAPE_OPTION
     from ._tape_source import TapeSource as TapeSource
     from .input_script import ScriptStep as ScriptStep
@@ -16,6 +18,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_scrub_reports": "REPORT_OPTION merged_reports",
             "_tape_option": "TAPE_OPTION",
             "_tape_source": "TapeSource",
             "input_script": "ScriptStep parse_script parse_size",

@@ -38,7 +38,9 @@ from ptycassette.timeline import (
 
 _FORMAT_VERSION: Final = 1
 _SHAPED: Final = ("binary_path_digest_sha256", "captured_at", "freshness_window")
-_KEPT_OPTIONS: Final = ("frame_policy", "idle_limit_ms", "imported", "meta", "recovered")
+_KEPT_OPTIONS: Final = (
+    *("edited", "frame_policy", "idle_limit_ms", "imported", "meta", "recovered"),
+)
 
 
 class Learnt(msgspec.Struct, kw_only=True):

@@ -37,6 +37,7 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.recording._manifest import Learnt, make_manifest
+from ptycassette.recording._scrub_reports import REPORT_OPTION, merged_reports
 from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
 from ptycassette.terminal import FramePolicy, default_emulator
@@ -238,7 +239,8 @@ class SinkWriter:
         report = self._scrubber.report()
         if report.env_allowlist is msgspec.UNSET and self._meta.env_allowlist:
             report = msgspec.structs.replace(report, env_allowlist=self._meta.env_allowlist)
-        return report
+        before = self._meta.options.get(REPORT_OPTION)
+        return report if before is None else merged_reports(before, report)
 
     @property
     def _t_ms(self) -> int:

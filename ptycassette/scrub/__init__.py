@@ -9,6 +9,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._mask import mask_text as mask_text
     from ._masked_places import masked_places as masked_places
     from ._traffic import whole_json as whole_json
     from .rules import secret_name as secret_name
@@ -19,6 +20,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_mask": "mask_text",
             "_masked_places": "masked_places",
             "_traffic": "whole_json",
             "rules": "secret_name",

@@ -90,6 +90,11 @@ def mask(text: str, form: str = TEXT) -> str:
     return _characters(text)
 
 
+def mask_text(data: bytes) -> bytes:
+    """Mask plain text, which takes as many bytes and cells then."""
+    return _characters(data.decode("latin-1")).encode("latin-1")
+
+
 def decimal_mask(digits: str) -> str:
     """The code point of a neutral character, in as many decimal digits.
 

@@ -20,7 +20,7 @@ from securesystemslib.signer import Signature, Signer
 from ptycassette.errors import TamperedError
 from ptycassette.model import visible
 from ptycassette.seal.keys import PublicKey
-from ptycassette.seal.statement import strict_object
+from ptycassette.seal.statement import exact, strict_object
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 MAX_SEAL_BYTES = 1 << 20
@@ -28,6 +28,17 @@ _MAX_SIGNATURES = 16
 _SIGNATURE_BYTES = 64
 _KEYID = re.compile(r"[0-9a-f]{64}")
 _FIELDS = {"payload", "payloadType", "signatures"}
+
+
+class _Signature(msgspec.Struct, frozen=True):
+    keyid: str
+    sig: str
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    payload: str
+    payloadType: str  # noqa: N815 - DSSE's own name
+    signatures: tuple[_Signature, ...]
 
 
 def signed(payload: bytes, signer: Signer) -> bytes:
@@ -43,7 +54,8 @@ def decode_envelope(data: bytes, *, where: str) -> Envelope:
     Raises:
         TamperedError: it is not one as ``signed`` writes it.
     """
-    value = strict_object(data, where=where)
+    given = exact(data, _Envelope, indent=2)
+    value = strict_object(data, where=where) if given is None else msgspec.to_builtins(given)
     if value.keys() != _FIELDS:
         raise _damaged("its fields are not payload, payloadType and signatures", where)
     if value["payloadType"] != PAYLOAD_TYPE:
@@ -51,7 +63,7 @@ def decode_envelope(data: bytes, *, where: str) -> Envelope:
         raise _damaged(f"its payload is of the type {shown}", where)
     payload = _bytes_of(value["payload"], where)
     found = value["signatures"]
-    if not isinstance(found, list) or not 1 <= len(found) <= _MAX_SIGNATURES:
+    if not isinstance(found, list | tuple) or not 1 <= len(found) <= _MAX_SIGNATURES:
         raise _damaged(f"it has not 1 to {_MAX_SIGNATURES} signatures", where)
     signatures: dict[str, Signature] = {}
     for item in found:

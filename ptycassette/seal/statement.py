@@ -8,7 +8,7 @@ that is there twice.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ from ptycassette.model import Limits, resolved, visible
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:ptycassette:seal:v1"
 LIMITS = Limits(max_depth=8)
+S = TypeVar("S", bound=msgspec.Struct)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -80,15 +81,10 @@ def decode_statement(payload: bytes, *, where: str) -> SealStatement:
     Raises:
         TamperedError: it is no statement of ours.
     """
-    value = strict_object(payload, where=where)
-    kind, predicate = value.get("_type"), value.get("predicateType")
-    if kind != STATEMENT_TYPE or predicate != PREDICATE_TYPE:
-        shown = visible(f"{kind} with {predicate}", limit=200)
+    found = exact(payload, _Statement) or _looked_at(payload, where)
+    if found.type != STATEMENT_TYPE or found.predicateType != PREDICATE_TYPE:
+        shown = visible(f"{found.type} with {found.predicateType}", limit=200)
         raise TamperedError(f"the seal is no statement about a cassette but {shown}", where=where)
-    try:
-        found = msgspec.convert(value, resolved(_Statement))
-    except msgspec.ValidationError as exc:
-        raise TamperedError(f"the statement: {visible(str(exc), limit=300)}", where=where) from exc
     digests = {subject.name: subject.digest.sha256 for subject in found.subject}
     if len(digests) != len(found.subject):
         raise TamperedError("the statement names a file twice", where=where)
@@ -103,6 +99,29 @@ def decode_statement(payload: bytes, *, where: str) -> SealStatement:
         sealed_at=found.predicate.sealed_at,
         sealed_by=found.predicate.sealed_by,
     )
+
+
+def _looked_at(payload: bytes, where: str) -> _Statement:
+    """A statement in another spelling than ours, or with more in it."""
+    try:
+        return msgspec.convert(strict_object(payload, where=where), resolved(_Statement))
+    except msgspec.ValidationError as exc:
+        raise TamperedError(f"the statement: {visible(str(exc), limit=300)}", where=where) from exc
+
+
+def exact(data: bytes, kind: type[S], *, indent: int = -1) -> S | None:
+    """A struct that is written exactly as ``data``; None if it is not.
+
+    What comes back as the same bytes has no key twice, no other fields and one spelling, so
+    nothing else needs to be looked at (decision 0011).
+    """
+    try:
+        found = msgspec.json.decode(data, type=resolved(kind))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    text = msgspec.json.encode(found)
+    same = data == (text if indent < 0 else msgspec.json.format(text, indent=indent) + b"\n")
+    return found if same else None
 
 
 def strict_object(data: bytes, *, where: str) -> dict[str, Any]:

@@ -13,6 +13,10 @@ Start here:
     painted them.
 ``save_emulator``, ``load_emulator``
     the whole state as bytes, and back: checkpoints for seeking.
+``repaint_bytes(emulator)``
+    output that brings a fresh terminal into the state of an emulator.
+``PaintedBytes(size, rows=..., columns=...)``
+    which bytes of the output painted a part of the screen.
 ``SignalReader``
     the signals in output, without rendering it.
 ``backend(name)``, ``available_backends()``
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from .line_editor import TypedText as TypedText
     from .line_editor import edited_text as edited_text
     from .line_editor import typed_text as typed_text
+    from .painted import PaintedBytes as PaintedBytes
     from .policies import POLICY_NAMES as POLICY_NAMES
     from .policies import FramePolicy as FramePolicy
     from .policies import frame_policy as frame_policy
@@ -58,6 +63,8 @@ if TYPE_CHECKING:
     from .query_profiles import query_profile_of as query_profile_of
     from .render import render_ansi as render_ansi
     from .render import render_text as render_text
+    from .repaint import RESET as RESET
+    from .repaint import repaint_bytes as repaint_bytes
     from .sgr import attribute_parameters as attribute_parameters
     from .sgr import color_parameters as color_parameters
     from .signal_reader import SignalReader as SignalReader
@@ -80,9 +87,11 @@ else:
             "keys": "KILL_LINE KILL_WORD RUBOUT typed_keys",
             "lazy": "LazyEmulator",
             "line_editor": "TypedText edited_text typed_text",
+            "painted": "PaintedBytes",
             "policies": "FramePolicy POLICY_NAMES frame_policy",
             "query_profiles": "DUMB PROFILES QueryProfile XTERM query_profile_of",
             "render": "render_ansi render_text",
+            "repaint": "RESET repaint_bytes",
             "sgr": "attribute_parameters color_parameters",
             "signal_reader": "SignalReader TurnReader",
             "signals": "Signal",

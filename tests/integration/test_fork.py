@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import InputRecord
 from ptycassette.recording.io import record
+from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.io import RerunOptions, rerun
 from ptycassette.tape.consent import ApprovalNeededError, Limit, Terms
 from tests.tampering import TamperedTape
@@ -182,6 +184,16 @@ def test_a_prefix_that_differs_leaves_no_child(forked: Forking, work: Path, tmp_
     (work / "note.txt").write_text("buy silk\n")
     with pytest.raises(DivergenceError, match="recorded buy milk, now buy silk"):
         forked("exchange:3", "input=hello")
+    assert not (tmp_path / "child.cassette").exists()
+
+
+def test_another_fingerprint_leaves_no_child(
+    forked: Forking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was served is proved by what was served, and not by what was recorded."""
+    monkeypatch.setattr(TapeDesk, "fingerprint", lambda _self, _draws=(): "f" * 64)
+    with pytest.raises(DivergenceError, match="not in its order"):
+        forked("tape:2", "response=x")
     assert not (tmp_path / "child.cassette").exists()
 
 
@@ -354,6 +366,28 @@ def test_a_changed_exit_is_what_the_child_says(
         assert child.final.exit == report.exit
         assert child.final.exit is not None
         assert (child.final.exit.code, child.final.exit.signaled) == (7, False)
+
+
+def test_the_program_has_no_network(forked: Forking, plain: Path, tmp_path: Path) -> None:
+    """Not even to the machine that it runs on, as in a rerun."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        program = (
+            "import socket\n"
+            "input('> ')\n"
+            f"try: socket.create_connection(('127.0.0.1', {port}), 5)\n"
+            "except OSError as no: print('no', no)\n"
+            "else: print('CONNECTED')\n"
+        )
+        argv = (sys.executable, "-I", "-c", program)
+        report = forked("exchange:1", "input=x", of=plain, run={"argv": argv})
+    if "namespace" not in report.guard:
+        pytest.skip("the kernel does not let this user make network namespaces")
+
+    assert "no [Errno 111]" in shown(tmp_path)
+    assert "CONNECTED" not in shown(tmp_path)
 
 
 def test_nothing_is_started_without_trust(forked: Forking, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,20 @@ from typing import Any
 import pytest
 
 from ptycassette.cassette.io import open_cassette
+from ptycassette.cli._run_pages import played
 from ptycassette.export import export_named
-from ptycassette.model import Noted, Output, Size, Typed
+from ptycassette.export.page import RunPart, StyleClasses, run_page
+from ptycassette.model import (
+    Cursor,
+    FrameRecord,
+    Noted,
+    Output,
+    Size,
+    Style,
+    StyleRun,
+    Typed,
+)
+from ptycassette.pytest_plugin.traces import trace_object, write_trace
 from ptycassette.testing import manifest_of, write_cassette
 from tests.chromium import Browser, Tab, opened_tab
 
@@ -37,11 +50,25 @@ def browser(program: Callable[[str], str], tmp_path: Path) -> Iterator[Browser]:
         found.close()
 
 
+def frame(t_ms: int, text: str) -> FrameRecord:
+    """A stored frame."""
+    return FrameRecord(
+        seq=0, t_ms=t_ms, size=Size(1, 20), text=(text,), cursor=Cursor(0, 0), raw_start=0,
+        raw_end=0, parser_offset=0, styles=((StyleRun(0, 3, Style(fg=1)),),),
+    )  # fmt: skip
+
+
 def page_of(cassette: Path, page: Path, **options: Any) -> str:
     """Write the page; its address."""
     with open_cassette(cassette) as source:
         page.write_bytes(b"".join(export_named("html").recording(source, **options)))
     return page.as_uri()
+
+
+async def search(tab: Tab, words: str) -> None:
+    """Search for this."""
+    await tab.value(f"document.querySelector('.query').value = {json.dumps(words)}")
+    await tab.value("document.querySelector('.query').dispatchEvent(new Event('input'))")
 
 
 def looked_at(browser: Browser, url: str, look: Callable[[Tab], Awaitable[None]]) -> None:
@@ -68,13 +95,14 @@ def test_it_plays_seeks_and_searches(browser: Browser, tmp_path: Path) -> None:
         await tab.press(" ")
         await tab.value(UNTIL.replace("WANTED", f"{TIME} >= 6610"))
         assert "To continue this session" in await tab.value(SHOWN)
+        await search(tab, "to CONTINUE")  # on the screen that is shown already
+        assert await tab.value("document.querySelector('.view mark').textContent") == "To continue"
         await tab.press("[")
         assert await tab.value(TIME) == 6489
         here = "document.querySelector('.beside .here').textContent"
         assert "<ctrl-c>" in await tab.value(here)
         await tab.press("/")
-        await tab.value("document.querySelector('.query').value = 'walnuts'")
-        await tab.value("document.querySelector('.query').dispatchEvent(new Event('input'))")
+        await search(tab, "walnuts")
         await tab.press("Escape")
         await tab.press("n")
         assert await tab.value("document.querySelector('.view mark').textContent") == "walnuts"
@@ -151,8 +179,7 @@ def test_a_hostile_recording_stays_text(browser: Browser, tmp_path: Path) -> Non
 
     async def look(tab: Tab) -> None:
         assert "<img src=x onerror=alert(1)>" in await tab.value(SHOWN)
-        await tab.value("document.querySelector('.query').value = '<img src=x onerror=alert(1)>'")
-        await tab.value("document.querySelector('.query').dispatchEvent(new Event('input'))")
+        await search(tab, "<img src=x onerror=alert(1)>")
         assert await tab.value("document.querySelectorAll('.view mark').length") > 0
         await tab.press("End")
         assert await tab.value("document.querySelectorAll('img, iframe, object').length") == 0
@@ -160,3 +187,57 @@ def test_a_hostile_recording_stays_text(browser: Browser, tmp_path: Path) -> Non
         assert "\u202e" not in await tab.value("document.documentElement.textContent")
 
     looked_at(browser, page_of(tmp_path / "c", tmp_path / "a.html", title=EVIL), look)
+
+
+def test_in_a_report_each_recording_plays(browser: Browser, tmp_path: Path) -> None:
+    """Put together when its fold is opened; keys go to the one that was clicked last."""
+    write_cassette(tmp_path / "a", Output(0, b"one"), Output(90_000, b" more"))
+    write_cassette(tmp_path / "b", Output(0, b"two"), Output(90_000, b" more"))
+    classes = StyleClasses()
+    parts = [
+        RunPart(name=name, passed=True, found=(), played=played(tmp_path / name, classes))
+        for name in "ab"
+    ]
+    page = tmp_path / "page.html"
+    page.write_bytes(b"".join(run_page(parts, classes, title="a run")))
+    times = "[...document.querySelectorAll('.seek')].map(seek => seek.value)"
+
+    async def look(tab: Tab) -> None:
+        hidden = "[...document.querySelectorAll('.player')].map(player => player.hidden)"
+        assert await tab.value(hidden) == [True, True]
+        await tab.value(
+            "document.querySelectorAll('.part > details').forEach(fold => fold.open = 1)"
+        )
+        await tab.value(UNTIL.replace("WANTED", "!document.querySelector('.player[hidden]')"))
+        press = "document.querySelectorAll('.view')[1].dispatchEvent(new Event('pointerdown'))"
+        await tab.value(press)
+        await tab.press("End")
+        assert await tab.value(times) == ["0", "90"]
+        assert "two more" in await tab.value("document.querySelectorAll('.view')[1].innerText")
+
+    looked_at(browser, page.as_uri(), look)
+
+
+def test_a_trace_of_a_test_moves_its_slider(browser: Browser, tmp_path: Path) -> None:
+    """Its policy allows no attribute that styles, and it needs none."""
+    write_cassette(
+        tmp_path / "c",
+        *(
+            Output(0, b"\x1b[31mone"),
+            frame(1, "one"),
+            Output(50_000, b" two"),
+            frame(60, "one two"),
+        ),
+    )
+    runs = [{"cassette": str(tmp_path / "c"), "action": "replay", "divergences": [],
+             "unplayed": [], "notes": []}]  # fmt: skip
+    page = write_trace(tmp_path / "t", trace_object("test_it", "failed", "no", runs))
+    shown = "document.querySelector('.frame:not([hidden]) pre').innerText"
+
+    async def look(tab: Tab) -> None:
+        assert "one two" in await tab.value(shown)
+        await tab.value("document.querySelector('.stage input').value = 0")
+        await tab.value("document.querySelector('.stage input').dispatchEvent(new Event('input'))")
+        assert "two" not in await tab.value(shown)
+
+    looked_at(browser, page.as_uri(), look)

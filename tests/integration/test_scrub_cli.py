@@ -214,7 +214,7 @@ def test_files_that_this_version_cannot_read_are_refused(
 ) -> None:
     """A provider tape of a later version may hold anything."""
     path = leaky(tmp_path / "t.cassette")
-    monkeypatch.setattr("ptycassette.recording.io.rescrub.REQUIRED_FILES", ())
+    monkeypatch.setattr("ptycassette.recording.io._cassette_session.REQUIRED_FILES", ())
     with pytest.raises(RefusedError, match="cannot scrub"):
         scrub_cassette(path, default_scrubber())
 

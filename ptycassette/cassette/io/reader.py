@@ -24,6 +24,7 @@ from ptycassette.cassette._records import (
     R,
     RecordCodec,
 )
+from ptycassette.cassette.edits import edits_of
 from ptycassette.cassette.io._events import merged_events, record_batches
 from ptycassette.cassette.io._frame_at import frame_at
 from ptycassette.cassette.io._opening import OpenedFiles, open_checked
@@ -262,10 +263,15 @@ class Cassette(Closing):
             MissingFileError: none was recorded.
         """
         if self._tape is None:
+            edits = edits_of(self.manifest)
             raise MissingFileError(
-                "there is no tape in it: model traffic was not recorded",
+                f"there is no tape in it: it was edited ({visible(', '.join(edits))})"
+                if edits
+                else "there is no tape in it: model traffic was not recorded",
                 where=visible(str(self.path)),
-                hint="record it with ptycassette rec --tape",
+                hint="take the recording that it was made of"
+                if edits
+                else "record it with ptycassette rec --tape",
             )
         return Tape(self._files, self._tape, self._limits)
 

@@ -6,9 +6,13 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .beside import time_text as time_text
+    from .beside import turn_name as turn_name
     from .item import Item as Item
+    from .items import ListedTurn as ListedTurn
     from .recording import page_of as page_of
     from .recording import played_page as played_page
+    from .recording import read_turns as read_turns
     from .recording import recording_section as recording_section
     from .rows import screen_fragment as screen_fragment
     from .rows import screen_lines as screen_lines
@@ -27,8 +31,10 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "beside": "time_text turn_name",
             "item": "Item",
-            "recording": "page_of played_page recording_section",
+            "items": "ListedTurn",
+            "recording": "page_of played_page read_turns recording_section",
             "rows": "screen_fragment screen_lines",
             "runs": "RunPart index_html run_page",
             "shell": "document lines part text",

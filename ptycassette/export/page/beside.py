@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.export.page.item import Item
-from ptycassette.export.page.items import Listing, Turn
+from ptycassette.export.page.items import ListedTurn, Listing
 from ptycassette.export.page.shell import line, lines, text
 from ptycassette.model import FinalRecord, Manifest, ScrubReport
 
@@ -48,7 +48,7 @@ def listing_html(found: Listing, anchor: str, *, still_of: dict[int, int]) -> It
         yield f'<p class="dull">{found.left_out} more are not listed here.</p>'
 
 
-def turn_name(turn: Turn) -> str:
+def turn_name(turn: ListedTurn) -> str:
     """What a turn is called: its exchanges."""
     first, last = turn.first_exchange, turn.last_exchange
     if turn.typed is None:
@@ -56,7 +56,7 @@ def turn_name(turn: Turn) -> str:
     return f"Exchange {first}" if first == last else f"Exchanges {first} to {last}"
 
 
-def _head(turn: Turn, target: str) -> str:
+def _head(turn: ListedTurn, target: str) -> str:
     shown = ""
     if turn.typed is not None:
         shown = f"<code>{line('(masked)' if turn.masked else turn.typed, limit=400)}</code>"

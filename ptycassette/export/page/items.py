@@ -33,7 +33,7 @@ _FOLDED = frozenset({"model-request", "model-answer", "model-end", "usage"})
 """Service events about an entry of the tape that its own item tells."""
 
 
-class Turn(msgspec.Struct, kw_only=True):
+class ListedTurn(msgspec.Struct, kw_only=True):
     """An input and what came of it. ``typed`` is None before any input."""
 
     seq: int
@@ -48,7 +48,7 @@ class Turn(msgspec.Struct, kw_only=True):
 class Listing(msgspec.Struct, kw_only=True):
     """The turns, and how many items were left out because there are too many."""
 
-    turns: list[Turn]
+    turns: list[ListedTurn]
     left_out: int = 0
 
     def turn_of(self, seq: int) -> int:
@@ -107,16 +107,16 @@ def _place(item: Item) -> float:
 
 def _turns(
     entries: Sequence[Entry], items: Iterable[Item], begun: Sequence[tuple[int, int]], first_us: int
-) -> list[Turn]:
+) -> list[ListedTurn]:
     starts = [seq for seq, _ in begun]
 
     def exchange_at(seq: int) -> int:
         at = bisect_right(starts, seq) - 1
         return begun[at][1] if at >= 0 else 0
 
-    turns = [Turn(seq=0, t_us=first_us, first_exchange=0, last_exchange=0, items=[])]
+    turns = [ListedTurn(seq=0, t_us=first_us, first_exchange=0, last_exchange=0, items=[])]
     turns += [
-        Turn(
+        ListedTurn(
             seq=entry.seq,
             t_us=entry.t_us,
             first_exchange=exchange_at(entry.seq),

@@ -8,7 +8,7 @@ recordings.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import msgspec
 
@@ -23,13 +23,13 @@ from ptycassette.export.page.beside import (
     turn_name,
 )
 from ptycassette.export.page.divergences import reported_items
-from ptycassette.export.page.film import Film, film_object, filmed
+from ptycassette.export.page.film import Film, Shot, film_object, filmed
 from ptycassette.export.page.item import Item
-from ptycassette.export.page.items import Listing, listing
+from ptycassette.export.page.items import ListedTurn, Listing, listing
 from ptycassette.export.page.models import RecordedExchange
 from ptycassette.export.page.rows import row_html, row_pieces
 from ptycassette.export.page.shell import document, line, part, text
-from ptycassette.export.page.streams import streams_html
+from ptycassette.export.page.streams import stream_texts, streams_html
 from ptycassette.export.page.styles import SCREEN_CSS, StyleClasses, theme_css
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import FinalRecord, Manifest, ScrubReport, streams_of
@@ -53,6 +53,10 @@ class _Recording(Protocol):
     def has_tape(self) -> bool: ...
 
     def tape(self) -> Iterable[RecordedExchange]: ...
+
+
+class _Whole(ExportSource, _Recording, Protocol):
+    """A whole cassette."""
 
 
 def played_page(
@@ -111,14 +115,14 @@ def recording_section(
     Raises:
         UsageError: ``source`` is not a whole cassette.
     """
-    if not isinstance(source, _Recording):
-        raise UsageError("a page is made of a whole cassette", where=str(source.path))
+    source = _whole(source)
     manifest, final = source.manifest, source.final
     found = listing(source.events(), source.tape() if source.has_tape else (), others)
+    heading = f"<h1>{text(name)}</h1>" if name else ""
     yield (
         f'<section class="recording" data-end="{final.duration_ms}" '
         f'data-idle="{round((_IDLE_S if idle_limit is None else idle_limit) * 1000)}">'
-        f"<header>{f'<h1>{text(name)}</h1>' if name else ''}{_summary(manifest, source)}</header>"
+        f'<header>{heading}<p class="dull">{text(_summary(manifest, source))}</p></header>'
     )
     still_of = stills_of(len(found.turns))
     if streams_of(manifest).with_terminal:
@@ -139,6 +143,41 @@ def recording_section(
     yield "</details></div></section>"
 
 
+class ReadTurns(msgspec.Struct, frozen=True):
+    """The turns of a recording, and of each the rows of text that were shown at its end."""
+
+    listing: Listing
+    shown: list[tuple[str, ...]]
+    summary: str
+
+
+def read_turns(source: ExportSource) -> ReadTurns:
+    """What a recording shows, turn by turn, as text.
+
+    Raises:
+        UsageError: ``source`` is not a whole cassette.
+    """
+    whole = _whole(source)
+    found = listing(whole.events(), whole.tape() if whole.has_tape else ())
+    shown: list[tuple[str, ...]] = [()] * len(found.turns)
+    if streams_of(whole.manifest).with_terminal:
+        film = filmed(whole)
+        rows = film.rows
+        for index, shot in enumerate(shots_at_ends(film, found.turns)):
+            shown[index] = tuple(rows[number][0] for number in shot.rows)
+    else:
+        for turn, stream, text_ in stream_texts(whole.events(), found):
+            if text_.strip():
+                shown[turn] += (f"{stream}:", *text_.rstrip().split("\n"))
+    return ReadTurns(found, shown, _summary(whole.manifest, whole))
+
+
+def _whole(source: ExportSource) -> _Whole:
+    if not isinstance(source, _Recording):
+        raise UsageError("it is made of a whole cassette", where=str(source.path))
+    return cast("_Whole", source)
+
+
 def _summary(manifest: Manifest, source: _Recording) -> str:
     harness, terminal = manifest.harness, manifest.terminal
     words = (
@@ -148,7 +187,7 @@ def _summary(manifest: Manifest, source: _Recording) -> str:
         f"{terminal.initial_cols} x {terminal.initial_rows}",
         f"scrubbed: {source.scrub_report.status}",
     )
-    return f'<p class="dull">{text(", ".join(filter(None, words)))}</p>'
+    return ", ".join(filter(None, words))
 
 
 def stills_of(turns: int) -> dict[int, int]:
@@ -157,24 +196,29 @@ def stills_of(turns: int) -> dict[int, int]:
     return {index: turns - 1 - (turns - 1 - index) // step * step for index in range(turns)}
 
 
+def shots_at_ends(film: Film, turns: Sequence[ListedTurn]) -> Iterator[Shot]:
+    """The frame at the end of each turn; nothing where there is no frame."""
+    at = 0
+    for following in (*turns[1:], None):
+        if following is None:
+            at = len(film.shots) - 1
+        while at + 1 < len(film.shots) and film.shots[at + 1].t_us <= getattr(following, "t_us", 0):
+            at += 1
+        if film.shots:
+            yield film.shots[at]
+
+
 def _stills(
     film: Film, found: Listing, anchor: str, still_of: dict[int, int], classes: StyleClasses
 ) -> Iterator[str]:
     """The screens at the ends of turns."""
     rows = film.rows
     html: dict[int, str] = {}
-    turns = found.turns
     yield '<details class="stills" open><summary>Screens</summary>'
-    at = 0
-    for index, turn in enumerate(turns):
-        if index + 1 < len(turns):
-            while at + 1 < len(film.shots) and film.shots[at + 1].t_us <= turns[index + 1].t_us:
-                at += 1
-        else:
-            at = len(film.shots) - 1
-        if still_of[index] != index or not film.shots:
+    for index, shot in enumerate(shots_at_ends(film, found.turns)):
+        if still_of[index] != index:
             continue
-        shot = film.shots[at]
+        turn = found.turns[index]
         for number in shot.rows:
             if number not in html:
                 html[number] = row_html(row_pieces(*rows[number], classes))

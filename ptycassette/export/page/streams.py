@@ -15,33 +15,42 @@ MOST_TEXT = 1_000_000
 """So many characters are shown."""
 
 
+def stream_texts(events: Iterable[Event], found: Listing) -> Iterator[tuple[int, str, str]]:
+    """Index of the turn, name of the stream and text, in order."""
+    readers: dict[str, TextStream] = {}
+    left, turn = MOST_TEXT, 0
+    outputs = (event for event in events if isinstance(event.record, OutputRecord))
+    for (turn, stream), written in groupby(
+        outputs, lambda event: (found.turn_of(event.seq), _stream(event))
+    ):
+        reader = readers.setdefault(stream, TextStream())
+        shown = "".join(reader.feed(painted_bytes(event)) for event in written)
+        yield turn, stream, shown[: max(0, left)]
+        left -= len(shown)
+    for stream, reader in readers.items():
+        yield turn, stream, reader.finish()[: max(0, left)]
+    if left <= 0:
+        yield turn, "more", "there is more: ptycassette cat writes all of it"
+
+
 def streams_html(events: Iterable[Event], found: Listing, anchor: str) -> Iterator[str]:
     """The text of each turn, with the names of its streams."""
+    texts: dict[int, list[str]] = {}
+    for index, stream, shown in stream_texts(events, found):
+        if shown.strip():
+            texts.setdefault(index, []).append(_text_of(stream, shown))
     yield '<div class="streams">'
-    readers: dict[str, TextStream] = {}
-    left, at = MOST_TEXT, 0
-    outputs = (event for event in events if isinstance(event.record, OutputRecord))
-    for turn, events_of_turn in groupby(outputs, lambda event: found.turn_of(event.seq)):
-        yield "".join(f'<span id="{anchor}{number}"></span>' for number in range(at, turn))
-        at = turn + 1
-        caption = f"{turn_name(found.turns[turn])}, {time_text(found.turns[turn].t_us)} s"
-        yield f'<figure id="{anchor}{turn}"><figcaption>{caption}</figcaption>'
-        for stream, written in groupby(events_of_turn, _stream):
-            reader = readers.setdefault(stream, TextStream())
-            shown = "".join(reader.feed(painted_bytes(event)) for event in written)
-            yield _text_of(stream, shown[: max(0, left)])
-            left -= len(shown)
+    for number, turn in enumerate(found.turns):
+        caption = f"{turn_name(turn)}, {time_text(turn.t_us)} s"
+        yield f'<figure id="{anchor}{number}">'
+        if number in texts:
+            yield "".join((f"<figcaption>{caption}</figcaption>", *texts[number]))
         yield "</figure>"
-    for stream, reader in readers.items():
-        yield _text_of(stream, reader.finish()[: max(0, left)])
-    yield "".join(f'<span id="{anchor}{number}"></span>' for number in range(at, len(found.turns)))
-    if left <= 0:
-        yield '<p class="dull">There is more: ptycassette cat writes all of it.</p>'
     yield "</div>"
 
 
 def _text_of(stream: str, shown: str) -> str:
-    return f"<p>{text(stream)}</p><pre>{lines(shown.rstrip())}</pre>" if shown.strip() else ""
+    return f"<p>{text(stream)}</p><pre>{lines(shown.rstrip())}</pre>"
 
 
 def _stream(event: Event) -> str:

@@ -29,13 +29,13 @@ from ptycassette.fork.places import Cut, cut_at
 from ptycassette.fork.record import FORK, ForkRecord, ParentOf, PrefixProof
 from ptycassette.fork.report import ForkReport
 from ptycassette.harness.io import log_reader
-from ptycassette.model import ExitStatus, Finished
+from ptycassette.model import ExitStatus, Finished, TapeEntry
 from ptycassette.recording.io import Recording, record
 from ptycassette.rerun import ScreenJudge
 from ptycassette.rerun.io import PreparedRerun, RerunOptions, prepared_rerun
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import Matcher
+from ptycassette.tape.matching import Matcher, Question
 
 
 def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
@@ -229,7 +229,7 @@ def _described(cassette: Cassette) -> Mapping[str, Any]:
 
 
 def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
-    """Refuse what needs a tape, or a tool's result, that is not there.
+    """Refuse what needs a tape, a tool's result, or an answer that is not there.
 
     Raises:
         UsageError: it is not.
@@ -241,14 +241,28 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
                 hint="--tail scripted; or record with rec --tape",
             )
         return
-    if options.change.kind != "tool-result":
-        return
     for one in cassette.tape():
-        if one.entry.entry == cut.entry and last_call(one.question()) is None:
+        if one.entry.entry != cut.entry:
+            continue
+        if options.change.fault is not None:
+            options.change.fault.check(_asked(one.entry, one.question()), MonotonicClock())
+        if options.change.kind == "tool-result" and last_call(one.question()) is None:
             raise UsageError(
                 f"{options.at} tells the model no tool's result",
                 hint="ptycassette fork --places CASSETTE shows which request does",
             )
+
+
+def _asked(entry: TapeEntry, body: bytes) -> Question:
+    """A recorded question."""
+    return Question(
+        kind=entry.kind,
+        method=entry.method,
+        target=entry.target,
+        headers=entry.headers,
+        body=body,
+        form=entry.form,
+    )
 
 
 def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:

@@ -6,18 +6,20 @@ Needs the extra ``tape`` (aiohttp).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
 from ptycassette.fork.io.noting import TapeNotes
+from ptycassette.fork.made_answers import PacedHit
 from ptycassette.rerun import Gates
 from ptycassette.rerun.io import TapeServer
 from ptycassette.tape.matching import Hit, Miss, Question
 
 _NOTHING_SENT = 1006  # RFC 6455, 7.4.1
+_Rest = Callable[[int], Awaitable[None]]
 
 
 class ForkServer(TapeServer):
@@ -38,6 +40,7 @@ class ForkServer(TapeServer):
         super().__init__(gates, hold_s=hold_s, ca_file=ca_file)
         self._notes = notes
         self._numbers: dict[int, int] = {}
+        self._delays: dict[int, Iterator[float]] = {}
         self.answering = 0
         self.answers: Callable[[Question], Awaitable[Hit | Miss]] | None = None
 
@@ -81,15 +84,24 @@ class ForkServer(TapeServer):
                 question, upstream=upstream, connection=peer
             )
         assert self.answers is not None  # noqa: S101 - set before the program starts
-        return await self.answers(question)
+        found = await self.answers(question)
+        if isinstance(found, PacedHit):
+            self._delays[self._numbers[id(request)]] = iter(found.delays_s)
+        return found
 
     def response(self, request: web.Request, status: int) -> web.StreamResponse:
         """A response whose pieces are noted."""
-        return _NotedResponse(self._notes, self._numbers[id(request)], status)
+        return _NotedResponse(self._notes, self._numbers[id(request)], self._rest, status)
 
     def socket(self, request: web.Request, **options: Any) -> web.WebSocketResponse:
         """A WebSocket whose messages are noted."""
-        return _NotedSocket(self._notes, self._numbers[id(request)], **options)
+        return _NotedSocket(self._notes, self._numbers[id(request)], self._rest, **options)
+
+    async def _rest(self, number: int) -> None:
+        """Wait before the next piece of an answer, where it has a pace."""
+        seconds = next(self._delays.get(number, iter(())), 0.0)
+        if seconds:
+            await asyncio.sleep(seconds)
 
     def _whole(self, request: web.Request, response: web.Response) -> None:
         number = self._numbers.get(id(request), 0)
@@ -111,9 +123,9 @@ class ForkServer(TapeServer):
 class _NotedResponse(web.StreamResponse):
     """Notes what is sent before it is sent."""
 
-    def __init__(self, notes: TapeNotes, number: int, status: int) -> None:
+    def __init__(self, notes: TapeNotes, number: int, rest: _Rest, status: int) -> None:
         super().__init__(status=status)
-        self._notes, self._number = notes, number
+        self._notes, self._number, self._rest = notes, number, rest
 
     async def prepare(self, request: web.BaseRequest) -> Any:
         """Send the head."""
@@ -122,6 +134,7 @@ class _NotedResponse(web.StreamResponse):
 
     async def write(self, data: Any) -> None:
         """Send a piece."""
+        await self._rest(self._number)
         self._notes.data(self._number, bytes(data))
         await super().write(data)
 
@@ -134,9 +147,9 @@ class _NotedResponse(web.StreamResponse):
 class _NotedSocket(web.WebSocketResponse):
     """Notes what is sent before it is sent."""
 
-    def __init__(self, notes: TapeNotes, number: int, **options: Any) -> None:
+    def __init__(self, notes: TapeNotes, number: int, rest: _Rest, **options: Any) -> None:
         super().__init__(**options)
-        self._notes, self._number = notes, number
+        self._notes, self._number, self._rest = notes, number, rest
 
     async def prepare(self, request: web.BaseRequest) -> Any:
         """Open it."""
@@ -146,10 +159,12 @@ class _NotedSocket(web.WebSocketResponse):
 
     async def send_str(self, data: str, compress: int | None = None) -> None:
         """Send a text."""
+        await self._rest(self._number)
         self._notes.message(self._number, data.encode(), provider=True, binary=False)
         await super().send_str(data, compress)
 
     async def send_bytes(self, data: Any, compress: int | None = None) -> None:
         """Send bytes."""
+        await self._rest(self._number)
         self._notes.message(self._number, bytes(data), provider=True, binary=True)
         await super().send_bytes(data, compress)

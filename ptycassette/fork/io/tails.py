@@ -13,6 +13,7 @@ from ptycassette.cassette.io import Cassette
 from ptycassette.errors import UnreadableError, UsageError
 from ptycassette.fork.changes import Change
 from ptycassette.fork.edited_questions import last_call, with_model, with_result
+from ptycassette.fork.faults import faulty
 from ptycassette.fork.io.branch import AnswerSource, Branch
 from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.options import ForkOptions
@@ -99,6 +100,19 @@ def edited(source: AnswerSource, change: Change, call: str | None = None) -> Ans
     return ask
 
 
+def once_more(asked: Question, recorded: Hit, source: AnswerSource) -> AnswerSource:
+    """A source that answers a question once more as recorded: its first answer was a fault."""
+    left = [recorded]
+
+    async def ask(question: Question) -> Hit | Miss:
+        same = (question.kind, question.target, question.body) == (
+            asked.kind, asked.target, asked.body
+        )  # fmt: skip
+        return left.pop() if left and same else await source(question)
+
+    return ask
+
+
 def wire(
     branch: Branch, change: Change, tail: AnswerSource | None, clock: Clock
 ) -> Callable[[], tuple[str, ...]]:
@@ -122,6 +136,9 @@ def wire(
         branch.tail = edited(tail, change)
 
     async def here(question: Question, recorded: Hit) -> Hit | Miss:
+        if change.fault is not None:
+            branch.tail = once_more(question, recorded, branch.tail)
+            return faulty(change.fault, question, recorded, clock)
         if made is not None:
             return await made(question)
         if tail is None:

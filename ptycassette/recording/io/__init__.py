@@ -6,9 +6,12 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._cassette_session import cassette_session as cassette_session
+    from ._cassette_session import refuse_unknown_files as refuse_unknown_files
     from ._preflight import check_network as check_network
     from ._running_tape import RunningTape as RunningTape
     from ._running_tape import TapeStarter as TapeStarter
+    from ._tape_again import TapeAgain as TapeAgain
     from .async_record import AsyncRecording as AsyncRecording
     from .async_record import arecord as arecord
     from .binary_probe import architecture as architecture
@@ -58,8 +61,10 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_cassette_session": "cassette_session refuse_unknown_files",
             "_preflight": "check_network",
             "_running_tape": "RunningTape TapeStarter",
+            "_tape_again": "TapeAgain",
             "async_record": "AsyncRecording arecord",
             "binary_probe": (
                 "architecture ask_version locale_of system timestamp version_arguments"

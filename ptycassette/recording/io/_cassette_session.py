@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
 from ptycassette.cassette.io import Cassette
+from ptycassette.errors import RefusedError
 from ptycassette.model import (
     STREAMS_KEY,
+    TAPE,
+    TAPE_BODIES,
     Event,
     EventSource,
     FinalRecord,
@@ -25,6 +29,7 @@ from ptycassette.model import (
     Size,
     Typed,
     streams_of,
+    visible,
 )
 from ptycassette.recording.io._tape_again import TapeAgain
 
@@ -51,6 +56,18 @@ def cassette_session(
         environment=variables,
         home=variables.get("HOME", ""),
         streams=streams_of(manifest) if STREAMS_KEY in (manifest.optional or {}) else None,
+        workdir_policy=manifest.command.workdir_policy,
+        term=manifest.terminal.term or "xterm-256color",
+        locale=manifest.terminal.locale,
+        timeout_ms=manifest.command.timeout_ms,
+        permission_mode=manifest.command.permission_mode,
+        pty_mode=manifest.terminal.pty_mode,
+        git_sha=manifest.provenance.git_sha,
+        os=manifest.provenance.os,
+        arch=manifest.provenance.arch,
+        recorder_version=manifest.provenance.recorder_version,
+        resolution_ms=manifest.timing.resolution_ms,
+        title=(manifest.optional or {}).get("title"),
     )
 
     def source() -> Iterator[JournalEvent]:
@@ -67,6 +84,25 @@ def cassette_session(
     return meta, source
 
 
+def refuse_unknown_files(cassette: Cassette, *, verb: str) -> None:
+    """Raise if a cassette has files that this version knows nothing of.
+
+    Raises:
+        RefusedError: it has; ``verb`` is what cannot be done to them.
+    """
+    known = {MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES}
+    if cassette.has_tape:
+        known |= {TAPE, TAPE_BODIES}
+    artifacts = (cassette.manifest.optional or {}).get("artifacts", {})
+    unknown = sorted(name for name in artifacts if name not in known)
+    if unknown:
+        raise RefusedError(
+            f"holds {visible(unknown[0])}, which this version cannot {verb}",
+            where=visible(str(cassette.path)),
+            hint=f"{verb} it with the version that recorded it",
+        )
+
+
 def _as_journal(event: Event) -> JournalEvent | None:  # noqa: PLR0911 - one per kind
     """One event of a cassette as an item of a journal; None for frames."""
     t_us, record = event.t_us, event.record
@@ -78,14 +114,24 @@ def _as_journal(event: Event) -> JournalEvent | None:  # noqa: PLR0911 - one per
         case InputRecord(kind="signal", signal=str() as signal):
             return Signalled(t_us, signal)
         case InputRecord():
-            return Typed(t_us, event.data, record.source or "user", record.key)
+            return Typed(
+                t_us,
+                event.data,
+                record.source or "user",
+                record.key,
+                record.paste,
+                record.masked,
+                record.eof,
+            )
         case ServiceEventRecord():
             return Noted(t_us, record.payload)
         case FinalRecord():
             return Finished(
                 t_us=t_us,
+                exit=record.exit,
                 metadata=record.metadata,
                 usage=record.usage,
+                cost_usd=record.cost_usd,
                 routing_actual=record.routing_actual,
                 session_log_path=record.session_log_path,
                 final_text=record.final_text,

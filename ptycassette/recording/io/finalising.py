@@ -45,6 +45,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         before_record: sees each event first, but those of the tape; see ``recording/hooks.py``.
         tape: the proxy's journal, where model traffic was recorded.
         salvage: of a proxy's journal that is damaged in the middle, take what stands before.
+        recorded: the events were published before, so that nothing typed is secret any more.
     """
 
     emulator: EmulatorFactory = default_emulator
@@ -54,11 +55,20 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
     before_record: BeforeRecord | None = None
     tape: Path | None = None
     salvage: bool = False
+    recorded: bool = False
 
     def publish(
-        self, meta: SessionMeta, source: EventSource, target: Path, *, overwrite: bool = False
+        self,
+        meta: SessionMeta,
+        source: EventSource,
+        target: Path,
+        *,
+        overwrite: bool = False,
+        keys: EntryKeys | None = None,
     ) -> Manifest:
         """Finalise and publish at ``target``; when it returns the cassette is durable.
+
+        ``keys`` tells the questions of the tape apart; None for how a recording does.
 
         Raises:
             RunFailedError: the run failed; its diagnostic has been written.
@@ -67,7 +77,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             StorageError, ExistsError, NewerCassetteError: ``target`` cannot be written.
             JournalError: the journal is damaged.
         """
-        typed = TypedWatch()
+        typed = None if self.recorded else TypedWatch()
         source = self._whole(meta, source)
         try:
             return finalise(
@@ -77,7 +87,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
                 emulator=self.emulator,
                 scrubber=self._scrubber(meta),
                 typed=typed,
-                keys=_keys(meta),
+                keys=keys or _keys(meta),
                 progress=self.progress,
             )
         except RunFailedError as exc:
@@ -89,7 +99,8 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             self._diagnose_without_streams(meta, source, target, reason=exc.message, stage="scrub")
             raise
         finally:
-            remember(typed.values)
+            if typed is not None:
+                remember(typed.values)
 
     def diagnose(
         self,

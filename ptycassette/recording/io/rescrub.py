@@ -14,12 +14,10 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES, TAPE_KEY, frame_of
+from ptycassette.cassette import TAPE_KEY, frame_of
 from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
-from ptycassette.errors import RefusedError, SecretLeftError
+from ptycassette.errors import SecretLeftError
 from ptycassette.model import (
-    TAPE,
-    TAPE_BODIES,
     Event,
     EventSource,
     Finished,
@@ -39,9 +37,10 @@ from ptycassette.model import (
     resolved,
     visible,
 )
+from ptycassette.recording._scrub_reports import merged_reports
 from ptycassette.recording._secrets_apart import input_was_scrubbed
 from ptycassette.recording._tape_writer import TapeWriter
-from ptycassette.recording.io._cassette_session import cassette_session
+from ptycassette.recording.io._cassette_session import cassette_session, refuse_unknown_files
 from ptycassette.recording.io._tape_again import TapeAgain
 from ptycassette.scrub import SessionScrubber
 from ptycassette.terminal import PyteEmulator, default_emulator
@@ -76,7 +75,7 @@ def scrub_cassette(
         CassetteError: it cannot be read or written.
     """
     with open_cassette(path, allow_unscrubbed=True) as cassette:
-        _check_files(cassette)
+        refuse_unknown_files(cassette, verb="scrub")
         meta, source = cassette_session(cassette, environment=environment)
         work = _Rewrite(cassette, scrubber)
         before = cassette.scrub_report.status
@@ -91,7 +90,7 @@ def scrub_cassette(
             if target is None and report.status == "clean" and before != "unscrubbed":
                 writer.abort()
                 return cassette.scrub_report
-            writer.put(_merged(cassette.scrub_report, report))
+            writer.put(merged_reports(cassette.scrub_report, report))
             writer.publish(manifest)
             return report
 
@@ -104,37 +103,6 @@ def _left(findings: tuple[str, ...], path: Path) -> SecretLeftError:
         f"scrubbing left what looks like a secret; nothing was written\n{shown}{tail}",
         where=visible(str(path)),
         hint="declare the value (--known-file) or add a rule (docs/scrubbing.md)",
-    )
-
-
-def _check_files(cassette: Cassette) -> None:
-    """Refuse files that this version cannot scrub."""
-    known = {MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES}
-    if cassette.has_tape:
-        known |= {TAPE, TAPE_BODIES}
-    artifacts = (cassette.manifest.optional or {}).get("artifacts", {})
-    unknown = sorted(name for name in artifacts if name not in known)
-    if unknown:
-        raise RefusedError(
-            f"holds {visible(unknown[0])}, which this version cannot scrub",
-            where=visible(str(cassette.path)),
-            hint="scrub it with the version that recorded it",
-        )
-
-
-def _merged(old: ScrubReport, new: ScrubReport) -> ScrubReport:
-    """The report of a second scrub, merged with that of the first."""
-    if old.status == "unscrubbed":
-        return new
-    counts = dict(old.hit_counts or {})
-    for rule, number in (new.hit_counts or {}).items():
-        counts[rule] = counts.get(rule, 0) + number
-    return msgspec.structs.replace(
-        new,
-        status="redacted" if "redacted" in {old.status, new.status} else new.status,
-        hit_counts=dict(sorted(counts.items())),
-        rules=tuple(sorted({*(old.rules or ()), *(new.rules or ())})),
-        env_allowlist=old.env_allowlist,
     )
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import sha256
-from typing import TypeVar
 
 import msgspec
 
@@ -17,10 +14,7 @@ from ptycassette.seal.envelope import MAX_SEAL_BYTES
 from ptycassette.system.files import DirectoryHandle, read_plain
 
 SUFFIX = ".seal.json"
-T = TypeVar("T")
 _DOCUMENTS = (MANIFEST, SCRUB_REPORT)
-_AT_ONCE = 16
-"""So many cassettes are read ahead of the one that is reported."""
 
 
 class HashedFiles(msgspec.Struct, frozen=True):
@@ -35,25 +29,29 @@ class HashedFiles(msgspec.Struct, frozen=True):
         return {name: file.sha256 for name, file in self.files.items()}
 
 
-def hashed_files(path: str) -> HashedFiles:
-    """Read every file in a directory once; nothing in it is followed.
+def digests_of(path: str) -> dict[str, str]:
+    """The SHA-256 of every file in a directory, each read once; nothing in it is followed.
 
     Raises:
         CassetteError: it is not there, cannot be read, or holds anything but regular files.
     """
+    with DirectoryHandle(path) as directory:
+        return {name: directory.digest(name)[0] for name in directory.entries()}
+
+
+def hashed_files(path: str) -> HashedFiles:
+    """As ``digests_of``, with lengths and documents. Raises the same."""
     files: dict[str, Artifact] = {}
     documents: dict[str, bytes] = {}
     with DirectoryHandle(path) as directory:
-        for name in sorted(directory.entries()):
-            with directory.open(name) as file:
-                if name in _DOCUMENTS:
+        for name in directory.entries():
+            if name in _DOCUMENTS:
+                with directory.open(name) as file:
                     data = documents[name] = file.read_document()
-                    digest = sha256(data)
-                else:
-                    digest = sha256()
-                    for block in file.blocks():
-                        digest.update(block)
-                files[name] = Artifact(sha256=digest.hexdigest(), bytes=file.size)
+                files[name] = Artifact(sha256=sha256(data).hexdigest(), bytes=len(data))
+            else:
+                digest, size = directory.digest(name)
+                files[name] = Artifact(sha256=digest, bytes=size)
     return HashedFiles(files, documents)
 
 
@@ -83,14 +81,3 @@ def read_seal(path: str) -> bytes | None:
         return read_plain(seal_path(path), max_bytes=MAX_SEAL_BYTES, follow_links=False)
     except NotFoundError:
         return None
-
-
-def for_each(function: Callable[[str], T], paths: list[str]) -> Iterator[T]:
-    """The results of ``function`` in order, computed on as many processors as there are."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if len(paths) < 2 or processors < 2:
-        yield from map(function, paths)
-        return
-    with ThreadPoolExecutor(processors) as pool:
-        for start in range(0, len(paths), _AT_ONCE):
-            yield from pool.map(function, paths[start : start + _AT_ONCE])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ptycassette.errors import CassetteError, TamperedError
 from ptycassette.model import visible
-from ptycassette.seal.io._files import for_each, hashed_files, read_seal, real_path
+from ptycassette.seal.io._files import digests_of, read_seal, real_path
 from ptycassette.seal.judging import SealStatus, SealVerdict, judged, unreadable, unsigned
 from ptycassette.seal.trust import Trust
 
@@ -14,7 +14,7 @@ from ptycassette.seal.trust import Trust
 def check_seal(path: str, trust: Trust) -> SealVerdict:
     """Whether the cassette at ``path`` is what somebody trusted has sealed: every byte of it."""
     try:
-        files = hashed_files(path)
+        digests = digests_of(path)
     except CassetteError as error:
         return unreadable(path, error)
     try:
@@ -24,9 +24,9 @@ def check_seal(path: str, trust: Trust) -> SealVerdict:
         return SealVerdict(path=path, status=SealStatus.TAMPERED, error=wrong)
     if seal is None:
         return unsigned(path)
-    return judged(seal, path=path, absolute=real_path(path), digests=files.digests, trust=trust)
+    return judged(seal, path=path, absolute=real_path(path), digests=digests, trust=trust)
 
 
 def check_seals(paths: Iterable[str], trust: Trust) -> Iterator[SealVerdict]:
     """The verdict on each, in order."""
-    return for_each(lambda path: check_seal(path, trust), list(paths))
+    return (check_seal(path, trust) for path in paths)

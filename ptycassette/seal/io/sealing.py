@@ -13,7 +13,6 @@ from ptycassette.model import Clock, visible
 from ptycassette.seal.envelope import signed
 from ptycassette.seal.io._files import (
     HashedFiles,
-    for_each,
     hashed_files,
     read_seal,
     real_path,
@@ -129,4 +128,4 @@ def seal_cassettes(
             path, signer, public, overwrite=overwrite, allow_unscrubbed=allow_unscrubbed
         )
 
-    return for_each(one, list(paths))
+    return map(one, paths)

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import sha256
 
 from ptycassette.errors import (
     CassetteError,
@@ -175,21 +176,48 @@ class DirectoryHandle(Closing):
             UnsafeFileError: it is a link, a device, a pipe, a socket or a directory.
             UnreadableError: the system refuses to open it.
         """
-        place = f"{self.place}/{name}"
+        fd, size = self._descriptor(name)
+        return FileHandle(fd, size=size, place=f"{self.place}/{name}")
+
+    def digest(self, name: str) -> tuple[str, int]:
+        """The SHA-256 of the regular file ``name``, and its length; it is read once.
+
+        Raises:
+            CassetteError: as ``open`` and ``FileHandle.read_at``.
+        """
+        fd, size = self._descriptor(name)
+        if size > BLOCK_BYTES:
+            with FileHandle(fd, size=size, place=f"{self.place}/{name}") as file:
+                whole = sha256()
+                for block in file.blocks():
+                    whole.update(block)
+            return whole.hexdigest(), size
+        try:
+            data = os.read(fd, BLOCK_BYTES + 1)
+        except OSError as exc:
+            where = f"{self.place}/{name}"
+            raise UnreadableError(exc.strerror or str(exc), where=where) from exc
+        finally:
+            os.close(fd)
+        return sha256(data).hexdigest(), len(data)
+
+    def _descriptor(self, name: str) -> tuple[int, int]:
+        """A descriptor of the regular file ``name``, and its size."""
         try:
             # Without O_NONBLOCK, opening a pipe would wait for a writer.
             fd = os.open(name, _SAFE | os.O_NONBLOCK, dir_fd=self._fd)
         except FileNotFoundError as exc:
             raise MissingFileError(f"{visible(name)} is missing", where=self.place) from exc
         except OSError as exc:
+            place = f"{self.place}/{name}"
             raise self._unsafe(name, place) or UnreadableError(
                 exc.strerror or str(exc), where=place
             ) from exc
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             os.close(fd)
-            raise UnsafeFileError("no regular file", where=place)
-        return FileHandle(fd, size=status.st_size, place=place)
+            raise UnsafeFileError("no regular file", where=f"{self.place}/{name}")
+        return fd, status.st_size
 
     def _unsafe(self, name: str, place: str) -> UnsafeFileError | None:
         """The error for a name that is not a regular file; None for any other failure."""

@@ -11,7 +11,6 @@ from typing import Any
 import click
 import pytest
 
-from ptycassette.cli import rec_name
 from ptycassette.cli.entry import COMMANDS, MEANT
 from ptycassette.cli.rec_name import RecCommand, generated_name
 
@@ -22,9 +21,7 @@ NOW = datetime(2026, 11, 23, 18, 45, 2, tzinfo=UTC)
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """What the words mean, where ``env`` is the only program there is."""
-    monkeypatch.setattr(
-        rec_name.shutil, "which", lambda name: "/bin/env" if name == "env" else None
-    )
+    monkeypatch.setattr("shutil.which", lambda name: "/bin/env" if name == "env" else None)
     command = RecCommand(
         "rec",
         params=[

@@ -222,6 +222,7 @@ def test_without_scripts_there_are_the_screens_and_the_text() -> None:
 
     assert targets <= set(stills)
     assert "buy walnuts" in re.sub("<.*?>", "", stills["s1"])
+    assert "To continue this session" in re.sub("<.*?>", "", stills["s5"])
     assert '<div class="player" hidden>' in page
     assert '<details class="stills" open>' in page
 

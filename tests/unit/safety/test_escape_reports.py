@@ -233,6 +233,25 @@ def test_a_trace_in_markdown_holds_no_markup_of_others(name: str, tmp_path: Path
     assert sum(token.type == "tr_open" for token in tokens) == tables + inputs
 
 
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_recording_in_markdown_holds_no_markup_of_others(name: str, tmp_path: Path) -> None:
+    """One heading, our folds, lists and fences; no link, image or element."""
+    with open_cassette(recorded(tmp_path / "c", TEXTS[name])) as source:
+        made = b"".join(export_named("markdown").recording(source, title=TEXTS[name])).decode()
+    tokens = MarkdownIt("commonmark").parse(made)
+    inside = [child for token in tokens for child in token.children or []]
+    html = "".join(token.content for token in tokens if token.type == "html_block")
+
+    assert is_plain(made)
+    assert {token.type for token in (*tokens, *inside)} <= TOKENS | {"html_block", "softbreak"}
+    assert sum(token.type == "heading_open" for token in tokens) == 1
+    assert set(re.findall("<[^>]*>", html)) <= {
+        f"<{end}{one}>" for one in ("details", "summary", "code") for end in ("", "/")
+    }
+    assert html.count("<details>") == html.count("</details>") >= 1
+
+
 def scenario(text: str) -> bytes:
     """One that holds the text wherever it may, and that no recording fulfils."""
     predicates: list[dict[str, Any]] = [

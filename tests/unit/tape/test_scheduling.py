@@ -26,3 +26,19 @@ def test_a_process_gets_short_slices_and_keeps_its_priority() -> None:
 
     assert said.startswith("0 ")
     assert re.search(r"se\.slice\s*:\s*100000\n", said)
+
+
+def test_a_real_time_process_stays_one() -> None:
+    """Somebody gave it that class, so that it waits for nobody."""
+    program = (
+        "import os\nfrom ptycassette.tape.io._scheduling import ask_for_short_slices\n"
+        "os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))\n"
+        "ask_for_short_slices()\nprint(os.sched_getscheduler(0) == os.SCHED_RR)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    if "PermissionError" in ran.stderr or sys.platform != "linux":
+        pytest.skip("this user may not use real-time classes")
+
+    assert ran.stdout == "True\n"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ptycassette.tape.matching import Hit, Miss
+from ptycassette.tape.matching import Hit, Miss, Question
 from tests.tapes import answered, asked, cli_rules, matcher, rules, tape
 
 
@@ -312,15 +312,43 @@ def test_what_is_called_otherwise_is_reported() -> None:
     assert (renaming.type, renaming.recorded, renaming.live) == ("version", "2.1.197", "2.1.201")
 
 
-@pytest.mark.parametrize("other", ["Linux-6.19.2-fc-v9-x86_64-with-glibc2.41", "macOS-16.1-arm64"])
-def test_another_machine_is_a_name_of_aiders_prompt(other: str) -> None:
-    """The release of its kernel stands there; a committed tape is to be run again elsewhere."""
-    by = cli_rules("aider")
-    text = "- Platform: {}\n- Shell: SHELL=/bin/bash\n"
-    here = text.format("Linux-6.18.44-x86_64-with-glibc2.36")
-    run = matcher(tape(({"messages": [{"content": here}]}, {"a": 1}), by=by), by)
+@pytest.mark.parametrize(
+    ("cli", "place", "text", "here", "other"),
+    [
+        (
+            "aider",
+            "messages",
+            "- Platform: {}\\n- Shell: bash\\n",
+            "Linux-6.18",
+            "macOS-16.1-arm64",
+        ),
+        ("claude", "system", "- Shell: bash\\n - OS Version: {}\\n - You", "Linux 6.18", "Linux 7"),
+        (
+            "codex",
+            "user-agent",
+            "tui/0.169.0 ({}) xterm (tui; 0.169.0)",
+            "Debian 12; x86_64",
+            "B; x",
+        ),
+    ],
+)
+def test_another_machine_is_a_name_in_what_a_cli_asks(
+    cli: str, place: str, text: str, here: str, other: str
+) -> None:
+    """A committed tape is to be run again elsewhere; what is beside the name is compared."""
+    by = cli_rules(cli)
 
-    assert isinstance(run.ask(asked({"messages": [{"content": text.format(other)}]})), Hit)
+    def question(text: str) -> Question:
+        if place == "user-agent":
+            return asked({}, headers=((place, text),))
+        item = {"content": text} if place == "messages" else {"type": "text", "text": text}
+        return asked({place: [item]})
+
+    recorded = tape((question(text.format(here)), {"a": 1}), by=by)
+    changed = question(text.format(other).replace("bash", "zsh").replace("xterm", "dumb"))
+
+    assert isinstance(matcher(recorded, by).ask(changed), Miss)
+    assert isinstance(matcher(recorded, by).ask(question(text.format(other))), Hit)
 
 
 def test_deep_and_dense_bodies_are_compared_by_bytes() -> None:

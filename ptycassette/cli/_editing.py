@@ -1,0 +1,130 @@
+"""What the commands that edit share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ptycassette.cli._options import TIME
+from ptycassette.cli._present import count_text, write_lines
+from ptycassette.errors import UsageError
+from ptycassette.model import visible
+
+if TYPE_CHECKING:
+    from ptycassette.editing import Take
+    from ptycassette.editing.io import Edited
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_EXCHANGES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+
+def edit_options(function: F) -> F:
+    """The options ``--output`` and ``--overwrite``."""
+    for option in (
+        click.option("--overwrite", is_flag=True, help="Replace the cassette that is there."),
+        click.option(
+            "-o",
+            "--output",
+            required=True,
+            metavar="NEW",
+            type=click.Path(path_type=Path),
+            help="The cassette to make; the old one stays as it is.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def stretch_options(*, exchanges: bool) -> Callable[[F], F]:
+    """The options ``--from`` and ``--to``, and ``--exchanges``."""
+
+    def added(function: F) -> F:
+        if exchanges:
+            function = click.option(
+                "--exchanges",
+                metavar="N[-M]",
+                help="These exchanges, as `ptycassette events` numbers them.",
+            )(function)
+        function = click.option("--to", "end", type=TIME, metavar="TIME", help="Until then.")(
+            function
+        )
+        return click.option(
+            "--from", "start", type=TIME, metavar="TIME", help="From then on (12.5, 250ms, 1:02)."
+        )(function)
+
+    return added
+
+
+def stretch_us(
+    cassette: Path, start: float | None, end: float | None, exchanges: str | None = None
+) -> tuple[int, int | None]:
+    """The stretch that the options name, in microseconds, without its end.
+
+    Raises:
+        UsageError: times and exchanges are named, or exchanges that there are not.
+    """
+    if exchanges is None:
+        return _us(start) or 0, _us(end)
+    if start is not None or end is not None:
+        raise UsageError("--exchanges does not go with --from and --to")
+    found = _EXCHANGES.fullmatch(exchanges)
+    if found is None:
+        raise UsageError(f"--exchanges takes 3 or 3-5, not {visible(exchanges)!r}")
+    first, last = int(found[1]), int(found[2] or found[1])
+    return _moments(cassette, first, last)
+
+
+def _moments(path: Path, first: int, last: int) -> tuple[int, int | None]:
+    from ptycassette.cassette.io import open_cassette
+    from ptycassette.timeline import exchanges as exchanges_of
+
+    with open_cassette(path) as cassette:
+        starts = {one.number: one.t_us for one in exchanges_of(cassette.events())}
+    if first > last or first not in starts or last not in starts:
+        numbers = f"{min(starts)} to {max(starts)}" if starts else "none"
+        raise UsageError(
+            f"there are no exchanges {first}-{last}", where=str(path), hint=f"it has {numbers}"
+        )
+    return starts[first], starts.get(last + 1)
+
+
+def _us(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1_000_000)
+
+
+def microseconds(seconds: float) -> int:
+    """A time of an option in microseconds."""
+    return round(seconds * 1_000_000)
+
+
+def run_edit(
+    cassettes: Sequence[Path],
+    output: Path,
+    *,
+    name: str,
+    of: Callable[[Sequence[Take]], Take],
+    arguments: dict[str, Any],
+    overwrite: bool,
+    hidden: tuple[str, ...] = (),
+) -> None:
+    """Edit cassettes and say what was made."""
+    from ptycassette.editing.io import Operation, edit_cassettes
+
+    said = {key: value for key, value in arguments.items() if value is not None}
+    operation = Operation(name=name, arguments=said, of=of, hidden=hidden)
+    made = edit_cassettes(cassettes, operation, output, overwrite=overwrite)
+    write_lines(_lines(made))
+
+
+def _lines(made: Edited) -> Iterator[str]:
+    sources = ", ".join(made.sources)
+    yield visible(f"{made.cassette}: {made.duration_ms / 1000:g} s, {made.operation} of {sources}")
+    if made.replaced:
+        yield f"  {count_text(made.replaced, 'text')} masked"
+    if made.without_tape:
+        yield "  without the model traffic: it is that of the whole session"

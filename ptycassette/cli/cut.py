@@ -1,0 +1,43 @@
+"""``ptycassette cut CASSETTE -o NEW``: a stretch of time out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ptycassette.cli._editing import edit_options, run_edit, stretch_options, stretch_us
+
+
+@click.command("cut")
+@click.argument("cassette", metavar="CASSETTE", type=click.Path(path_type=Path))
+@stretch_options(exchanges=True)
+@edit_options
+def command(
+    cassette: Path,
+    start: float | None,
+    end: float | None,
+    exchanges: str | None,
+    output: Path,
+    overwrite: bool,
+) -> None:
+    """Take a stretch out of CASSETTE; what follows moves up.
+
+    The screen that the stretch has left is painted at once. How the program
+    ended stays. Model traffic is left out.
+
+    Example: ptycassette cut demo.cassette --from 12 --to 40 -o short.cassette
+
+    Example: ptycassette cut demo.cassette --exchanges 3-5 -o short.cassette
+    """
+    from ptycassette.editing import cut
+
+    begin_us, stop_us = stretch_us(cassette, start, end, exchanges)
+    run_edit(
+        [cassette],
+        output,
+        name="cut",
+        of=lambda takes: cut(takes[0], begin_us, stop_us),
+        arguments={"start_us": begin_us, "end_us": stop_us},
+        overwrite=overwrite,
+    )

@@ -1,0 +1,118 @@
+"""``ptycassette mask CASSETTE -o NEW``: what one does not want to show, as crosses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptycassette.cli._editing import edit_options, run_edit, stretch_options, stretch_us
+from ptycassette.errors import UsageError
+
+if TYPE_CHECKING:
+    from ptycassette.editing import Region, Take
+
+_REGION = re.compile(r"(\d{1,4}),(\d{1,4}):(\d{1,4})x(\d{1,4})")
+
+
+@click.command("mask")
+@click.argument("cassette", metavar="CASSETTE", type=click.Path(path_type=Path))
+@click.option("--word", "words", multiple=True, metavar="TEXT", help="This text. Repeatable.")
+@click.option(
+    "--word-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Every line of this file.",
+)
+@click.option(
+    "--region",
+    metavar="ROW,COLUMN:COLUMNSxROWS",
+    help="A part of the screen, counted from 1, between --from and --to.",
+)
+@stretch_options(exchanges=True)
+@edit_options
+def command(
+    cassette: Path,
+    words: tuple[str, ...],
+    word_file: Path | None,
+    region: str | None,
+    start: float | None,
+    end: float | None,
+    exchanges: str | None,
+    output: Path,
+    overwrite: bool,
+) -> None:
+    """Make text of CASSETTE unreadable, in as many characters.
+
+    A --word goes wherever it is: output, input, titles, service events, model
+    traffic. Of a --region goes what was seen there, and of --exchanges, or between
+    --from and --to, all that was typed and printed; model traffic is left out then.
+
+    Example: ptycassette mask demo.cassette --word jane.roe -o shown.cassette
+
+    Example: ptycassette mask demo.cassette --region 1,60:20x1 -o shown.cassette
+
+    Example: ptycassette mask demo.cassette --exchanges 4 -o shown.cassette
+    """
+    from ptycassette.editing import mask_region, mask_stretch
+
+    hidden = _words(words, word_file)
+    stretch = not (start is None and end is None and exchanges is None)
+    if not (hidden or region or stretch):
+        raise UsageError("nothing to mask", hint="say --word, --region, --exchanges or --from")
+    if hidden and (region or stretch):
+        raise UsageError("--word goes everywhere: it takes neither a region nor a stretch of time")
+    begin_us, stop_us = stretch_us(cassette, start, end, exchanges)
+    of: Callable[[Sequence[Take]], Take]
+    arguments: dict[str, Any] = {"what": "words"}
+    if hidden:
+        of = _as_it_is
+    else:
+        arguments = {"what": "stretch", "start_us": begin_us, "end_us": stop_us}
+        of = lambda takes: mask_stretch(takes[0], begin_us, stop_us)  # noqa: E731
+    if region:
+        part = _region(region)
+        arguments |= {"what": "region", "region": region}
+        of = lambda takes: mask_region(takes[0], part, begin_us, stop_us)  # noqa: E731
+    run_edit(
+        [cassette],
+        output,
+        name="mask",
+        of=of,
+        arguments=arguments,
+        hidden=hidden,
+        overwrite=overwrite,
+    )
+
+
+def _as_it_is(takes: Sequence[Take]) -> Take:
+    return takes[0]
+
+
+def _words(words: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
+    from ptycassette.scrub.io import known_lines
+    from ptycassette.scrub.search import SHORTEST_KNOWN
+
+    found = (*words, *(known_lines(file) if file is not None else ()))
+    for word in found:
+        if len(word.strip()) < SHORTEST_KNOWN:
+            raise UsageError(
+                f"--word takes {SHORTEST_KNOWN} characters or more: shorter ones are part"
+                " of other words",
+                hint="mask the --region in which it is shown",
+            )
+    return found
+
+
+def _region(text: str) -> Region:
+    from ptycassette.editing import Region
+
+    found = _REGION.fullmatch(text)
+    row, column, columns, rows = map(int, found.groups()) if found else (0, 0, 0, 0)
+    if not (row and column and columns and rows):
+        raise UsageError(
+            "--region takes ROW,COLUMN:COLUMNSxROWS, counted from 1, such as 2,10:30x1"
+        )
+    return Region(row=row, column=column, rows=rows, columns=columns)

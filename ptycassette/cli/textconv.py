@@ -1,0 +1,29 @@
+"""``ptycassette textconv FILE``: a file of a cassette as text, for diffs of git."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ptycassette.cli._present import write_lines
+
+MOST_BYTES = 256 << 20
+
+
+@click.command("textconv")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+def command(file: Path) -> None:
+    """Print a file of a cassette so that a diff shows what people see.
+
+    Screens, what was typed, events and requests, without times, numbers and digests.
+    Git runs it once it is told to:
+
+    git config diff.cassette.textconv "ptycassette textconv"
+
+    Example: ptycassette textconv hello.cassette/frames.jsonl
+    """
+    from ptycassette.export import git_lines
+    from ptycassette.system.files import read_plain
+
+    write_lines(git_lines(read_plain(file, max_bytes=MOST_BYTES)))

@@ -1,0 +1,34 @@
+"""Adds what somebody says about a moment of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptycassette.editing.session import BadEditError, Take
+from ptycassette.model import Finished, JournalEvent, Noted
+
+
+def annotate(take: Take, t_us: int, text: str) -> Take:
+    """Add a marker: a service event with a label, as an asciicast has them.
+
+    Raises:
+        BadEditError: the session is over by then, or there is no text.
+    """
+    if not 0 <= t_us <= take.end_us:
+        raise BadEditError(
+            f"{t_us / 1e6:g} s is not within {take.name or 'the recording'}, which ends at"
+            f" {take.end_us / 1e6:g} s"
+        )
+    if not text.strip():
+        raise BadEditError("an annotation has a text")
+    marker = Noted(t_us, {"type": "marker", "label": text})
+
+    def events() -> Iterator[JournalEvent]:
+        waiting = True
+        for event in take.source():
+            if waiting and (event.t_us > t_us or isinstance(event, Finished)):
+                waiting = False
+                yield marker
+            yield event
+
+    return take.changed(events)

@@ -1,0 +1,200 @@
+"""Opens cassettes, edits what they hold, and publishes the result as a new cassette."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette import EDITED_KEY, TAPE_KEY
+from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.editing.session import BadEditError, Take
+from ptycassette.errors import UsageError
+from ptycassette.model import EventSource, JournalEvent, Noted, TapeMoment, Traffic
+from ptycassette.recording import REPORT_OPTION, TAPE_OPTION, merged_reports
+from ptycassette.recording.io import (
+    Finaliser,
+    TapeAgain,
+    cassette_session,
+    refuse_unknown_files,
+)
+from ptycassette.tape.matching import TapeCheck
+from ptycassette.version import __version__
+
+_KEPT = ("frame_policy", "idle_limit_ms", "imported", "meta", "recovered", EDITED_KEY)
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One edit.
+
+    Attributes:
+        name: the command.
+        arguments: what the manifest says of them. They hold nothing that the edit hides.
+        of: what it does. It gets the sessions in the order of the cassettes.
+        hidden: texts to be removed wherever they are, as declared secrets are.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    of: Callable[[Sequence[Take]], Take]
+    hidden: tuple[str, ...] = ()
+
+
+class Edited(msgspec.Struct, frozen=True, kw_only=True):
+    """What an edit made.
+
+    Attributes:
+        cassette: where it is.
+        operation: what was done.
+        sources: to which cassettes.
+        duration_ms: how long the recording takes now.
+        replaced: how many texts were replaced.
+        without_tape: whether model traffic was left out, because it is that of the whole session.
+    """
+
+    cassette: str
+    operation: str
+    sources: tuple[str, ...]
+    duration_ms: int
+    replaced: int
+    without_tape: bool
+
+
+def edit_cassettes(
+    paths: Sequence[Path], operation: Operation, target: Path, *, overwrite: bool = False
+) -> Edited:
+    """Publish what an edit makes of cassettes, which stay as they are.
+
+    What it makes is a cassette with an id of its own. Screens are rendered and secrets are
+    searched again; the manifest says what was done to what.
+
+    Args:
+        paths: of the cassettes.
+        operation: the edit.
+        target: where the new cassette will be.
+        overwrite: replace the cassette that is there.
+
+    Raises:
+        UsageError: the edit does not fit the recording; or the target is one of the cassettes.
+        CassetteError: one cannot be read, or the new one cannot be written.
+    """
+    if target.resolve() in {path.resolve() for path in paths}:
+        raise UsageError("an edit leaves its cassette as it is", hint="write to another --output")
+    with ExitStack() as stack:
+        cassettes = [stack.enter_context(open_cassette(path, check="full")) for path in paths]
+        takes = [_take(cassette) for cassette in cassettes]
+        try:
+            take = operation.of(takes)
+        except BadEditError as exc:
+            raise UsageError(str(exc)) from exc
+        first = cassettes[0]
+        tape = first.has_tape and take.keeps_tape
+        lost = any(cassette.has_tape for cassette in cassettes) and not tape
+        meta = msgspec.structs.replace(
+            take.meta,
+            id=str(uuid.uuid4()),
+            options=_options(cassettes, operation, tape=tape),
+        )
+        finaliser = Finaliser(known=operation.hidden, recorded=True)
+        source = take.source if tape else _without_tape(take.source)
+        before = sum(_hits(cassette) for cassette in cassettes)
+        finaliser.publish(
+            meta,
+            source,
+            target,
+            overwrite=overwrite,
+            keys=_SameTape(first, untouched=not operation.hidden) if tape else None,
+        )
+    with open_cassette(target) as made:
+        return Edited(
+            cassette=str(target),
+            operation=operation.name,
+            sources=tuple(map(str, paths)),
+            duration_ms=made.final.duration_ms,
+            replaced=_hits(made) - before,
+            without_tape=lost,
+        )
+
+
+def _hits(cassette: Cassette) -> int:
+    return sum((cassette.scrub_report.hit_counts or {}).values())
+
+
+def _take(cassette: Cassette) -> Take:
+    refuse_unknown_files(cassette, verb="edit")
+    meta, source = cassette_session(cassette)
+    final = cassette.final
+    end_us = final.t_ms * 1000 if final.t_us is None else final.t_us
+    return Take(meta=meta, source=source, end_us=end_us, name=str(cassette.path))
+
+
+def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool) -> dict[str, Any]:
+    """What the head of the new session says beside what the first one's said."""
+    first = cassettes[0].manifest
+    optional = first.optional or {}
+    options = {name: optional[name] for name in _KEPT if name in optional}
+    done = optional.get(EDITED_KEY)
+    options[EDITED_KEY] = [
+        *(done if isinstance(done, list) else ()),
+        {
+            "operation": operation.name,
+            **operation.arguments,
+            "of": [
+                {
+                    "id": cassette.manifest.id,
+                    "content_sha256": cassette.manifest.content_digest.sha256,
+                }
+                for cassette in cassettes
+            ],
+            "by": f"ptycassette/{__version__}",
+        },
+    ]
+    options[REPORT_OPTION] = reduce(
+        merged_reports, [cassette.scrub_report for cassette in cassettes]
+    )
+    if tape:
+        said = optional[TAPE_KEY]
+        options[TAPE_OPTION] = {"key": said.get("key", "")}
+    return options
+
+
+def _without_tape(source: EventSource) -> EventSource:
+    """The events without model traffic; what is said of it for people stays."""
+
+    def events() -> Iterator[JournalEvent]:
+        for event in source():
+            if isinstance(event, TapeMoment):
+                yield Noted(event.t_us, event.payload)
+            elif not isinstance(event, Traffic):
+                yield event
+
+    return events
+
+
+class _SameTape(TapeAgain):
+    """The tape of a cassette, of which an edit has changed nothing but times."""
+
+    def __init__(self, cassette: Cassette, *, untouched: bool) -> None:
+        super().__init__(cassette)
+        self._untouched = untouched
+        self._said = (cassette.manifest.optional or {})[TAPE_KEY]
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """See ``EntryKeys``."""
+        ours = {"version", "key", "entries", "checked", "unchecked", "fingerprint", "findings"}
+        return {name: value for name, value in self._said.items() if name not in ours}
+
+    def check(self, exchanges: Sequence[Any]) -> TapeCheck:
+        """See ``EntryKeys``: it was checked when it was recorded."""
+        del exchanges
+        checked = self._said.get("checked", True)
+        return TapeCheck(
+            unchecked="" if checked else str(self._said.get("unchecked", "")) or "not checked",
+            fingerprint=str(self._said.get("fingerprint", "")) if self._untouched else "",
+        )

@@ -1,0 +1,124 @@
+"""The files of a cassette as text in which a diff shows what people see.
+
+Digests, numbers and times change with every recording, so that a diff of the files themselves is
+all of them. Here are the screens, what was typed, and what was said besides, without any of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette import parse_strict
+from ptycassette.errors import InvalidCassetteError, LimitError, RecordError
+from ptycassette.model import DEFAULT_LIMITS, check_density, visible, visible_bytes
+
+_WIDE = 10_000
+_CHANGING = frozenset(
+    {"id", "sha256", "content_digest", "artifacts", "manifest_digest", "recorded_at", "git_sha"}
+    | {"seq", "t_ms", "t_us", "duration_ms", "binary_path_digest_sha256", "captured_at"}
+)
+"""What is another one in every recording."""
+
+
+def git_lines(data: bytes) -> Iterator[str]:
+    """The lines of a file of a cassette; what it is is told by what is in it.
+
+    A line that is no JSON, and output, is shown as it is, with everything that acts on a terminal
+    as an escape.
+    """
+    document = _parsed(data) if data[:2] == b"{\n" else None
+    if isinstance(document, dict) and not _kind(document):
+        yield from _document(document)
+        return
+    before: str | None = None
+    for line in data.splitlines():
+        record = _parsed(line)
+        kind = _kind(record) if isinstance(record, dict) else None
+        if kind is None:
+            yield visible_bytes(line, limit=_WIDE)
+            continue
+        shown = kind(record)
+        if shown and (kind is not _frame or shown != before):
+            yield from shown.split("\n")
+        before = shown
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        check_density(data, DEFAULT_LIMITS.max_line_values, "a file")
+        return parse_strict(data, where="a file", error=RecordError, limits=DEFAULT_LIMITS)
+    except (InvalidCassetteError, LimitError):
+        return None
+
+
+def _kind(record: Mapping[str, Any]) -> Callable[[Any], str] | None:
+    """What shows a record, by the fields that only its kind has."""
+    if "cursor" in record and isinstance(record.get("text"), list):
+        return _frame
+    if record.get("kind") in {"input", "resize", "signal"}:
+        return _input
+    if "offset" in record and "length" in record:
+        return _chunk
+    if "payload" in record:
+        return _event
+    return _entry if "entry" in record and "connection" in record else None
+
+
+def _frame(record: Mapping[str, Any]) -> str:
+    rows = [visible(str(row), limit=_WIDE) for row in record["text"]]
+    while rows and not rows[-1]:
+        rows.pop()
+    title = record.get("title")
+    head = f"screen: {visible(str(title))}" if title else "screen"
+    return "\n".join([head, *(f"  {row}".rstrip() for row in rows)])
+
+
+def _input(record: Mapping[str, Any]) -> str:
+    match record["kind"]:
+        case "resize":
+            size = record.get("size") or {}
+            return f"resize {size.get('Cols')}x{size.get('Rows')}"
+        case "signal":
+            return f"signal {visible(str(record.get('signal')))}"
+    try:
+        data = msgspec.convert(record.get("bytes") or "", bytes)
+    except msgspec.ValidationError:
+        data = b""
+    source = record.get("source")
+    by = "" if source in {None, "user", "driver"} else f"  ({visible(str(source))})"
+    return f"input {visible_bytes(data, limit=_WIDE)}{by}"
+
+
+def _chunk(record: Mapping[str, Any]) -> str:
+    """Nothing: how output was cut says nothing to people."""
+    del record
+    return ""
+
+
+def _event(record: Mapping[str, Any]) -> str:
+    return f"event {_json(record['payload'])}"
+
+
+def _entry(record: Mapping[str, Any]) -> str:
+    answer = record.get("answer") or {}
+    words = (record.get("method"), record.get("target"), record.get("kind"), answer.get("status"))
+    return "tape " + " ".join(visible(str(word)) for word in words if word is not None)
+
+
+def _document(document: Mapping[str, Any]) -> Iterator[str]:
+    for line in msgspec.json.format(msgspec.json.encode(_lasting(document))).splitlines():
+        yield visible(line.decode(), limit=_WIDE)
+
+
+def _json(value: Any) -> str:
+    return visible(msgspec.json.encode(_lasting(value)).decode(), limit=_WIDE)
+
+
+def _lasting(value: Any) -> Any:
+    """A JSON value without what every recording has anew."""
+    if isinstance(value, dict):
+        return {name: _lasting(one) for name, one in value.items() if name not in _CHANGING}
+    return [_lasting(one) for one in value] if isinstance(value, list) else value

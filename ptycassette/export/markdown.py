@@ -1,0 +1,75 @@
+"""A recording as Markdown, for a pull request: what was typed, and, folded, what was shown.
+
+Of every turn there are the screen at its end (what was written, over pipes) and what happened in
+it. The folds are HTML (``details``), which GitHub and GitLab show; text of others is escaped in
+their heads, and inline code or in a fence below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+from ptycassette.errors import UsageError
+from ptycassette.export.markdown_text import fenced, inline_code, screen_text_lines
+from ptycassette.export.page import Item, ListedTurn, read_turns, time_text, turn_name
+from ptycassette.export.registry import ExportSource
+from ptycassette.model import printable
+
+
+def recording_markdown(
+    source: ExportSource, *, title: str | None = None, exchanges: tuple[int, int] | None = None
+) -> Iterator[bytes]:
+    """A recording as Markdown, in pieces, UTF-8.
+
+    Args:
+        source: the recording.
+        title: its heading; the program when None.
+        exchanges: only these, from the first to the last.
+
+    Raises:
+        UsageError: ``source`` is not a whole cassette, or has no such exchange.
+    """
+    name = title or " ".join(source.manifest.command.argv or ()) or source.manifest.harness.name
+    read = read_turns(source)
+    chosen = [
+        (turn, shown)
+        for turn, shown in zip(read.listing.turns, read.shown, strict=True)
+        if (turn.typed is not None or turn.items or shown) and _is_in(turn, exchanges)
+    ]
+    if not chosen:
+        raise UsageError(
+            "there is no such exchange",
+            where=str(source.path),
+            hint=f"the last one is {read.listing.turns[-1].last_exchange}",
+        )
+    yield from _written((f"# {inline_code(name)}", "", printable(read.summary).replace("<", "\\<")))
+    for turn, shown in chosen:
+        yield from _written(_turn(turn, shown))
+
+
+def _is_in(turn: ListedTurn, exchanges: tuple[int, int] | None) -> bool:
+    if exchanges is None:
+        return True
+    return turn.first_exchange <= exchanges[1] and turn.last_exchange >= exchanges[0]
+
+
+def _written(lines: Iterable[str]) -> Iterator[bytes]:
+    for line in lines:
+        yield line.encode("utf-8", "replace") + b"\n"
+
+
+def _turn(turn: ListedTurn, shown: tuple[str, ...]) -> Iterator[str]:
+    typed = "" if turn.typed is None else "(masked)" if turn.masked else turn.typed
+    code = f": <code>{escape(printable(typed, limit=400))}</code>" if typed else ""
+    yield ""
+    yield f"<details><summary>{turn_name(turn)}, {time_text(turn.t_us)} s{code}</summary>"
+    yield ""
+    yield from (_item(item) for item in turn.items if item.kind != "terminal")
+    yield from fenced(screen_text_lines(shown))
+    yield from ("", "</details>")
+
+
+def _item(item: Item) -> str:
+    text = f" {inline_code(item.text[:400])}" if item.text else ""
+    return f"- {time_text(item.t_us)} s {item.label}{text}"

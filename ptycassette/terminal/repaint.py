@@ -1,0 +1,238 @@
+"""Output that brings a terminal into the state that another one is in.
+
+Where a part of a recording is taken away, what follows it still expects the screen that the part
+had painted. ``repaint_bytes`` says that screen in a few bytes: the rows and those that scrolled off
+the top, both buffers, cursors, margins, tab stops, modes, character sets, titles.
+
+Not said: which character came last (a combining mark right behind joins nothing, REP repeats
+nothing), the saved cursor of an alternate screen that is not shown, and what stands right of the
+last column since the terminal was wider.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ptycassette.model import DEFAULT_STYLE, Style
+from ptycassette.terminal._buffer import Buffer
+from ptycassette.terminal._charsets import CHARSETS, Charset
+from ptycassette.terminal._core import DECAWM, DECTCEM
+from ptycassette.terminal._pens import is_protected
+from ptycassette.terminal._terminal import Terminal
+from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.grid import BLANK, Row
+from ptycassette.terminal.sgr import sgr_of
+
+RESET: Final = b"\x1bc\x1b]0;\x1b\\"
+"""RIS, and no title: makes any terminal a fresh one."""
+
+_DESIGNATE: Final = "()*+"
+_INVOKE: Final = ("", "\x0e", "\x1bn", "\x1bo")
+_SHIFT: Final = 5
+_INSERT: Final = 4
+_CONTROLS: Final = re.compile("[\x00-\x1f\x80-\x9f]")
+_ALT: Final = (1049, 1047, 47)
+_SAVES_CURSOR: Final = 1048
+
+
+def repaint_bytes(emulator: PyteEmulator) -> bytes:
+    """What a fresh terminal of the same size must be fed to be as ``emulator`` is now.
+
+    An incomplete sequence or character at the end of what was fed is not part of it
+    (``emulator.pending``).
+    """
+    return "".join(_terminal(emulator.terminal)).encode("utf-8", "surrogatepass")
+
+
+def _terminal(terminal: Terminal) -> Iterator[str]:
+    yield from _titles(terminal)
+    main, alt = terminal.main, terminal.alt
+    yield from _lines(terminal, main)
+    yield from _marks(main)
+    if alt is not None:
+        shown = next((mode for mode in _ALT if mode << _SHIFT in terminal.mode), _ALT[1])
+        switch = f"\x1b[?{shown}h"
+        if shown != _ALT[0]:
+            yield from _saved(main)
+            yield switch
+        else:  # which saves the cursor itself, and fills the screen with its colour
+            yield from _saved(main, by=switch)
+            yield "\x1b[2J"
+        for number, row in enumerate(alt.rows, 1):
+            if cells := "".join(_cells(terminal, row)):
+                yield f"\x1b[{number}H{cells}"
+        yield from _marks(alt)
+    yield from _saved(terminal.buf)
+    yield from _modes(terminal)
+    charsets = "".join(_charsets(terminal))
+    if terminal.charset_map is terminal.gsets[terminal.glevel]:
+        yield from _cursor(terminal)
+        yield charsets
+    else:  # restoring the cursor has brought another one back
+        yield f"{charsets}\x1b8"
+        yield from _cursor(terminal)
+    if terminal.pen.style != DEFAULT_STYLE or terminal.buf.saved.pen is not None:
+        yield _pen(terminal.pen.style)
+    if terminal.insert_mode:
+        yield f"\x1b[{_INSERT}h"
+
+
+def _titles(terminal: Terminal) -> Iterator[str]:
+    for what, number, stack, text in (
+        (2, 2, terminal.title_stack, terminal.title),
+        (1, 1, terminal.icon_stack, terminal.icon_name),
+    ):
+        for title in stack:
+            yield f"\x1b]{what};{_plain(title)}\x1b\\\x1b[22;{number}t"
+        if stack or text:
+            yield f"\x1b]{what};{_plain(text)}\x1b\\"
+
+
+def _lines(terminal: Terminal, main: Buffer) -> Iterator[str]:
+    """The rows of the main screen and those above it, each printed below the one before it."""
+    rows = [*main.history, *main.rows]
+    if not main.history:
+        while len(rows) > 1 and not (rows[-1].wrapped or any(_cells(terminal, rows[-1]))):
+            rows.pop()
+    for number, row in enumerate(rows):
+        if number and not row.wrapped:
+            yield "\r\n"
+        yield from _cells(terminal, row)
+        if number + 1 < len(rows) and rows[number + 1].wrapped:
+            yield from _wrapping(row, rows[number + 1], terminal.columns)
+
+
+def _wrapping(row: Row, after: Row, columns: int) -> Iterator[str]:
+    """Make the row below ``row`` continue it: it does where a character did not fit."""
+    last = row.chars[columns - 1]
+    if last == BLANK and after.chars[1] == "":
+        yield f"\x1b[{columns}G{_pen(row.styles[columns - 1])}{after.chars[0]}{_pen(DEFAULT_STYLE)}"
+    else:
+        at = columns - 2 if last == "" else columns - 1
+        text = " " if row.chars[at] == BLANK else row.chars[at]
+        yield f"\x1b[{at + 1}G{_pen(row.styles[at])}{text}{_pen(DEFAULT_STYLE)} "
+    yield "\r\x1b[2X"
+
+
+def _cells(terminal: Terminal, row: Row) -> Iterator[str]:
+    """The cells of a row, the cursor at its beginning; blank ones are passed over or erased."""
+    columns = terminal.columns
+    chars, styles = row.chars[:columns], row.styles[:columns]
+    pen: Style = DEFAULT_STYLE
+    at = x = 0
+    while x < columns:
+        char, style = chars[x], styles[x]
+        if char == BLANK:
+            end = x + 1
+            while end < columns and chars[end] == BLANK and styles[end] is style:
+                end += 1
+            if style != DEFAULT_STYLE or is_protected(style):
+                if at != x:
+                    yield f"\x1b[{x + 1}G"
+                if terminal.pens.of(style).erase == style:
+                    yield f"{_pen(style)}\x1b[{end - x}X"
+                    at = x
+                else:
+                    yield _pen(style) + " " * (end - x)
+                    at = end
+                pen = style
+            x = end
+            continue
+        if at != x or not char.isascii():
+            yield f"\x1b[{x + 1}G"  # also keeps a character from joining the one before it
+        if style is not pen:
+            yield _pen(style)
+            pen = style
+        yield char
+        x += 1
+        while x < columns and chars[x] == "":
+            x += 1
+        at = x
+    if pen is not DEFAULT_STYLE:
+        yield _pen(DEFAULT_STYLE)
+
+
+def _pen(style: Style) -> str:
+    """What selects a style: SGR, the link, the protection."""
+    link = "" if style.link is None else _plain(style.link)
+    protected = 1 if is_protected(style) else 0
+    return f'\x1b[{sgr_of(style)}m\x1b]8;;{link}\x1b\\\x1b[{protected}"q'
+
+
+def _marks(buffer: Buffer) -> Iterator[str]:
+    """Tab stops and margins of a buffer, if they are not the usual ones."""
+    usual = set(range(0, buffer.columns, 8))
+    if {tab for tab in buffer.tabs if tab < buffer.columns} != usual:
+        yield "\x1b[3g"
+        for tab in sorted(buffer.tabs):
+            if tab < buffer.columns:
+                yield f"\x1b[{tab + 1}G\x1bH"
+    if (buffer.top, buffer.bottom) != (0, buffer.lines - 1):
+        yield f"\x1b[{buffer.top + 1};{buffer.bottom + 1}r"
+
+
+def _saved(buffer: Buffer, *, by: str = "") -> Iterator[str]:
+    """The saved cursor of the buffer that is shown; ``by`` is what saves it."""
+    saved = buffer.saved
+    if not (by or saved.x or saved.line or saved.pen or saved.charset):
+        return
+    row = max(0, saved.line - len(buffer.history))
+    yield f"\x1b[{row + 1};{saved.x + 1}H"
+    yield _pen(DEFAULT_STYLE if saved.pen is None else saved.pen.style)
+    if saved.charset is not None:
+        yield f"\x1b({_charset_name(saved.charset)}"
+    yield (by or "\x1b7") + _pen(DEFAULT_STYLE)
+    if saved.charset is not None:
+        yield "\x1b(B"
+
+
+def _modes(terminal: Terminal) -> Iterator[str]:
+    """All modes but the alternate screen, and insertion, which would disturb what follows."""
+    alone = {_SAVES_CURSOR, *_ALT}
+    last = (terminal.mouse_protocol, terminal.mouse_encoding)
+    private = [mode >> _SHIFT for mode in terminal.mode if mode >> _SHIFT]
+    private.sort(key=lambda mode: (mode in last, mode))
+    for mode in private:
+        if mode not in alone and mode << _SHIFT not in {DECAWM, DECTCEM}:
+            yield f"\x1b[?{mode}h"
+    for mode in (DECAWM, DECTCEM):
+        if mode not in terminal.mode:
+            yield f"\x1b[?{mode >> _SHIFT}l"
+    for mode in sorted(terminal.mode):
+        if mode >> _SHIFT == 0 and mode != _INSERT:
+            yield f"\x1b[{mode}h"
+    for flags in terminal.keyboard_flags:
+        yield f"\x1b[>{flags}u"
+    if terminal.cursor_style:
+        yield f"\x1b[{terminal.cursor_style} q"
+
+
+def _cursor(terminal: Terminal) -> Iterator[str]:
+    """The cursor. Behind the last column it only comes by printing what stands there."""
+    buf, columns = terminal.buf, terminal.columns
+    row = buf.y - (buf.top if terminal.origin else 0) + 1
+    if buf.x < columns:
+        yield f"\x1b[{row};{buf.x + 1}H"
+        return
+    cells: Sequence[str] = buf.rows[buf.y].chars
+    at = columns - 2 if cells[columns - 1] == "" else columns - 1
+    text = " " if cells[at] == BLANK else cells[at]
+    yield f"\x1b[{row};{at + 1}H{_pen(buf.rows[buf.y].styles[at])}{text}{_pen(DEFAULT_STYLE)}"
+
+
+def _charsets(terminal: Terminal) -> Iterator[str]:
+    for sign, charset in zip(_DESIGNATE, terminal.gsets, strict=True):
+        if charset is not None:
+            yield f"\x1b{sign}{_charset_name(charset)}"
+    yield _INVOKE[terminal.glevel]
+
+
+def _charset_name(charset: Charset) -> str:
+    return next(name for name, known in CHARSETS.items() if known is charset)
+
+
+def _plain(text: str) -> str:
+    """Without the control characters that would end the string that the text stands in."""
+    return _CONTROLS.sub("", text)

@@ -1,0 +1,106 @@
+"""A fault breaks an agent that is not ready for it, and is survived by one that is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("aiohttp")
+
+from ptycassette.cassette.io import open_cassette, verify_cassette
+from ptycassette.errors import UsageError
+from ptycassette.fork import FAULTS, Change, ForkPlace, ForkReport
+from ptycassette.fork.io import ForkOptions, fork
+from ptycassette.harness.io import FakeProviderServer
+from ptycassette.harness.provider.fake import Script
+from ptycassette.recording.io import record
+from ptycassette.rerun.io import RerunOptions
+
+pytestmark = pytest.mark.integration
+
+AGENT = (sys.executable, "-I", str(Path(__file__).parent.parent / "programs" / "fault_agent.py"))
+SCRIPT = """
+version = 1
+[[replies]]
+parts = [{ tool = "clock", arguments = { zone = "UTC" } }]
+"""
+TIMED = {"dribble": "dribble:0.5", "stalled": "stalled:60"}
+
+
+@pytest.fixture(scope="module")
+def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One question and its answer, a call of a tool."""
+    folder = tmp_path_factory.mktemp("recorded")
+    with FakeProviderServer(Script.parse(SCRIPT, where="script", variables={})) as provider:
+        options: dict[str, Any] = {"tape": provider.url, "probe_version": False}
+        with record(AGENT, folder / "agent.cassette", **options) as session:
+            session.wait_for_text("it is noon UTC", timeout_s=30)
+            session.wait_exit(timeout_s=30)
+    return folder / "agent.cassette"
+
+
+def forked(parent: Path, child: Path, fault: str, *words: str) -> ForkReport:
+    """The agent with this fault."""
+    options = ForkOptions(
+        at=ForkPlace("tape", 1),
+        change=Change.parse(f"fault={fault}"),
+        run=RerunOptions(trusted=True, argv=(*AGENT, *words), patience_s=20),
+    )
+    with open_cassette(parent) as cassette:
+        return fork(cassette, child, options)
+
+
+def printed(child: Path) -> str:
+    """All that it printed."""
+    with open_cassette(child) as cassette:
+        return b"".join(
+            event.data for event in cassette.events() if event.kind == "output"
+        ).decode()  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(name, marks=() if name in {"error", "disconnect"} else pytest.mark.slow)
+        for name in FAULTS
+    ],
+)
+def test_a_fault_breaks_who_is_not_ready(parent: Path, tmp_path: Path, fault: str) -> None:
+    """Whoever asks again gets the recorded answer."""
+    given = TIMED.get(fault, fault)
+    unready = forked(parent, tmp_path / "unready", given)
+    ready = forked(parent, tmp_path / "ready", given, "--ready")
+
+    assert unready.exit is not None
+    assert ready.exit is not None
+    assert (unready.exit.code, ready.exit.code) == (1, 0)
+    assert "it is noon" not in printed(tmp_path / "unready")
+    said = printed(tmp_path / "ready")
+    assert said.startswith("no use")
+    assert said.endswith("it is noon UTC\r\n")
+    assert (ready.requests, ready.unanswered) == (2, ())
+    for child in ("unready", "ready"):
+        assert verify_cassette(tmp_path / child).error is None
+
+
+def test_what_a_fault_did_to_the_connection_is_on_the_childs_tape(
+    parent: Path, tmp_path: Path
+) -> None:
+    """An answer that never began, and then one."""
+    forked(parent, tmp_path / "child", "disconnect", "--ready")
+    with open_cassette(tmp_path / "child") as child:
+        outcomes = [one.entry.outcome for one in child.tape()]
+        answers = [one.entry.answer is not None for one in child.tape()]
+
+    assert outcomes == ["provider-gone", "complete"]
+    assert answers == [False, True]
+
+
+def test_a_fault_that_the_api_does_not_have_is_refused(parent: Path, tmp_path: Path) -> None:
+    """Before anything is started."""
+    with pytest.raises(UsageError, match="is no fault"):
+        forked(parent, tmp_path / "child", "late")
+    assert not (tmp_path / "child").exists()

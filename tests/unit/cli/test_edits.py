@@ -1,0 +1,187 @@
+"""The commands that edit: a new cassette, valid, that says what was done; the old one as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.cassette.io import open_cassette
+from ptycassette.model import Finished, Output, Typed
+from ptycassette.testing import write_cassette
+from tests.unit.cli.conftest import FIXTURES, Run
+
+CODEX = FIXTURES / "agents" / "codex-tui"
+TAPED = FIXTURES / "tapes" / "client-tape"
+
+
+def digest(path: Path) -> str:
+    """Of every file in a directory."""
+    whole = hashlib.sha256()
+    for file in sorted(path.iterdir()):
+        whole.update(file.name.encode() + file.read_bytes())
+    return whole.hexdigest()
+
+
+def said(path: Path) -> list[dict[str, Any]]:
+    """What the manifest says of the edits."""
+    edits: list[dict[str, Any]] = json.loads((path / "manifest.json").read_bytes())["optional"][
+        "edited"
+    ]
+    return edits
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (["cut", CODEX, "--from", "1", "--to", "2.5"], {"start_us": 10**6, "end_us": 2_500_000}),
+        (["cut", CODEX, "--exchanges", "2-3"], {}),
+        (["trim", CODEX, "--from", "3"], {"start_us": 3 * 10**6}),
+        (["trim", CODEX, "--exchanges", "1"], {}),
+        (["join", CODEX, CODEX, "--gap", "1"], {"gap_us": 10**6}),
+        (["speed", CODEX, "2"], {"factor": 2.0, "start_us": 0}),
+        (["idle", CODEX, "0.2"], {"limit_us": 200_000}),
+        (["annotate", CODEX, "look here", "--at", "3"], {"at_us": 3 * 10**6}),
+        (["mask", CODEX, "--word", "Reading a note"], {"what": "words"}),
+        (["mask", CODEX, "--region", "1,1:30x5"], {"what": "region", "region": "1,1:30x5"}),
+        (["mask", CODEX, "--exchanges", "1"], {"what": "stretch"}),
+    ],
+    ids=lambda value: "-".join(map(str, value)).replace("/", "") if isinstance(value, list) else "",
+)  # fmt: skip
+def test_an_edit_makes_a_valid_cassette_that_says_what_was_done(
+    run: Run, tmp_path: Path, words: list[Any], arguments: dict[str, Any]
+) -> None:
+    """With an id of its own; nothing that it hides is in what the manifest says."""
+    before = digest(CODEX)
+    new = tmp_path / "new.cassette"
+    made = run(*words, "-o", new)
+
+    assert (made.status, made.err) == (0, "")
+    assert f"{words[0]} of" in made.text
+    assert digest(CODEX) == before
+    assert run("verify", new).status == 0
+    (edit,) = said(new)
+    assert edit["operation"] == words[0]
+    assert {**edit, **arguments} == edit
+    with open_cassette(CODEX) as old, open_cassette(new) as edited:
+        assert edit["of"][0]["id"] == old.manifest.id != edited.manifest.id
+        assert edited.manifest.harness == old.manifest.harness
+        assert edited.manifest.provenance == old.manifest.provenance
+        assert edited.final.exit == old.final.exit
+    assert f"edited    {words[0]}" in run("info", new).text
+    assert "Reading a note" not in str(edit)
+
+
+def test_edits_of_edits_are_all_told(run: Run, tmp_path: Path) -> None:
+    """The first one first."""
+    run("speed", CODEX, "2", "-o", tmp_path / "a")
+    run("idle", tmp_path / "a", "0.1", "-o", tmp_path / "b")
+
+    assert [one["operation"] for one in said(tmp_path / "b")] == ["speed", "idle"]
+    assert json.loads(run("info", tmp_path / "b", "--json").text)["edits"] == ["speed", "idle"]
+
+
+def test_a_masked_word_is_nowhere(run: Run, tmp_path: Path) -> None:
+    """Neither in a screen, nor in the input, nor in a title; the report counts it."""
+    source = tmp_path / "source"
+    write_cassette(
+        source,
+        Output(0, b"\x1b]2;jane.roe\x07hello jane."),
+        Output(1, b"roe, \x1b[1mjane\x1b[m.roe\r\n"),
+        Typed(2, b"jane.roe\r"),
+        Finished(t_us=3),
+    )
+    made = run("mask", source, "--word", "jane.roe", "-o", tmp_path / "new")
+
+    assert made.status == 0
+    assert "texts masked" in made.text
+    kept = b"".join(file.read_bytes() for file in (tmp_path / "new").iterdir())
+    assert b"roe" not in kept
+    assert b"hello xxxx" in kept
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["speed", TAPED, "2"], True),
+        (["idle", TAPED, "0.1"], True),
+        (["annotate", TAPED, "here", "--at", "0"], True),
+        (["mask", TAPED, "--word", "cassette"], True),
+        (["cut", TAPED, "--to", "0.01"], False),
+        (["mask", TAPED, "--from", "0"], False),
+    ],
+    ids=lambda value: str(value[0]) if isinstance(value, list) else "",
+)
+def test_model_traffic_stays_where_it_is_that_of_the_session(
+    run: Run, tmp_path: Path, words: list[Any], kept: bool
+) -> None:
+    """Its keys and fingerprint, too, if no byte of it was masked; else it is said, also later."""
+    new = tmp_path / "new"
+    made = run(*words, "-o", new)
+
+    assert made.status == 0, made.err
+    assert ("without the model traffic" in made.text) is not kept
+    assert run("verify", new).status == 0
+    with open_cassette(TAPED) as old, open_cassette(new) as edited:
+        assert edited.has_tape is kept
+        if kept:
+            ours, theirs = (
+                (cassette.manifest.optional or {})["tape"] for cassette in (edited, old)
+            )
+            assert ours["key"] == theirs["key"]
+            masked = words[0] == "mask"
+            assert (ours.get("fingerprint") == theirs["fingerprint"]) is not masked
+            if not masked:
+                assert [one.entry.key for one in edited.tape()] == [
+                    one.entry.key for one in old.tape()
+                ]
+    if not kept:
+        asked = run("tape", new)
+        assert asked.status != 0
+        assert f"it was edited ({words[0]})" in asked.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["cut", CODEX], "nothing would be left"),
+        (["cut", CODEX, "--from", "900"], "nothing to cut"),
+        (["cut", CODEX, "--exchanges", "3-2"], "there are no exchanges 3-2"),
+        (["cut", CODEX, "--exchanges", "77"], "it has 0 to"),
+        (["cut", CODEX, "--exchanges", "x"], "takes 3 or 3-5"),
+        (["cut", CODEX, "--exchanges", "1", "--from", "1"], "does not go with"),
+        (["trim", CODEX], "keeps all of it"),
+        (["join", CODEX], "two recordings or more"),
+        (["speed", CODEX, "0"], "above 0"),
+        (["mask", CODEX], "nothing to mask"),
+        (["mask", CODEX, "--word", "a"], "characters or more"),
+        (["mask", CODEX, "--word", "a word", "--from", "1"], "goes everywhere"),
+        (["mask", CODEX, "--region", "0,1:1x1"], "counted from 1"),
+        (["annotate", CODEX, "late", "--at", "900"], "which ends at"),
+    ],
+    ids=lambda value: "-".join(map(str, value)).replace("/", "") if isinstance(value, list) else "",
+)
+def test_a_wrong_edit_is_refused_and_writes_nothing(
+    run: Run, tmp_path: Path, words: list[Any], message: str
+) -> None:
+    """With the reason, and the status of wrong use."""
+    made = run(*words, "-o", tmp_path / "new")
+
+    assert made.status == 2
+    assert message in made.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_edit_replaces_nothing_unasked(run: Run, tmp_path: Path) -> None:
+    """Neither its own cassette, ever, nor another one without --overwrite."""
+    run("speed", CODEX, "2", "-o", tmp_path / "a")
+    before = digest(tmp_path / "a")
+
+    assert run("idle", tmp_path / "a", "1", "-o", tmp_path / "a", "--overwrite").status == 2
+    assert "already" in run("idle", CODEX, "1", "-o", tmp_path / "a").err
+    assert digest(tmp_path / "a") == before
+    assert run("idle", CODEX, "1", "-o", tmp_path / "a", "--overwrite").status == 0
+    assert said(tmp_path / "a")[0]["operation"] == "idle"
