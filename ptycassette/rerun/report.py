@@ -42,6 +42,13 @@ class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
     now: str
 
 
+def version_notes(recorded: str | None, now: str | None) -> list[str]:
+    """What is to be said where the version now is not known, and the recorded one is."""
+    if recorded is None or now is not None:
+        return []
+    return [f"the program did not say its version; recorded was {printable(recorded, limit=100)}"]
+
+
 class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a rerun.
 

@@ -14,7 +14,7 @@ from ptycassette.profiles import ExitMessage
 from ptycassette.rerun.exit_messages import without_exit_messages
 from ptycassette.rerun.io.preparing import PreparedRerun, RerunOptions, prepared_rerun
 from ptycassette.rerun.io.running import RunOutcome, rows_above, run_again
-from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange
+from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange, version_notes
 from ptycassette.rerun.screens import MASKED_ADDRESS, ScreenJudge
 from ptycassette.rerun.script import RerunScript
 from ptycassette.tape import draw_differences
@@ -117,6 +117,8 @@ def _report(
     names = [*prepared.desk.names(), (server, MASKED_ADDRESS)]
     notes = [f"the screen before input {number} did not come in time" for number in ran.late]
     notes += [f"not compared on the last screen: {message}" for message in left_out]
+    recorded_version = cassette.manifest.harness.binary_version
+    notes += version_notes(recorded_version, ran.version)
     if ran.problem:
         notes.append(ran.problem)
     return _requests(
@@ -135,7 +137,7 @@ def _report(
         expected_text=cassette.final.final_text,
         final_text=ran.final.final_text,
         fingerprint=prepared.desk.fingerprint(ran.drawn.draws),
-        version=_version_change(cassette.manifest.harness.binary_version, ran.version),
+        version=_version_change(recorded_version, ran.version),
         notes=tuple(notes),
     )
 

@@ -15,7 +15,7 @@ from ptycassette.recording.io import ask_version, version_arguments
 from ptycassette.rerun.io.guard import kept_off
 from ptycassette.rerun.io.preparing import RerunPlace
 
-_TIMEOUT_S = 15.0  # CLIs on Node take over 5 s on a busy machine
+_TIMEOUT_S = 60.0  # Gemini CLI takes 7 s, and over 15 s on a busy machine
 
 
 def version_now(place: RerunPlace) -> str | None:

@@ -25,6 +25,7 @@ from ptycassette.rerun import (
 )
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
+from ptycassette.rerun.report import version_notes
 from tests.tapes import KEY, asked, rules, tape
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
@@ -223,6 +224,14 @@ def test_another_version_is_named_and_is_no_difference() -> None:
     )
     assert report_json(other)["version"] == {"recorded": "cli 1.0", "now": "cli 1.1"}
     assert other.passed
+
+
+def test_a_version_that_is_not_said_is_noted() -> None:
+    """So that nobody takes it for the recorded one."""
+    said = "the program did not say its version; recorded was cli 1.0"
+
+    assert version_notes("cli 1.0", None) == [said]
+    assert version_notes("cli 1.0", "cli 1.1") == version_notes(None, None) == []
 
 
 @pytest.mark.parametrize(
