@@ -168,7 +168,8 @@ def _served(folder: Path) -> list[bytes]:
 def _answers_of(folder: Path) -> bytes:
     """All answers of a diagnostic's tape, which no reader opens."""
     bodies = (folder / "tape-bodies.bin").read_bytes()
-    answers = [json.loads(line).get("answer") or {} for line in (folder / "tape.jsonl").open()]
+    lines = (folder / "tape.jsonl").read_bytes().splitlines()
+    answers = [json.loads(line).get("answer") or {} for line in lines]
     found = [answer["body"] for answer in answers if "body" in answer]
     return b"".join(zlib.decompress(bodies[one["at"] : one["at"] + one["packed"]]) for one in found)
 

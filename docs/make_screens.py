@@ -41,7 +41,7 @@ SCREENS = (
 
 # Name of the picture, recording, moment, size, media.
 PAGES = (
-    ("page", "tapes/codex-tape", 1.7, (1200, 760), {}),
+    ("page", "tapes/codex-tape", 4.5, (1280, 780), {}),
     ("page-phone", "agents/codex-tui", 4.4, (390, 760), {"prefers-color-scheme": "dark"}),
 )
 
@@ -117,6 +117,7 @@ async def page_pictures(folder: Path, program: str, only: list[str]) -> None:
                 )  # fmt: skip
                 features = [{"name": name, "value": value} for name, value in media.items()]
                 await tab.call("Emulation.setEmulatedMedia", features=features)
+                await tab.call("Emulation.setScrollbarsHidden", hidden=True)
                 await tab.open(f"{page.as_uri()}#t={moment}")
                 (OUT / f"{name}.png").write_bytes(await tab.picture())
     finally:

@@ -33,6 +33,15 @@ PATIENCE_S = 90.0  # a busy machine takes its time to start a program
 # Tests mean the same here and in CI (where mode auto records nothing), whatever a user has set.
 for _name in ("CI", "PTYCASSETTE_MODE", "PTYCASSETTE_SCRUB_CONFIG", "PTYCASSETTE_DISABLE_NETWORK"):
     os.environ.pop(_name, None)
+# What `.ci/run` has installed for tests is used wherever they run.
+for _name, _folder in (
+    ("PTYCASSETTE_NODE_MODULES", "node"),
+    ("PTYCASSETTE_XTERM", "node"),
+    ("PTYCASSETTE_MITMPROXY", "mitmproxy"),
+):
+    _cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - no home is no error
+    if (_place := Path(_cache, "ptycassette", _folder)).is_dir():
+        os.environ.setdefault(_name, str(_place))
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by marker

@@ -37,7 +37,11 @@ DROVE_OTHERWISE = 125
 )
 @click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording.")
 @click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
-@click.option("--model", metavar="NAME", help="The model that its configuration names.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="The model that its configuration names; the one that was asked most by default.",
+)
 @click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -47,6 +51,11 @@ DROVE_OTHERWISE = 125
     "--copy",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Copy this folder into the home, and work there (a recording made in one's home).",
+)
+@click.option(
+    "--home",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Lay the files of this folder over its temporary home: your settings, hooks, prompts.",
 )
 @click.option(
     "--root",
@@ -134,6 +143,7 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
         model=given["model"] or "",
         cwd=given["cwd"] and given["cwd"].resolve(),
         copied=given["copy"],
+        home=given["home"],
         root=given["root"] and given["root"].resolve(),
         environment=_pairs(given["env"]),
         normalise=(*VOLATILE, *given["normalise"]),

@@ -28,7 +28,7 @@ from ptycassette.terminal.sgr import sgr_of
 RESET: Final = b"\x1bc\x1b]0;\x1b\\"
 """RIS, and no title: makes any terminal a fresh one."""
 
-_DESIGNATE: Final = "()*+"
+_DESIGNATE: Final = ("(", ")", "*", "+")
 _INVOKE: Final = ("", "\x0e", "\x1bn", "\x1bo")
 _SHIFT: Final = 5
 _INSERT: Final = 4

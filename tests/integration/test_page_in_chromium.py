@@ -116,14 +116,33 @@ def test_it_plays_seeks_and_searches(browser: Browser, tmp_path: Path) -> None:
     looked_at(browser, page_of(CODEX, tmp_path / "a.html"), look)
 
 
+def test_the_list_follows_in_a_low_window(browser: Browser, tmp_path: Path) -> None:
+    """What happens now can be seen, also where the list reaches below the window."""
+    row = "document.querySelector('.beside .here').getBoundingClientRect().bottom - innerHeight"
+
+    async def run() -> None:
+        async with opened_tab(browser) as tab:
+            await tab.call(
+                "Emulation.setDeviceMetricsOverride",
+                width=1200, height=420, deviceScaleFactor=1, mobile=False,
+            )  # fmt: skip
+            await tab.open(page_of(CODEX, tmp_path / "a.html"))
+            for moment in range(1300, 6600, 200):
+                await tab.value(f"document.querySelector('.seek').value = {moment}")
+                await tab.value("document.querySelector('.seek').dispatchEvent(new Event('input'))")
+                assert await tab.value(f"({row}) || -1") <= 0
+
+    asyncio.run(run())
+
+
 def test_a_moment_can_be_named_in_the_address(browser: Browser, tmp_path: Path) -> None:
     """In seconds."""
 
     async def look(tab: Tab) -> None:
-        assert await tab.value(TIME) == 4400
+        assert await tab.value(TIME) == 6500
         assert "Token usage" in await tab.value(SHOWN)
 
-    looked_at(browser, page_of(CODEX, tmp_path / "a.html") + "#t=4.4", look)
+    looked_at(browser, page_of(CODEX, tmp_path / "a.html") + "#t=6.5", look)
 
 
 def test_it_fits_a_phone_and_can_be_zoomed(browser: Browser, tmp_path: Path) -> None:

@@ -52,22 +52,43 @@ def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.parametrize(
-    ("code", "status"),
-    [
-        ("echo hi", 0),
-        ("echo hi; exit 9", 9),
-        ("echo hi; kill -TERM $$", 143),
-        ("exit 0", 0),
-        ("exit 3", 3),
-    ],
-)
-def test_it_ends_with_the_status_of_the_program(tmp_path: Path, code: str, status: int) -> None:
-    """Its own, or 128 and the number of the signal."""
-    done = run(tmp_path, "rec", "c", "--", "sh", "-c", code)
+def shell(code: str) -> tuple[str, ...]:
+    """Words that record a script."""
+    return ("c", "--", "sh", "-c", code)
 
-    assert done.returncode == status
-    assert run(tmp_path, "verify", "c").returncode == 0
+
+ENDS: dict[str, tuple[tuple[str, ...], int, bytes, bytes | None]] = {
+    # Words of ``rec``; the status, which is the program's own, or 128 and the number of the
+    # signal; what is on stdout; and what is said on stderr, None where nothing is.
+    "a program that ends well": (shell("echo hi"), 0, b"hi\r\n", b"saved c"),
+    "a program that fails": (shell("echo hi; exit 9"), 9, b"hi\r\n", b"saved c"),
+    "a program that is killed": (shell("echo hi; kill -TERM $$"), 143, b"hi\r\n", b"saved c"),
+    "a program without a word": (shell("exit 0"), 0, b"", b"saved c"),
+    "a program that fails without a word": (shell("exit 3"), 3, b"", b"saved c"),
+    "quiet": (("-q", "c", "--", "echo", "hi"), 0, b"", None),
+    # What follows CASSETTE is the program's.
+    "options of the program need no dashes": (
+        ("c", "sh", "-c", "echo $1", "x", "--title"), 0, b"--title\r\n", b"saved c"),
+    # ``-c`` is for one string.
+    "a command line is split without a shell": (
+        ("-c", "echo 'a b' $HOME", "c"), 0, b"a b $HOME\r\n", b"saved c"),
+    "the user's shell is recorded without argv": (("c",), 0, b"my shell\r\n", b"saved c"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_it_prints_what_the_program_printed_and_ends_as_it_did(tmp_path: Path, case: str) -> None:
+    """So that a job can go on with what the program said; the cassette is whole."""
+    words, status, printed, said = ENDS[case]
+    mine = tmp_path / "shell"
+    mine.write_text("#!/bin/sh\necho my shell\n")
+    mine.chmod(0o755)
+    done = run(tmp_path, "rec", *words, env={"SHELL": str(mine)})
+
+    assert (done.returncode, done.stdout) == (status, printed)
+    assert (done.stderr == b"") if said is None else (said in done.stderr)
+    with open_cassette(tmp_path / "c") as cassette:
+        assert b"".join(cassette.raw()).startswith(printed)
 
 
 TAKING_TURNS = r"""
@@ -171,21 +192,6 @@ def test_an_unknown_terminal_is_refused_before_anything_starts(
     assert not (tmp_path / "started").exists()
 
 
-def test_output_goes_to_stdout_and_messages_to_stderr(tmp_path: Path) -> None:
-    """So that a job can go on with what the program said."""
-    done = run(tmp_path, "rec", "c", "--", "echo", "hi")
-
-    assert done.stdout == b"hi\r\n"
-    assert b"saved c" in done.stderr
-
-
-def test_quiet_says_nothing(tmp_path: Path) -> None:
-    """Neither output nor messages."""
-    done = run(tmp_path, "rec", "-q", "c", "--", "echo", "hi")
-
-    assert (done.stdout, done.stderr) == (b"", b"")
-
-
 @pytest.mark.slow
 def test_piped_input_reaches_the_program_up_to_its_end(tmp_path: Path) -> None:
     """The end is ctrl-d, as at a terminal, and all of it is on the record as the user's."""
@@ -226,13 +232,6 @@ def test_a_program_that_waits_for_input_ends_where_there_is_none(tmp_path: Path)
     assert b"over" in done.stdout
 
 
-def test_options_of_the_program_need_no_dashes(tmp_path: Path) -> None:
-    """What follows CASSETTE is the program's."""
-    done = run(tmp_path, "rec", "c", "sh", "-c", "echo $1", "x", "--title")
-
-    assert done.stdout == b"--title\r\n"
-
-
 @pytest.mark.slow
 def test_options_may_follow_the_cassette_before_the_dashes(tmp_path: Path) -> None:
     """As asciinema users write it."""
@@ -240,13 +239,6 @@ def test_options_may_follow_the_cassette_before_the_dashes(tmp_path: Path) -> No
 
     with open_cassette(tmp_path / "c") as cassette:
         assert (cassette.manifest.optional or {})["title"] == "late"
-
-
-def test_a_command_line_is_split_without_a_shell(tmp_path: Path) -> None:
-    """``-c`` is for one string."""
-    done = run(tmp_path, "rec", "-c", "echo 'a b' $HOME", "c")
-
-    assert done.stdout == b"a b $HOME\r\n"
 
 
 @pytest.mark.slow
@@ -407,16 +399,6 @@ def test_overwrite_replaces_what_is_there(tmp_path: Path) -> None:
 
     assert (refused.returncode, (tmp_path / "ran").exists()) == (6, False)
     assert run(tmp_path, "cat", "c").stdout == b"two\r\n"
-
-
-def test_the_shell_is_recorded_without_argv(tmp_path: Path) -> None:
-    """That of the user."""
-    shell = tmp_path / "shell"
-    shell.write_text("#!/bin/sh\necho my shell\n")
-    shell.chmod(0o755)
-    done = run(tmp_path, "rec", "c", env={"SHELL": str(shell)})
-
-    assert done.stdout == b"my shell\r\n"
 
 
 def test_queries_of_the_program_are_answered_and_recorded(tmp_path: Path) -> None:

@@ -302,6 +302,29 @@ def test_a_copy_of_the_work_folder_leaves_out_what_cannot_be_copied(
     assert "['link', 'note.txt']" in "".join(report.changes[-1].got)
 
 
+def test_settings_of_ones_own_are_laid_over_the_home(recorded: Path, elsewhere: Path) -> None:
+    """The program is pointed at the tape as when it was recorded, and asks the same model."""
+    program = elsewhere / "codex"
+    program.write_text('#!/bin/sh\ncat ~/own.txt; head -1 ~/.codex/config.toml; echo "$@"\n')
+    program.chmod(0o755)
+    (elsewhere / "settings").mkdir()
+    (elsewhere / "settings" / "own.txt").write_text("mine\n")
+    options = RerunOptions(
+        trusted=True,
+        argv=(str(program), "exec"),
+        harness="codex",
+        home=elsewhere / "settings",
+        cwd=elsewhere,
+        patience_s=0.1,
+    )
+    with open_cassette(recorded) as cassette:
+        shown = rerun(cassette, options).changes[-1].got
+
+    assert shown[:2] == ("mine", 'model = "m-1"')
+    assert shown[2].startswith('-c openai_base_url="http://')
+    assert shown[2].endswith('/v1" exec')
+
+
 def test_nothing_of_a_cassette_is_run_without_trust(recorded: Path, tmp_path: Path) -> None:
     """It says what it would run, and what the tape would make it do."""
     touched = tmp_path / "touched"

@@ -21,7 +21,8 @@ import pytest
 from ptycassette.model import ExitStatus, Finished, Output, Typed
 from ptycassette.testing import write_cassette
 
-pytestmark = pytest.mark.integration
+# test_standin reaches the same branches without Node.
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 PTYCASSETTE = str(Path(sys.executable).with_name("ptycassette"))
 
 

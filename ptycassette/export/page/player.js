@@ -259,9 +259,11 @@ class Player {
     if (!link) return;
     link.classList.add('here');
     link.setAttribute('aria-current', 'true');
+    if (!link.getClientRects().length) return; // its kind is hidden
     const list = link.closest('.beside'), outer = list.getBoundingClientRect();
     const inner = link.getBoundingClientRect();
-    if (list.scrollHeight > list.clientHeight && (inner.top < outer.top + 48 || inner.bottom > outer.bottom)) {
+    const bottom = Math.min(outer.bottom, innerHeight); // the list may reach below the window
+    if (list.scrollHeight > list.clientHeight && (inner.top < outer.top + 80 || inner.bottom > bottom)) {
       list.scrollTop += inner.top - outer.top - list.clientHeight / 3;
     }
   }

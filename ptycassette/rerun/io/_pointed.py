@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ class Pointed(msgspec.Struct, frozen=True, kw_only=True):
     ``url`` is the tape's server, or the real provider where the server is an HTTP proxy, whose
     certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs where it is
     another one than ``url`` and ``/v1``. ``usual_url`` is for a program without a profile.
+    ``model`` is the one that was asked most; empty if the recording names none.
     """
 
     server: TapeServer
@@ -31,6 +33,7 @@ class Pointed(msgspec.Struct, frozen=True, kw_only=True):
     usual_url: str
     openai_url: str
     ca_file: str
+    model: str
 
 
 def pointed_at(
@@ -45,7 +48,17 @@ def pointed_at(
         usual_url=server.url_as_recorded(route),
         openai_url=openai_url,
         ca_file=ca_file,
+        model=_asked_model(cassette),
     )
+
+
+def _asked_model(cassette: Cassette) -> str:
+    asked = Counter(
+        str(event.payload.get("model") or "")
+        for event in cassette.service_events()
+        if isinstance(event.payload, dict) and event.payload.get("type") == "model-request"
+    )
+    return next((name for name, _ in asked.most_common() if name), "")
 
 
 def recorded_pointing(cassette: Cassette) -> Mapping[str, Any]:

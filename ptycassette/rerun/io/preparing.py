@@ -36,6 +36,7 @@ from ptycassette.tape import DrawnValues, drawn_in
 from ptycassette.tape.io import (
     base_url_variables,
     load_matching_rules,
+    point_at_provider,
     proxy_variables,
     served_draws,
 )
@@ -51,10 +52,12 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         argv: what to run; as recorded when empty.
         harness: the profile's name or path; that of the recording when None.
         mode: one of the profile's modes; its usual one when None.
-        model: the model to ask for; the one of the profile when empty.
+        model: the model to ask for; the one that was asked most, or the profile's, when empty.
         cwd: the work folder; an empty one in the temporary home when None.
         files: files of an empty work folder, by name.
         copied: a folder whose content is copied into an empty work folder.
+        home: a folder whose content is laid over the temporary home: settings of one's own, hooks,
+            prompts. The program is then pointed at the tape as it was when it was recorded.
         root: where the temporary home is made; in the user's cache folder when None.
         environment: variables to add to the program's environment.
         normalise: names of the normalisers that screens are compared with.
@@ -73,6 +76,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path | None = None
     files: Mapping[str, str] = msgspec.field(default_factory=dict)
     copied: Path | None = None
+    home: Path | None = None
     root: Path | None = None
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     normalise: tuple[str, ...] = VOLATILE
@@ -206,7 +210,7 @@ def prepared_rerun(
         )
 
 
-def _copy(folder: Path, target: Path, *, without: Path) -> None:
+def _copy(folder: Path, target: Path, *, without: Path | None = None) -> None:
     """Copy what was there when the program was recorded: its cassette came later.
 
     Sockets and named pipes are left out: whoever listens to them is elsewhere.
@@ -217,11 +221,11 @@ def _copy(folder: Path, target: Path, *, without: Path) -> None:
         return [
             path.name
             for path in paths
-            if path.absolute() == without.absolute()
+            if (without is not None and path.absolute() == without.absolute())
             or not (path.is_symlink() or path.is_dir() or path.is_file())
         ]
 
-    with disk_errors("copying the work folder", folder):
+    with disk_errors("copying the folder", folder):
         shutil.copytree(
             folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out
         )
@@ -248,7 +252,7 @@ def _placed(
                     pointed.url,
                     openai_url=pointed.openai_url,
                     mode=mode,
-                    model=options.model,
+                    model=options.model or pointed.model,
                     binary=argv[0],
                     cwd=options.cwd,
                     files=options.files,
@@ -264,6 +268,12 @@ def _placed(
             )
             home, cwd, folder = made.home, made.cwd, made.folder
             own = {**home_variables(str(home)), **(proxy or base_url_variables(pointed.usual_url))}
+        if options.home is not None:
+            _copy(options.home, home)
+            if profile is not None and not proxy:
+                variables, arguments = point_at_provider(profile, pointed.url, {})
+                own |= variables
+                argv = (argv[0], *arguments, *argv[1:])
         guard = stack.enter_context(
             Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
         )

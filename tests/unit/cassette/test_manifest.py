@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -141,18 +142,31 @@ def test_a_size_must_fit_16_bits(field: str, value: int) -> None:
         decode_manifest(_edited(**{f"terminal__{field}": value}))
 
 
-def test_a_manifest_that_is_too_large_is_refused() -> None:
+TOO_MUCH: dict[str, tuple[Callable[[], object], str]] = {
+    "a manifest that is too large": (
+        lambda: decode_manifest(encode_manifest(manifest_of()),
+                                limits=Limits(max_document_bytes=10)),
+        "bytes, and a reader accepts 10"),
+    "deeper than the decoder itself goes": (
+        lambda: decode_manifest(b'{"version":' + b"[" * 50_000), "nested deeper"),
+    "a little deeper than the limit": (
+        lambda: decode_manifest(_edited(x=json.loads("[" * 64 + "]" * 64))),
+        "nested deeper than 64 levels"),
+    "too many artifacts": (
+        lambda: read_artifacts(_with_table({f"f{number}": GOOD for number in range(300)})),
+        "300 artifacts"),
+    "a name that is too long": (
+        lambda: read_artifacts(_with_table({"x" * 256: GOOD})), "too long"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TOO_MUCH)
+def test_a_manifest_that_is_too_much_is_refused(case: str) -> None:
     """Before it is decoded."""
-    with pytest.raises(LimitError, match="bytes, and a reader accepts 10"):
-        decode_manifest(encode_manifest(manifest_of()), limits=Limits(max_document_bytes=10))
+    act, says = TOO_MUCH[case]
 
-
-def test_a_manifest_that_nests_too_deep_is_refused() -> None:
-    """Deeper than the decoder itself goes, and a little deeper than the limit."""
-    with pytest.raises(LimitError, match="nested deeper"):
-        decode_manifest(b'{"version":' + b"[" * 50_000)
-    with pytest.raises(LimitError, match="nested deeper than 64 levels"):
-        decode_manifest(_edited(x=json.loads("[" * 64 + "]" * 64)))
+    with pytest.raises(LimitError, match=says):
+        act()
 
 
 # ------------------------------------------------------------------ artifacts
@@ -201,14 +215,6 @@ def test_malformed_artifacts_are_refused(table: object) -> None:
     """Types, digests, lengths, names that lead elsewhere, and files left out."""
     with pytest.raises(ManifestError, match=r"optional\.artifacts"):
         read_artifacts(_with_table(table))
-
-
-def test_too_many_artifacts_are_refused() -> None:
-    """And names that are too long."""
-    with pytest.raises(LimitError, match="300 artifacts"):
-        read_artifacts(_with_table({f"f{number}": GOOD for number in range(300)}))
-    with pytest.raises(LimitError, match="too long"):
-        read_artifacts(_with_table({"x" * 256: GOOD}))
 
 
 def test_entries_of_an_unpinned_cassette_may_be_more() -> None:
@@ -261,58 +267,49 @@ def test_a_contract_that_is_given_stays() -> None:
     assert with_manifest_digest(manifest).provenance.contract_version == "C-3"
 
 
-def test_a_changed_manifest_is_noticed() -> None:
-    """A known field, and a covered name in ``optional``."""
+def _changed(change: Callable[[dict[str, Any]], object], **fields: Any) -> Manifest:
+    """A manifest that pins itself, with another ``optional`` and other fields."""
     sealed = _sealed(title="x")
-    assert sealed.optional is not None
+    optional = {**(sealed.optional or {})}
+    change(optional)
+    return msgspec.structs.replace(sealed, optional=optional, **fields)
 
-    with pytest.raises(DigestError, match="the digest of the manifest"):
-        check_manifest_digest(msgspec.structs.replace(sealed, id="other"))
-    changed = {**sealed.optional, "title": "y"}
-    with pytest.raises(DigestError, match="the digest of the manifest"):
-        check_manifest_digest(msgspec.structs.replace(sealed, optional=changed))
+
+DAMAGED: dict[str, tuple[Manifest, type[Exception], str]] = {
+    "a known field": (
+        _changed(lambda _: None, id="other"), DigestError, "the digest of the manifest"),
+    "a name that is covered": (
+        _changed(lambda optional: optional.update(title="y")), DigestError,
+        "the digest of the manifest"),
+    # Whether this version knows the name or not; its own writer covers all of them.
+    **{f"an added {name}": (
+        _changed(lambda optional, name=name: optional.update({name: "x"})), DigestError,
+        rf"does not cover optional\.{name}") for name in ("meta", "later")},
+    # Whoever damages the key of a pin does not get rid of it.
+    **{f"no {name}": (
+        _changed(lambda optional, name=name: optional.pop(name)), ManifestError,
+        f"{name} is missing") for name in ("artifacts", "manifest_digest")},
+    **{f"{value} for a digest": (
+        _changed(lambda optional, value=value: optional.update(manifest_digest=value)),
+        ManifestError, r"optional\.manifest_digest")
+       for value in (1, {}, {"sha256": 1, "optional": []}, {"sha256": "x"})},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_changed_manifest_is_noticed(case: str) -> None:
+    """What is changed, added, taken away, and no digest."""
+    manifest, error, says = DAMAGED[case]
+
+    with pytest.raises(error, match=says):
+        check_manifest_digest(manifest)
 
 
 def test_what_the_files_prove_and_what_comes_later_is_not_covered() -> None:
     """Artifacts and content digest."""
-    sealed = _sealed()
-    assert sealed.optional is not None
-    changed = {**sealed.optional, "artifacts": {}}
+    digest = manifest_of(sha256="1" * 64).content_digest
 
     check_manifest_digest(
-        msgspec.structs.replace(
-            sealed, optional=changed, content_digest=manifest_of(sha256="1" * 64).content_digest
-        )
+        _changed(lambda optional: optional.update(artifacts={}), content_digest=digest)
     )
-    assert changed != sealed.optional
-
-
-@pytest.mark.parametrize("added", ["title", "later"])
-def test_what_is_added_to_optional_is_noticed(added: str) -> None:
-    """Whether this version knows the name or not; its own writer covers all of them."""
-    sealed = _sealed(meta={"a": 1})
-    assert sealed.optional is not None
-    changed = {**sealed.optional, added: "x"}
-
-    with pytest.raises(DigestError, match=rf"does not cover optional\.{added}"):
-        check_manifest_digest(msgspec.structs.replace(sealed, optional=changed))
-
-
-@pytest.mark.parametrize("missing", ["artifacts", "manifest_digest"])
-def test_a_broken_promise_is_noticed(missing: str) -> None:
-    """Whoever damages the key of a pin does not get rid of it."""
-    sealed = _sealed()
-    assert sealed.optional is not None
-    left = {name: value for name, value in sealed.optional.items() if name != missing}
-
-    with pytest.raises(ManifestError, match=f"{missing} is missing"):
-        check_manifest_digest(msgspec.structs.replace(sealed, optional=left))
-
-
-@pytest.mark.parametrize("value", [1, {}, {"sha256": 1, "optional": []}, {"sha256": "x"}])
-def test_a_malformed_manifest_digest_is_refused(value: object) -> None:
-    """As part of the manifest."""
-    manifest = msgspec.structs.replace(manifest_of(), optional={"manifest_digest": value})
-
-    with pytest.raises(ManifestError, match=r"optional\.manifest_digest"):
-        check_manifest_digest(manifest)
+    assert digest != _sealed().content_digest

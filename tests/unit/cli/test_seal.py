@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,6 +94,21 @@ def test_a_project_that_requires_seals_is_obeyed_by_use(place: Path) -> None:
     Path("short.cassette.seal.json").unlink()
     with pytest.raises(UnsealedError), use("short.cassette", mode="replay"):
         pass
+
+
+def test_a_project_that_requires_seals_is_obeyed_by_a_stand_in(place: Path) -> None:
+    """It fails before it plays. In a process of its own, which one that plays would end."""
+    require(place)
+    Path("short.cassette.seal.json").unlink()
+    argv = ["stand-in", "--report", "report.json", "short.cassette"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "ptycassette", *argv], stdin=subprocess.DEVNULL, check=False
+    )
+    report = json.loads(Path("report.json").read_text())
+
+    assert ran.returncode == 125
+    assert report["result"] == "failed"
+    assert "there is no seal" in report["error"]
 
 
 def test_json_says_the_status_of_each(place: Path, run: Run) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
+import os
+import subprocess
 import sys
-from importlib import import_module
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ptycassette import open_cassette
 from ptycassette.errors import UsageError
 from ptycassette.importing import BadImportError, ImportedSession, import_named
 from ptycassette.importing.io.mitmproxy_flows import read_flows
@@ -210,15 +214,63 @@ def test_without_mitmproxy_the_message_says_what_to_do(monkeypatch: pytest.Monke
         read_flows(b"")
 
 
-def test_flows_of_mitmproxy_are_read() -> None:
-    """As mitmproxy itself writes them; a broken file is told by the number of the flow."""
-    pytest.importorskip("mitmproxy", reason="mitmproxy is not installed")
-    tflow = import_module("mitmproxy.test.tflow")
-    file = io.BytesIO()
-    writer = import_module("mitmproxy.io").FlowWriter(file)
-    for flow in (tflow.tflow(resp=True), tflow.twebsocketflow(), tflow.ttcpflow()):
-        writer.add(flow)
-    session = read_flows(file.getvalue())
+class DamagedError(Exception):
+    """As mitmproxy says that a file is broken."""
+
+
+def side(content: bytes = b"message", **more: Any) -> SimpleNamespace:
+    """A request or a response, as mitmproxy has it."""
+    headers = SimpleNamespace(items=lambda *, multi: [("content-type", "text/plain")])
+    return SimpleNamespace(
+        timestamp_start=1.0, timestamp_end=None, headers=headers,
+        get_content=lambda *, strict: content, **more,
+    )  # fmt: skip
+
+
+def said(kind: int, *, by_client: bool) -> SimpleNamespace:
+    """A message over a WebSocket."""
+    return SimpleNamespace(timestamp=2.0, from_client=by_client, content=b"hi", type=kind)
+
+
+def flow(**more: Any) -> SimpleNamespace:
+    """A flow of HTTP, whose answer came."""
+    fields = {"request": side(method="GET", url="http://a/x"), "response": side(status_code=200),
+              "error": None, "websocket": None}  # fmt: skip
+    return SimpleNamespace(**{**fields, **more})
+
+
+TALK = SimpleNamespace(messages=[
+    said(2, by_client=True), said(1, by_client=True), said(1, by_client=False),
+])  # fmt: skip
+SOCKET = flow(websocket=TALK, response=side(b"", status_code=101))
+FLOWS = (flow(), SOCKET, SimpleNamespace(request=None))
+LOST = flow(response=None, error=SimpleNamespace(msg="reset"))
+
+
+@pytest.fixture
+def as_mitmproxy(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
+    """What stands for mitmproxy, where it is not installed: it hands these flows out."""
+
+    def hand_out(*flows: object, broken: bool = False) -> bytes:
+        def stream() -> Iterator[object]:
+            yield from flows
+            if broken:
+                raise DamagedError("invalid")
+
+        reader = SimpleNamespace(FlowReader=lambda file: SimpleNamespace(stream=stream))
+        monkeypatch.setitem(sys.modules, "mitmproxy", SimpleNamespace())
+        monkeypatch.setitem(sys.modules, "mitmproxy.io", reader)
+        errors = SimpleNamespace(FlowReadException=DamagedError)
+        monkeypatch.setitem(sys.modules, "mitmproxy.exceptions", errors)
+        return b""
+
+    return hand_out
+
+
+def test_flows_become_calls(as_mitmproxy: Callable[..., bytes]) -> None:
+    """One that was broken off says so; a broken file is told by the number of the flow."""
+    session = read_flows(as_mitmproxy(*FLOWS))
+    (ended,) = of_kind(read_flows(as_mitmproxy(LOST)), ExchangeEnded)
 
     assert [one.kind for one in of_kind(session, RequestBegun)] == ["http", "websocket"]
     assert [one.data for one in of_kind(session, AnswerData)] == [b"message"]
@@ -228,5 +280,43 @@ def test_flows_of_mitmproxy_are_read() -> None:
         ("provider", False),
     ]
     assert session.skipped == {"a flow that is not HTTP": 1}
+    assert (ended.outcome, ended.detail) == ("provider-gone", "reset")
     with pytest.raises(BadImportError, match="flow 4"):
-        read_flows(file.getvalue() + b"9:abc")
+        read_flows(as_mitmproxy(*FLOWS, broken=True))
+
+
+WRITING = """
+import sys
+from mitmproxy.io import FlowWriter
+from mitmproxy.test import tflow
+with open(sys.argv[1], "wb") as file:
+    for flow in (tflow.tflow(resp=True), tflow.twebsocketflow(), tflow.ttcpflow()):
+        FlowWriter(file).add(flow)
+"""
+
+
+@pytest.mark.slow
+def test_flows_of_mitmproxy_are_read(tmp_path: Path) -> None:
+    """As mitmproxy itself writes them; in processes of their own, as its pins are not ours."""
+    place = os.environ.get("PTYCASSETTE_MITMPROXY")
+    if place is None:
+        pytest.skip("mitmproxy is not installed (PTYCASSETTE_MITMPROXY)")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env={**os.environ, "PYTHONPATH": place},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+    assert run("-c", WRITING, "a.flows").stderr == ""
+    imported = run("-m", "ptycassette", "import", "a.flows", "-o", "made")
+    with (tmp_path / "a.flows").open("ab") as file:
+        file.write(b"9:abc")
+    broken = run("-m", "ptycassette", "import", "a.flows", "-o", "other")
+    with open_cassette(tmp_path / "made") as cassette:
+        found = [(one.entry.kind, one.answer()) for one in cassette.tape()]
+
+    assert found[0] == ("http", b"message")
+    assert [kind for kind, _ in found].count("websocket") == 1
+    assert "a flow that is not HTTP" in imported.stdout + imported.stderr
+    assert "flow 4" in broken.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.model import DEFAULT_STYLE, Size, Style
-from ptycassette.terminal import PyteEmulator
+from ptycassette.terminal import PyteEmulator, _pens
 from ptycassette.terminal._pens import Pens
 
 
@@ -78,21 +78,48 @@ def test_a_reset_keeps_the_link() -> None:
 
 
 def test_pens_are_interned() -> None:
-    """The same style is the same pen, however it was reached."""
+    """The same style is the same pen, however it was reached; what is far too long is none."""
     pens = Pens()
     red = pens.apply(pens.default, "\x1b[31m")
 
     assert pens.apply(red, "\x1b[m") is pens.default
     assert pens.apply(pens.default, "\x1b[1m\x1b[0;31m") is red
+    assert pens.apply(pens.default, "\x1b[31m") is red
+    assert pens.apply(red, f"\x1b[{'1;' * 50_000}m") is red
     assert pens.default.next["\x1b[31m"] is red
 
 
-@pytest.mark.slow
-def test_the_tables_of_pens_are_bounded() -> None:
-    """A program that uses every colour once does not fill the memory."""
+def test_a_protected_pen_is_another_one() -> None:
+    """Of the same style; SGR changes it, and a reset ends its protection."""
     pens = Pens()
-    for number in range(40_000):
-        pens.apply(pens.default, f"\x1b[38;2;{number >> 8 & 255};{number & 255};1m")
+    kept = pens.protect(pens.apply(pens.default, "\x1b[31m"), protected=True)
+    bold = pens.apply(kept, "\x1b[1m")
 
-    assert len(pens._pens) <= 1 << 14
-    assert sum(len(pen.next) for pen in pens._pens.values()) <= 1 << 15
+    assert [_pens.is_protected(pen.style) for pen in (kept, bold)] == [True, True]
+    assert _pens.public_style(bold.style) == Style(fg=1, bold=True)
+    assert pens.apply(bold, "\x1b[m") is pens.of(DEFAULT_STYLE)
+    assert not _pens.is_protected(pens.protect(kept, protected=False).style)
+
+
+@pytest.mark.parametrize(
+    ("colours", "most_pens", "most_texts"),
+    [
+        (400, 64, 128),
+        (400, 500, 128),
+        pytest.param(40_000, 1 << 14, 1 << 15, marks=pytest.mark.slow),
+    ],
+)
+def test_the_tables_of_pens_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, colours: int, most_pens: int, most_texts: int
+) -> None:
+    """A program that uses every colour once does not fill the memory, and gets each."""
+    monkeypatch.setattr(_pens, "_PEN_LIMIT", most_pens)
+    monkeypatch.setattr(_pens, "_NEXT_LIMIT", most_texts)
+    pens = Pens()
+    for number in range(colours):
+        red, green = number >> 8 & 255, number & 255
+        pen = pens.apply(pens.default, f"\x1b[48;2;{red};{green};1m")
+        assert pen.style.bg == pen.erase.bg == f"#{red:02x}{green:02x}01"
+
+    assert len(pens._pens) <= most_pens
+    assert sum(len(pen.next) for pen in pens._pens.values()) <= most_texts

@@ -99,23 +99,31 @@ def test_a_run_without_divergence_has_no_panel(path: Path, tmp_path: Path) -> No
     assert "divergences" not in names
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (None, "there is no report"),
-        ("nonsense", "no report"),
-        ('{"report": "ptycassette-stand-in", "cassette_id": "x"}', "about other recordings"),
-        ('{"report": "ptycassette-stand-in", "divergences": 3}', "no report"),
-    ],
-)
-def test_a_report_of_no_use_is_said(
-    path: Path, tmp_path: Path, text: str | None, words: str
-) -> None:
-    """In a dialog; the recording is shown all the same."""
-    report = tmp_path / "report.json"
+NO_USE = {
+    None: "there is no report",
+    "nonsense": "no report",
+    '{"report": "ptycassette-stand-in", "cassette_id": "x"}': "about other recordings",
+    '{"report": "ptycassette-stand-in", "divergences": 3}': "no report",
+}
+
+
+def written(report: Path, text: str | None) -> Path:
+    """A report, if there is one."""
     if text is not None:
         report.write_text(text, encoding="utf-8")
+    return report
+
+
+@pytest.mark.parametrize(("text", "words"), NO_USE.items())
+def test_a_report_of_no_use_is_an_error(tmp_path: Path, text: str | None, words: str) -> None:
+    """Which says why."""
+    with pytest.raises(CassetteError, match=words):
+        divergences_of("a", written(tmp_path / "report.json", text))
+
+
+@pytest.mark.parametrize("text", ["nonsense", pytest.param(None, marks=pytest.mark.slow)])
+def test_a_report_of_no_use_is_said(path: Path, tmp_path: Path, text: str | None) -> None:
+    """In a dialog; the recording is shown all the same."""
     told: list[str] = []
 
     async def scenario(pilot: Pilot[Any]) -> None:
@@ -124,9 +132,28 @@ def test_a_report_of_no_use_is_said(
         await press(pilot, "escape", "end")
         assert recording(pilot).playback.t_us == 10 * S
 
-    drive(path, scenario, report=report)
+    drive(path, scenario, report=written(tmp_path / "report.json", text))
 
-    assert words in told[0]
+    assert NO_USE[text] in told[0]
+
+
+def test_a_divergence_is_a_line_and_a_description(tmp_path: Path) -> None:
+    """With what was expected and what came, where there is such; in the order of the recording."""
+    late = {"kind": "input-missing", "message": "no more came", "seq": 9, "t_ms": 3}
+    early = {
+        "kind": "input-changed", "message": "other", "seq": 4, "t_ms": 1, "hint": "look",
+        "expected": {"text": "exit"}, "got": {"text": "quit"},
+    }  # fmt: skip
+    document = {"report": "ptycassette-stand-in", "cassette_id": "a", "divergences": [late, early]}
+    report = written(tmp_path / "report.json", json.dumps(document))
+    first, second = divergences_of("a", report)
+
+    assert first.line == "input-changed  expected exit  got quit"
+    assert list(first.lines()) == [
+        "input-changed at seq 4, 1 ms: other", "  expected: exit", "  got:      quit",
+        "  what to do: look",
+    ]  # fmt: skip
+    assert (second.line, len(list(second.lines()))) == ("input-missing", 1)
 
 
 def test_nothing_of_a_report_acts_on_the_terminal(path: Path, tmp_path: Path) -> None:

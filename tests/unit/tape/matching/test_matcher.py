@@ -375,3 +375,14 @@ def test_the_name_of_a_tool_is_no_id() -> None:
 
     other = asked({"tools": [{"name": "mcp__calendar__send_events"}]})
     assert answered(matcher(recorded, by).ask(other)) is None
+
+
+def test_an_id_of_codexs_tools_is_another_one_each_time() -> None:
+    """Of the item ``additional_tools``; a word that begins alike is none."""
+    by = cli_rules("codex")
+    first, second = "01a21525-0038-75f0-9a34-41c52614ee17", "01a21527-3db8-7ee1-bc3e-2cd9055ed452"
+    recorded = tape(({"input": [{"id": f"at_{first}"}], "tool": "at_once"}, {"a": 1}), by=by)
+    for tool, found in (("at_noon", None), ("at_once", {"a": 1})):
+        again = asked({"input": [{"id": f"at_{second}"}], "tool": tool})
+
+        assert answered(matcher(recorded, by).ask(again)) == found
