@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.model import resolved
+
 TABLES = "_tables.json"
 
 
@@ -50,7 +52,7 @@ def table_of(text: str) -> dict[str, Any]:
 def made_table(text: str) -> dict[str, Any] | None:
     """As ``table_of``; None if the text was not read when the package was built."""
     made = _made().get(sha256(text.encode()).hexdigest())
-    return None if made is None else msgspec.json.decode(made, type=dict[str, Any])
+    return None if made is None else msgspec.json.decode(made, type=resolved(dict[str, Any]))
 
 
 @cache
@@ -59,4 +61,4 @@ def _made() -> dict[str, msgspec.Raw]:
         text = package_text("ptycassette", TABLES)
     except OSError:  # a checkout has none
         return {}
-    return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    return msgspec.json.decode(text, type=resolved(dict[str, msgspec.Raw]))

@@ -13,7 +13,7 @@ import msgspec
 
 from ptycassette.cassette import parse_strict
 from ptycassette.errors import InvalidCassetteError, LimitError, RecordError
-from ptycassette.model import DEFAULT_LIMITS, check_density, visible, visible_bytes
+from ptycassette.model import DEFAULT_LIMITS, check_density, resolved, visible, visible_bytes
 
 _WIDE = 10_000
 _CHANGING = frozenset(
@@ -84,7 +84,7 @@ def _input(record: Mapping[str, Any]) -> str:
         case "signal":
             return f"signal {visible(str(record.get('signal')))}"
     try:
-        data = msgspec.convert(record.get("bytes") or "", bytes)
+        data = msgspec.convert(record.get("bytes") or "", resolved(bytes))
     except msgspec.ValidationError:
         data = b""
     source = record.get("source")

@@ -212,7 +212,7 @@ def leaks(folder: Path, *values: str) -> list[str]:
 
 def test_a_leak_would_be_seen(folder: Path) -> None:
     """The search finds what is there."""
-    by_record(folder, ["true"], "", "")
+    by_record(folder, ["sh", "-c", "read line"], "", "\n")
     (folder / "input.jsonl").write_text(
         json.dumps({"bytes": base64.b64encode(SECRET.encode()).decode()})
     )
