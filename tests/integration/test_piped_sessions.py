@@ -277,7 +277,7 @@ def test_a_timeout_ends_a_recording_over_pipes(tmp_path: Path) -> None:
 
 def test_what_needs_a_terminal_is_refused_over_pipes_and_the_reverse(tmp_path: Path) -> None:
     """With what to do instead; a size, keys, and streams of a program at a terminal."""
-    with Session(["cat"], streams="pipes") as session:
+    with Session(["sh", "-c", "cat; exec sleep 600"], streams="pipes") as session:
         with pytest.raises(ValueError, match="close_stdin"):
             session.send_key("ctrl-d")
         with pytest.raises(ValueError, match="no terminal"):

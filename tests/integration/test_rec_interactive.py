@@ -18,6 +18,7 @@ import pytest
 from ptycassette import JournalFollower, open_cassette
 from ptycassette.recording.io.compiled_relay import PURE_PYTHON
 from ptycassette.system.files.state_dirs import journal_dir
+from tests.savers import saver_of
 
 # Half of the tests run with either loop in `make test`, all with both in `make test-all`.
 pytestmark = [pytest.mark.integration, pytest.mark.sampled(2)]
@@ -392,6 +393,7 @@ def test_a_terminal_that_is_closed_right_after_the_end_loses_nothing(
     terminal.expect("up")
     process = psutil.Process(terminal.pid)
     saver = saver_of(process)
+    assert saver is not None
     saver.suspend()
     terminal.send("x\r")
     (journal,) = journal_dir().glob("*.journal")
@@ -407,16 +409,6 @@ def test_a_terminal_that_is_closed_right_after_the_end_loses_nothing(
     with open_cassette(tmp_path / "c") as cassette:
         assert b"".join(cassette.raw()).startswith(b"up\r\n")
     assert os.waitstatus_to_exitcode(status) == 3
-
-
-def saver_of(recorder: psutil.Process) -> psutil.Process:
-    """The saver, once the supervisor is an interpreter of its own: it is forked off as well."""
-    until_s = time.monotonic() + 90
-    while True:
-        forked = [child for child in recorder.children() if "rec" in child.cmdline()]
-        if len(forked) == 1:
-            return forked[0]
-        assert time.monotonic() < until_s
 
 
 def ended(journal: Path) -> bool:

@@ -19,6 +19,7 @@ from ptycassette import JournalFollower, open_cassette, record
 from ptycassette.recording.io.recovery import left_journals, recover
 from ptycassette.recording.io.saver import NO_SAVER, StartedSaver
 from ptycassette.system.files.state_dirs import journal_dir
+from tests.savers import saver_of
 
 pytestmark = [
     pytest.mark.integration,
@@ -69,11 +70,8 @@ class Rec:
         found: list[psutil.Process] = []
 
         def look() -> bool:
-            for child in self.recorder.children():
-                with suppress(psutil.NoSuchProcess):
-                    words = child.cmdline()
-                    if "rec" in words and os.getsid(child.pid) == child.pid:
-                        found.append(child)
+            saver = saver_of(self.recorder)
+            found.extend([] if saver is None else [saver])
             return bool(found)
 
         until(look, "a saver")
@@ -173,12 +171,12 @@ def test_without_a_saver_it_is_saved_at_the_end(
     monkeypatch.setenv(NO_SAVER, "1")
     rec = recording()
     rec.written()
-    others = [child for child in rec.recorder.children() if "rec" in child.cmdline()]
+    saver = saver_of(rec.recorder)
     staging = rec.staging()
     rec.go()
     status, _ = rec.end()
 
-    assert (status, others, staging) == (3, [], [])
+    assert (status, saver, staging) == (3, None, [])
     whole(tmp_path)
 
 
