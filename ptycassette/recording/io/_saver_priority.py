@@ -5,6 +5,10 @@ an ordinary user cannot lower the value again (setpriority(2)). At the end, when
 waits, a saver on a busy machine would get no time. So 19 is used only if it can be lowered
 again. Otherwise the value is raised a little, and a saver that had to wait for a processor
 pauses, longer each time, up to a second.
+
+Linux schedules sessions as groups where it may ("autogroup", sched(7)), and nice values count only
+within a group. A saver leads a session, so that its group gets a value, too, which anybody may
+lower again.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ _CAP_SYS_NICE = 1 << 23  # linux/capability.h
 _SAMPLE_S = 0.008  # of processor time; the clock of a thread is finer than that everywhere
 _CONTENDED = 1.3
 _LONGEST_PAUSE_S = 1.0
+_GROUP = Path("/proc/self/autogroup")
+_GROUP_WAIT_S, _GROUP_TRIES = 0.02, 10  # an ordinary user may write it ten times a second
 
 
 class Priority:
@@ -35,6 +41,7 @@ class Priority:
         self._pauses = before is None
         self._thread = threading.get_native_id() if sys.platform == "linux" else 0
         self._pause_s = 0.0
+        self._leads = False
         self.discount_pause()
 
     @classmethod
@@ -49,7 +56,11 @@ class Priority:
         back = _may_return_to(before)
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, _FAR if back else min(_FAR, before + _NEAR))
-        return cls(before if back else None)
+        priority = cls(before if back else None)
+        priority._leads = os.getsid(0) == os.getpid()
+        if priority._leads:
+            _set_group(_FAR)
+        return priority
 
     def urgent(self) -> None:
         """Return to normal priority, if the system allows it: the user waits. Thread-safe."""
@@ -57,6 +68,8 @@ class Priority:
         if self._before is not None:
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self._thread, self._before)
+        if self._leads:
+            _set_group(0)
 
     def discount_pause(self) -> None:
         """Do not count the time before now as work."""
@@ -74,6 +87,19 @@ class Priority:
             self._pause_s = 0.0
         self.discount_pause()
         return self._pause_s
+
+
+def _set_group(nice: int) -> None:
+    """Set the nice value of this session's group, if there are groups."""
+    for _ in range(_GROUP_TRIES):
+        try:
+            _GROUP.write_text(str(nice), encoding="ascii")
+        except BlockingIOError:
+            time.sleep(_GROUP_WAIT_S)
+        except OSError:
+            return
+        else:
+            return
 
 
 def _may_return_to(value: int) -> bool:

@@ -76,9 +76,9 @@ class _Recorder:
     def take_finish(self) -> None:
         """Note that the journal is complete, and that the user waits."""
         self.on_finish()
-        self._priority.urgent()
         self.finished = True
         self._news.set()
+        self._priority.urgent()
 
     def watch(self) -> None:
         """Start the thread that stops the main thread when the recorder is gone."""

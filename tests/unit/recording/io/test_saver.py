@@ -21,6 +21,7 @@ from ptycassette.model import (
     Finished,
     Typed,
 )
+from ptycassette.recording.io import _saver_priority
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._saver_messages import Begin, Failed, Published, send
 from ptycassette.recording.io._saver_priority import Priority
@@ -192,6 +193,56 @@ def test_a_saver_has_no_terminal_no_files_and_no_cores(tmp_path: Path) -> None:
         forked(look).finish(None)
 
     assert (tmp_path / "seen").read_text() == "['/dev/null'] 0 0 True"
+
+
+@pytest.mark.parametrize("leads", [True, False])
+def test_the_group_of_a_saver_gives_way_until_somebody_waits(
+    tmp_path: Path, *, leads: bool
+) -> None:
+    """A nice value counts only within a session's group. Another session's is left alone."""
+    group = Path("/proc/self/autogroup")
+    if not group.exists():
+        pytest.skip("no /proc/self/autogroup: Linux alone groups sessions")
+
+    def look() -> None:
+        found = []
+        priority = Priority.lowered()
+        found.append(group.read_text(encoding="ascii").split()[-1])
+        priority.urgent()
+        found.append(group.read_text(encoding="ascii").split()[-1])
+        (tmp_path / "seen").write_text(" ".join(found), encoding="ascii")
+
+    if not leads:
+        before = group.read_text(encoding="ascii").split()[-1]
+        child = os.fork()
+        if not child:
+            look()
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert (tmp_path / "seen").read_text() == f"{before} {before}"
+        return
+    forked(lambda _: look()).finish(None)
+    assert (tmp_path / "seen").read_text() == "19 0"
+
+
+@pytest.mark.parametrize("busy", [0, 3])
+def test_a_group_that_was_written_a_moment_ago_is_written_later(
+    monkeypatch: pytest.MonkeyPatch, busy: int
+) -> None:
+    """The system asks an ordinary user to wait; it does not refuse."""
+    asked: list[str] = []
+
+    class Group:
+        def write_text(self, text: str, encoding: str) -> None:
+            asked.append(text)
+            if len(asked) <= busy:
+                raise BlockingIOError
+
+    monkeypatch.setattr(_saver_priority, "_GROUP", Group())
+    monkeypatch.setattr(_saver_priority, "_GROUP_WAIT_S", 0)
+    _saver_priority._set_group(19)
+
+    assert asked == ["19"] * (busy + 1)
 
 
 class _PublishesAndDies:
