@@ -69,7 +69,7 @@ def stretch_us(
         UsageError: times and exchanges are named, or exchanges that there are not.
     """
     if exchanges is None:
-        return _us(start) or 0, _us(end)
+        return microseconds(start or 0), None if end is None else microseconds(end)
     if start is not None or end is not None:
         raise UsageError("--exchanges does not go with --from and --to")
     found = _EXCHANGES.fullmatch(exchanges)
@@ -91,10 +91,6 @@ def _moments(path: Path, first: int, last: int) -> tuple[int, int | None]:
             f"there are no exchanges {first}-{last}", where=str(path), hint=f"it has {numbers}"
         )
     return starts[first], starts.get(last + 1)
-
-
-def _us(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * 1_000_000)
 
 
 def microseconds(seconds: float) -> int:

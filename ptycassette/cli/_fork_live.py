@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ptycassette.cli._rec_tape import terms_of
+from ptycassette.cli._rec_tape import limit_options, terms_of
 
 if TYPE_CHECKING:
     from ptycassette.fork.io import LiveTerms
@@ -25,31 +25,7 @@ _OPTIONS = (
         help="With --tail live: the variable with your key; else the usual one of the API.",
     ),
     click.option("--yes", is_flag=True, help="With --tail live: agree to what is sent."),
-    click.option(
-        "--approval",
-        metavar="FILE",
-        type=click.Path(),
-        help="With --tail live: a file in which somebody has agreed to it (docs/tape.md).",
-    ),
-    click.option(
-        "--max-requests", type=click.IntRange(0), help="With --tail live: refuse more requests."
-    ),
-    click.option(
-        "--max-tokens", type=click.IntRange(0), help="With --tail live: refuse more tokens."
-    ),
-    click.option(
-        "--max-usd", type=click.FloatRange(0), help="With --tail live: refuse what costs more."
-    ),
-    click.option(
-        "--forbid",
-        metavar="KEY",
-        multiple=True,
-        help="With --tail live: send no input under this key of JSON; replaces the usual keys.",
-    ),
-    click.option("--strip", is_flag=True, help="With --tail live: send the rest of such an input."),
-    click.option(
-        "--unknown-models", is_flag=True, help="With --max-usd: let models without a price pass."
-    ),
+    *limit_options("--tail live"),
 )
 _NAMES = ("provider", "key_env", "yes", "approval", "max_requests", "max_tokens", "max_usd",
           "forbid", "strip", "unknown_models")  # fmt: skip

@@ -13,6 +13,40 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
+
+def limit_options(when: str) -> tuple[Callable[[_Command], _Command], ...]:
+    """The options that say what may be asked, and at most; ``when`` is the option they go with."""
+    return (
+        click.option(
+            "--approval",
+            metavar="FILE",
+            type=click.Path(),
+            help=f"With {when}: a file in which somebody has agreed to it (docs/tape.md).",
+        ),
+        click.option(
+            "--max-requests", type=click.IntRange(0), help=f"With {when}: refuse more requests."
+        ),
+        click.option(
+            "--max-tokens", type=click.IntRange(0), help=f"With {when}: refuse more tokens."
+        ),
+        click.option(
+            "--max-usd", type=click.FloatRange(0), help=f"With {when}: refuse what would cost more."
+        ),
+        click.option(
+            "--forbid",
+            metavar="KEY",
+            multiple=True,
+            help=f"With {when}: send no input under this key of JSON; replaces the usual keys.",
+        ),
+        click.option("--strip", is_flag=True, help=f"With {when}: send the rest of such an input."),
+        click.option(
+            "--unknown-models",
+            is_flag=True,
+            help="With --max-usd: let models without a price pass.",
+        ),
+    )
+
+
 _OPTIONS = (
     click.option(
         "--tape",
@@ -32,29 +66,7 @@ _OPTIONS = (
     click.option(
         "--yes", is_flag=True, help="With --tape: agree to what the program sends to its provider."
     ),
-    click.option(
-        "--approval",
-        metavar="FILE",
-        type=click.Path(),
-        help="With --tape: a file in which somebody has agreed to it (docs/tape.md).",
-    ),
-    click.option(
-        "--max-requests", type=click.IntRange(0), help="With --tape: refuse more requests."
-    ),
-    click.option("--max-tokens", type=click.IntRange(0), help="With --tape: refuse more tokens."),
-    click.option(
-        "--max-usd", type=click.FloatRange(0), help="With --tape: refuse what would cost more."
-    ),
-    click.option(
-        "--forbid",
-        metavar="KEY",
-        multiple=True,
-        help="With --tape: send no input under this key of JSON; replaces the usual keys.",
-    ),
-    click.option("--strip", is_flag=True, help="With --tape: send the rest of such an input."),
-    click.option(
-        "--unknown-models", is_flag=True, help="With --max-usd: let models without a price pass."
-    ),
+    *limit_options("--tape"),
     click.option(
         "--retries",
         metavar="N",

@@ -82,11 +82,8 @@ class _Listening(TracedTerminal):
         if self.rows is None and self.cells is None and self._repeated is None:
             place = next(self.places)
             self.places = chain((place,), self.places)
-            starts = self.starts[place : place + len(data)]
-            self.seen.update(
-                (start, start + len(char.encode()))
-                for start, char in zip(starts, data, strict=True)
-            )
+            last = place + len(data) - 1
+            self.seen.add((self.starts[place], self.starts[last] + len(data[-1].encode())))
             super().draw(data)
             return
         above = self.buf.y
