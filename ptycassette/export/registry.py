@@ -38,6 +38,11 @@ class ExportSource(Protocol):
         """Its manifest."""
         ...
 
+    @property
+    def output_size(self) -> int:
+        """How many bytes of output there are."""
+        ...
+
     def frames(self) -> Iterator[FrameRecord]:
         """The stored frames, in order."""
         ...
@@ -52,19 +57,24 @@ class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
 
     ``kind`` is the kind of its value: a text, a time in seconds, a number of rows, nothing
     (``flag``), one of ``choices``, of which the first is the default, a range of numbers (a pair),
-    or reports of stand-ins, of which makers get the content. ``short`` is one letter, or empty.
+    reports of stand-ins, of which makers get the content, a number above 0 (``factor``), or a
+    height in pixels. ``short`` is one letter, or empty; ``spelled`` is the option where it cannot
+    be a keyword of Python, as ``from``.
     """
 
     name: str
-    kind: Literal["text", "seconds", "rows", "flag", "choice", "range", "reports"]
+    kind: Literal[
+        "text", "seconds", "rows", "flag", "choice", "range", "reports", "factor", "pixels"
+    ]
     help: str
     short: str = ""
     choices: tuple[str, ...] = ()
+    spelled: str = ""
 
     @property
     def flag(self) -> str:
         """Its spelling on the command line."""
-        return f"--{self.name.replace('_', '-')}"
+        return f"--{self.spelled or self.name.replace('_', '-')}"
 
 
 class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,9 +126,21 @@ EXPORT_OPTIONS = (
         name="idle_limit",
         short="i",
         kind="seconds",
-        help="Shorten pauses to this (svg, html: 2 s unless given).",
+        help="Shorten pauses to this (pictures, html: 2 s unless given).",
     ),
     ExportOption(name="theme", kind="choice", choices=("dark", "light"), help="The colours."),
+    ExportOption(name="speed", kind="factor", help="So many times as fast as recorded."),
+    ExportOption(name="start", spelled="from", kind="seconds", help="From this moment on."),
+    ExportOption(
+        name="end", spelled="to", kind="seconds", help="Until this moment; png: the screen then."
+    ),
+    ExportOption(name="caption", kind="flag", help="Below the screen, what was typed."),
+    ExportOption(
+        name="font",
+        kind="text",
+        help="Files or families of fonts, with commas: for the text, then for what that one lacks.",
+    ),
+    ExportOption(name="font_size", kind="pixels", help="Height of the font (15 unless given)."),
     ExportOption(name="still", kind="flag", help="The last frame alone, no animation."),
     ExportOption(name="with_input", kind="flag", help="Also what was typed."),
     ExportOption(
@@ -141,6 +163,10 @@ EXPORT_OPTIONS = (
     ),
 )
 
+_FILM_OPTIONS = (
+    "idle_limit", "theme", "speed", "start", "end", "caption", "font", "font_size",
+)  # fmt: skip
+
 EXPORTS = (
     ExportFormat(
         name="svg",
@@ -148,7 +174,50 @@ EXPORTS = (
         writes="an animated picture; of one screen, a picture",
         of_recording="svg:recording_svg",
         of_screen="svg:still_svg",
-        options=("title", "idle_limit", "theme", "still"),
+        options=("title", "idle_limit", "theme", "still", "speed", "start", "end"),
+    ),
+    ExportFormat(
+        name="png",
+        endings=(".png",),
+        writes="a picture of the last screen, or that at `--to`; of one screen, a picture",
+        of_recording="pictures.io:recording_png",
+        of_screen="pictures.io:screen_png",
+        options=("theme", "end", "caption", "font", "font_size"),
+    ),
+    ExportFormat(
+        name="gif",
+        endings=(".gif",),
+        writes="an animated GIF",
+        of_recording="pictures.io:recording_gif",
+        options=_FILM_OPTIONS,
+    ),
+    ExportFormat(
+        name="webp",
+        endings=(".webp",),
+        writes="an animated WebP, without loss",
+        of_recording="pictures.io:recording_webp",
+        options=_FILM_OPTIONS,
+    ),
+    ExportFormat(
+        name="apng",
+        endings=(".apng",),
+        writes="an animated PNG",
+        of_recording="pictures.io:recording_apng",
+        options=_FILM_OPTIONS,
+    ),
+    ExportFormat(
+        name="mp4",
+        endings=(".mp4",),
+        writes="a film (H.264), made by ffmpeg",
+        of_recording="pictures.io:recording_mp4",
+        options=_FILM_OPTIONS,
+    ),
+    ExportFormat(
+        name="webm",
+        endings=(".webm",),
+        writes="a film (VP9), made by ffmpeg",
+        of_recording="pictures.io:recording_webm",
+        options=_FILM_OPTIONS,
     ),
     ExportFormat(
         name="asciicast",
@@ -287,4 +356,12 @@ def _maker(name: str, made_by: str | None) -> Any:
     if made_by is None:
         raise UsageError(f"{name} is not made of that", hint="see the table of exports")
     module, _, function = made_by.partition(":")
-    return getattr(importlib.import_module(f"ptycassette.export.{module}"), function)
+    try:
+        return getattr(importlib.import_module(f"ptycassette.export.{module}"), function)
+    except ModuleNotFoundError as missing:
+        if missing.name != "PIL":
+            raise
+        raise UsageError(
+            f"{name} needs Pillow, which is not installed",
+            hint="pip install 'ptycassette[pictures]'; .svg and .html need nothing more",
+        ) from missing
