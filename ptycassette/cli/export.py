@@ -18,6 +18,7 @@ from ptycassette.cli._options import (
     cassette_argument,
     opened,
 )
+from ptycassette.cli._present import check_stdout_takes
 from ptycassette.errors import UsageError
 from ptycassette.export import (
     EXPORT_OPTIONS,
@@ -123,13 +124,15 @@ def command(
     allow_unscrubbed: bool,
     **options: Any,
 ) -> None:
-    """Write CASSETTE as a page, a picture, an asciicast, text, or a test to begin with.
+    """Write CASSETTE as a page, a picture, a film, an asciicast, text, or a test to begin with.
 
     OUT appears whole or not at all, and replaces nothing; `-` is stdout.
 
     Example: ptycassette export hello.cassette hello.html
 
     Example: ptycassette export hello.cassette hello.svg
+
+    Example: ptycassette export hello.cassette hello.gif --from 2 --to 10 --speed 2 --caption
 
     Example: ptycassette export hello.cassette hello.cast --idle-limit 1
 
@@ -142,6 +145,8 @@ def command(
     chosen = _format_of(out) if kind is None else export_named(kind)
     taken = {name: value for name, value in options.items() if name in chosen.options}
     _refuse_others(chosen)
+    if out == "-":
+        check_stdout_takes(chosen.name, is_binary=chosen.is_binary)
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         parts = chosen.recording(source, **taken)
         _write(out, parts, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""Events to asciicast, text, HTML, SVG and GIF bytes."""
+"""Recordings in other formats: asciicasts, text, pages, pictures and films."""
 
 from __future__ import annotations
 

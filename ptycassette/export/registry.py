@@ -85,7 +85,8 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     that make it, as ``module:function`` in this package: from a whole recording
     (``ExportSource`` and the ``options`` as keywords, to pieces of the file) and from one screen
     (``Screen``, to the file). One of them may be missing. ``holds`` says which kinds of events a
-    format of recordings has a place for; None where it is not one.
+    format of recordings has a place for; None where it is not one. ``is_binary`` is a file that is
+    no text, and nothing for a terminal.
     """
 
     name: str
@@ -95,6 +96,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     of_screen: str | None = None
     options: tuple[str, ...] = ()
     holds: frozenset[Kind] | None = None
+    is_binary: bool = False
 
     @property
     def row(self) -> str:
@@ -183,6 +185,7 @@ EXPORTS = (
         of_recording="pictures.io:recording_png",
         of_screen="pictures.io:screen_png",
         options=("theme", "end", "caption", "font", "font_size"),
+        is_binary=True,
     ),
     ExportFormat(
         name="gif",
@@ -190,6 +193,7 @@ EXPORTS = (
         writes="an animated GIF",
         of_recording="pictures.io:recording_gif",
         options=_FILM_OPTIONS,
+        is_binary=True,
     ),
     ExportFormat(
         name="webp",
@@ -197,6 +201,7 @@ EXPORTS = (
         writes="an animated WebP, without loss",
         of_recording="pictures.io:recording_webp",
         options=_FILM_OPTIONS,
+        is_binary=True,
     ),
     ExportFormat(
         name="apng",
@@ -204,6 +209,7 @@ EXPORTS = (
         writes="an animated PNG",
         of_recording="pictures.io:recording_apng",
         options=_FILM_OPTIONS,
+        is_binary=True,
     ),
     ExportFormat(
         name="mp4",
@@ -211,6 +217,7 @@ EXPORTS = (
         writes="a film (H.264), made by ffmpeg",
         of_recording="pictures.io:recording_mp4",
         options=_FILM_OPTIONS,
+        is_binary=True,
     ),
     ExportFormat(
         name="webm",
@@ -218,6 +225,7 @@ EXPORTS = (
         writes="a film (VP9), made by ffmpeg",
         of_recording="pictures.io:recording_webm",
         options=_FILM_OPTIONS,
+        is_binary=True,
     ),
     ExportFormat(
         name="asciicast",

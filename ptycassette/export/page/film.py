@@ -83,7 +83,7 @@ class Film:
 
     def add(self, t_us: int, screen: Screen) -> None:
         """Add a screen, unless it looks like the one before."""
-        if t_us <= self._start_us and self.shots:
+        if t_us < self._start_us and self.shots:
             self.shots, self._numbers, self._characters = [], {}, 0
         cols = screen.size.cols
         rows = tuple(self._number((text, runs, cols)) for text, runs in screen_rows(screen))

@@ -18,7 +18,7 @@ MOST_COLORS = 255
 """One of the 256 is left for what does not change."""
 UNCHANGED = 255
 MOST_SHADES = 15
-_FEWEST_SHADES = 5
+FEWER_SHADES = 7
 _FLATTEN = [round(value / 17) * 17 for value in range(256)]
 
 
@@ -106,7 +106,9 @@ class PaletteInks:
     def __init__(self, shades: int = MOST_SHADES) -> None:
         self._shades = shades
         self._numbers: dict[Color, int] = {}
-        self._ramps: dict[Laid, list[int]] = {}
+        self._steps = [round(255 * step / shades) for step in range(shades + 1)]
+        self._step_of = [round(value * shades / 255) for value in range(256)]
+        self._ramps: dict[Laid, list[int | None]] = {}
         self._stamped = False
 
     @property
@@ -130,16 +132,19 @@ class PaletteInks:
 
     def lay(self, image: Image.Image, at: tuple[int, int], mask: Image.Image, on: Laid) -> None:
         """Turn degrees of coverage into numbers."""
-        image.paste(mask.point(self.ramp(on)), at)
+        counts = mask.histogram()
+        degrees = {self._step_of[value] for value in range(0, 256, 17) if counts[value]}
+        ramp = self.ramp(on, degrees)
+        image.paste(mask.point([ramp[step] or 0 for step in self._step_of]), at)
 
-    def ramp(self, on: Laid) -> list[int]:
-        """The numbers for the 256 degrees of coverage."""
+    def ramp(self, on: Laid, degrees: Iterable[int]) -> list[int | None]:
+        """The numbers for degrees of coverage; None for one that nobody has asked for."""
         ramp = self._ramps.get(on)
         if ramp is None:
-            steps = [round(255 * step / self._shades) for step in range(self._shades + 1)]
-            numbers = [self.solid(blended(*on, step)) for step in steps]
-            ramp = [numbers[round(value * self._shades / 255)] for value in range(256)]
-            self._ramps[on] = ramp
+            ramp = self._ramps[on] = [None] * len(self._steps)
+        for degree in degrees:
+            if ramp[degree] is None:
+                ramp[degree] = self.solid(blended(*on, self._steps[degree]))
         return ramp
 
     def stamp(
@@ -162,11 +167,11 @@ class PaletteInks:
 def palette_for(pairs: Iterable[Laid]) -> PaletteInks | None:
     """One palette for a whole film, as fine as it can be; None where too many colours are used."""
     wanted = list(pairs)
-    for shades in (MOST_SHADES, 7, _FEWEST_SHADES):
+    for shades in (MOST_SHADES, FEWER_SHADES):
         inks = PaletteInks(shades)
         try:
             for pair in wanted:
-                inks.ramp(pair)
+                inks.ramp(pair, range(shades + 1))
         except PaletteFullError:
             continue
         return inks

@@ -9,7 +9,7 @@ from PIL import Image, ImageChops
 
 from ptycassette.export._colors import Theme
 from ptycassette.export.pictures.inks import (
-    MOST_SHADES,
+    FEWER_SHADES,
     Inks,
     PaletteFullError,
     PaletteInks,
@@ -22,6 +22,8 @@ from ptycassette.export.pictures.typeface import Metrics, Typeface
 
 MARGIN = 8
 """Pixels around the screen."""
+_PATIENCE = 10
+"""After so many frames with too many colours for a palette, one is tried again."""
 _KEPT_BYTES = 64 << 20
 """Of images of rows."""
 
@@ -79,12 +81,15 @@ class Painter:
         found = palette_for(reel.pairs(theme)) if palettes else TrueInks()
         self.palette = found.palette if isinstance(found, PaletteInks) else None
         """That of the whole film, if one is enough."""
-        self._begin(found or PaletteInks())
+        inks = found or PaletteInks()
+        self._rows = RowPainter(typeface, theme, inks)
+        self._begin(inks)
 
     def _begin(self, inks: Inks) -> None:
         """A clean canvas in these inks."""
         self._inks = inks
-        self._rows = RowPainter(self._typeface, self._theme, inks)
+        self._since = 0
+        self._rows.inks = inks
         ground = color_of(None, self._theme, self._theme.background)
         self._canvas = Image.new(inks.mode, self.size, inks.solid(ground))
         width, height = self._reel.size.cols, self._typeface.metrics.height
@@ -110,9 +115,14 @@ class Painter:
             yield self._patch(frame, whole=number == 0)
 
     def _patch(self, frame: Framing, *, whole: bool) -> Patch:
+        self._since += 1
+        without = self._palettes and isinstance(self._inks, TrueInks)
         try:
-            changed = self._changed(frame)
+            # After a while without a palette, one may be enough again.
+            changed = None if without and self._since > _PATIENCE else self._changed(frame)
         except PaletteFullError:
+            changed = None
+        if changed is None:
             changed, whole = self._restarted(frame), True
         box = (0, 0, *self.size) if whole else self._box(changed)
         before = None if whole else self._canvas.crop(box)
@@ -124,7 +134,7 @@ class Painter:
     def _restarted(self, frame: Framing) -> list[tuple[int, Image.Image, _Box]]:
         """The whole frame, in a palette of its own, or in colours if it has too many."""
         attempts: tuple[Callable[[], Inks], ...] = (
-            PaletteInks, lambda: PaletteInks(MOST_SHADES // 2), TrueInks,
+            PaletteInks, lambda: PaletteInks(FEWER_SHADES), TrueInks,
         )  # fmt: skip
         for inks in attempts:
             self._begin(inks())

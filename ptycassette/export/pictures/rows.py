@@ -71,21 +71,21 @@ class RowPainter:
     Args:
         typeface: for what is not a shape.
         theme: the colours that programs name by number, and the default ones.
-        inks: of the image.
+        inks: of the image; they may be changed, glyphs are kept without colour.
     """
 
     def __init__(self, typeface: Typeface, theme: Theme, inks: Inks) -> None:
+        self.inks = inks
         self._typeface = typeface
         self._theme = theme
-        self._inks = inks
         self._glyphs: dict[tuple[str, int, bool, bool], Image.Image] = {}
         self._looks: dict[tuple[Style, bool], Look] = {}
 
     def paint(self, cells: Sequence[Cell], cursor: int | None) -> Image.Image:
         """The image of a row; ``cursor`` is the column of the cursor, if it is in this row."""
         cell = self._typeface.metrics
-        ground = self._inks.solid(self._look(DEFAULT_STYLE, cursor=False).ground)
-        row = Image.new(self._inks.mode, (len(cells) * cell.width, cell.height), ground)
+        ground = self.inks.solid(self._look(DEFAULT_STYLE, cursor=False).ground)
+        row = Image.new(self.inks.mode, (len(cells) * cell.width, cell.height), ground)
         for (style, has_cursor), run in _runs(cells, cursor):
             look = self._look(style, cursor=has_cursor)
             self._run(row, run, style, look)
@@ -107,7 +107,7 @@ class RowPainter:
         wide = sum(one.width for _, one in run) * cell.width
         if style.hidden or all(one.text == " " for _, one in run):
             box = (left * cell.width, 0, left * cell.width + wide, cell.height)
-            row.paste(self._inks.solid(look.ground), box)
+            row.paste(self.inks.solid(look.ground), box)
             return
         strip = Image.new("L", (wide, cell.height))
         stamps = []
@@ -119,9 +119,9 @@ class RowPainter:
                 strip.paste(glyph, ((col - left) * cell.width, 0))
             else:
                 stamps.append((col, glyph))
-        self._inks.lay(row, (left * cell.width, 0), strip, look.laid)
+        self.inks.lay(row, (left * cell.width, 0), strip, look.laid)
         for col, glyph in stamps:
-            self._inks.stamp(row, (col * cell.width, 0), glyph, look.ground)
+            self.inks.stamp(row, (col * cell.width, 0), glyph, look.ground)
 
     def _glyph(self, text: str, cells: int, style: Style) -> Image.Image:
         key = (text, cells, style.bold, style.italic)
@@ -145,7 +145,7 @@ class RowPainter:
 
         def line(top: int, color: Color) -> None:
             box = (left, top, right - 1, top + thick - 1)
-            draw.rectangle(box, fill=self._inks.solid(color))
+            draw.rectangle(box, fill=self.inks.solid(color))
 
         if style.strike:
             line(metrics.baseline - round(metrics.baseline * 0.3), look.front)
@@ -159,7 +159,7 @@ class RowPainter:
                 line(below, look.line)
                 line(below + 2 * thick, look.line)
             case "curly" | "dotted" | "dashed":
-                fill = self._inks.solid(look.line)
+                fill = self.inks.solid(look.line)
                 for box in _pattern(style.underline, left, right, below, thick):
                     draw.rectangle(box, fill=fill)
             case _:

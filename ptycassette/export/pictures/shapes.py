@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from math import hypot
 
 from PIL import Image, ImageDraw
 
@@ -90,25 +91,30 @@ def _grid(bits: int, rows: int, width: int, height: int) -> Iterator[Box]:
         if bits >> bit & 1:
             row, col = divmod(bit, 2)
             yield (
-                round(width * col / 2), round(height * row / rows),
-                round(width * (col + 1) / 2), round(height * (row + 1) / rows),
+                _part(width, col, 2), _part(height, row, rows),
+                _part(width, col + 1, 2), _part(height, row + 1, rows),
             )  # fmt: skip
+
+
+def _part(length: int, count: int, of: int) -> int:
+    """Where so many parts of a length end; halves are rounded up, so that neighbours meet."""
+    return (2 * length * count + of) // (2 * of)
 
 
 def _part_of_block(code: int, width: int, height: int) -> Iterator[Box]:
     match code:
         case 0x2580:
-            yield 0, 0, width, round(height / 2)
+            yield 0, 0, width, _part(height, 4, 8)
         case 0x2590:
-            yield round(width / 2), 0, width, height
+            yield _part(width, 4, 8), 0, width, height
         case 0x2594:
-            yield 0, 0, width, round(height / 8)
+            yield 0, 0, width, _part(height, 1, 8)
         case 0x2595:
-            yield width - round(width / 8), 0, width, height
+            yield _part(width, 7, 8), 0, width, height
         case _ if 0x2581 <= code <= 0x2588:
-            yield 0, height - round(height * (code - 0x2580) / 8), width, height
+            yield 0, _part(height, 0x2588 - code, 8), width, height
         case _ if 0x2589 <= code <= 0x258F:
-            yield 0, 0, round(width * (0x2590 - code) / 8), height
+            yield 0, 0, _part(width, 0x2590 - code, 8), height
         case _:
             return
 
@@ -232,27 +238,43 @@ def _dashes(name: str, count: int, width: int, height: int) -> Iterator[Box]:
 
 
 def _smooth(name: str, width: int, height: int) -> Image.Image:
+    if "ARC" in name:
+        return _arc(_weights(name.replace("ARC ", "")), width, height)
     large = Image.new("L", (width * _SMOOTH, height * _SMOOTH))
     draw = ImageDraw.Draw(large)
     unit = _thickness(width) * _SMOOTH
     right, bottom = large.width, large.height
-    if "DIAGONAL" in name:
-        if "CROSS" in name or "UPPER RIGHT" in name:
-            draw.line((right, 0, 0, bottom), fill=255, width=unit)
-        if "CROSS" in name or "UPPER LEFT" in name:
-            draw.line((0, 0, right, bottom), fill=255, width=unit)
-        return large.resize((width, height), Image.Resampling.BOX)
-    arms = _weights(name.replace("ARC ", ""))
-    left = (width - _thickness(width)) // 2 * _SMOOTH
-    top = (height - _thickness(width)) // 2 * _SMOOTH
-    radius = min(right - left - unit, left, bottom - top - unit, top)
-    x = left + unit + radius if "r" in arms else left - radius
-    y = top + unit + radius if "d" in arms else top - radius
-    reach = radius + unit
-    start = (180 if "r" in arms else 270) if "d" in arms else (90 if "r" in arms else 0)
-    draw.arc((x - reach, y - reach, x + reach, y + reach), start, start + 90, fill=255, width=unit)
-    across = (x, right) if "r" in arms else (0, x)
-    down = (y, bottom) if "d" in arms else (0, y)
-    _fill(draw, (across[0], top, across[1], top + unit))
-    _fill(draw, (left, down[0], left + unit, down[1]))
+    if "CROSS" in name or "UPPER RIGHT" in name:
+        draw.line((right, 0, 0, bottom), fill=255, width=unit)
+    if "CROSS" in name or "UPPER LEFT" in name:
+        draw.line((0, 0, right, bottom), fill=255, width=unit)
+    return large.resize((width, height), Image.Resampling.BOX)
+
+
+def _arc(arms: dict[str, int], width: int, height: int) -> Image.Image:
+    """A quarter of a circle between two arms, which go on straight from its ends.
+
+    Point by point: Pillow's arcs begin and end a pixel too far, which shows at the edge.
+    """
+    unit = _thickness(width)
+    x, y = (width - unit) // 2 + unit / 2, (height - unit) // 2 + unit / 2
+    radius = min(x, width - x, y, height - y) - 1  # so that it is straight at the edge
+    right, down = (1 if "r" in arms else -1), (1 if "d" in arms else -1)
+    center_x, center_y = x + right * radius, y + down * radius
+
+    def is_in(at_x: float, at_y: float) -> bool:
+        if (at_x - center_x) * right > 0:
+            off = at_y - y
+        elif (at_y - center_y) * down > 0:
+            off = at_x - x
+        else:
+            off = hypot(at_x - center_x, at_y - center_y) - radius
+        return abs(off) < unit / 2
+
+    points = bytes(
+        255 * is_in((col + 0.5) / _SMOOTH, (row + 0.5) / _SMOOTH)
+        for row in range(height * _SMOOTH)
+        for col in range(width * _SMOOTH)
+    )
+    large = Image.frombytes("L", (width * _SMOOTH, height * _SMOOTH), points)
     return large.resize((width, height), Image.Resampling.BOX)

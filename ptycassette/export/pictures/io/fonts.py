@@ -136,8 +136,8 @@ class Font:
     def _elsewhere(self, text: str, base: str) -> tuple[_Loaded, bool] | None:
         """Another font that has a character, and whether it is coloured."""
         if self._others is None:
-            found = [fontconfig.named(name) for name in self._wanted[1:]]
-            self._others = [file for file in found if file is not None]
+            files = [fontconfig.named(name) for name in self._wanted[1:]]
+            self._others = [file for file in files if file is not None]
         must = "\ufe0f" in text  # be a picture
         picture = must or ord(base) >= _PICTURES
         found = self._known(base, coloured=picture)

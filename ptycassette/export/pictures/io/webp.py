@@ -50,7 +50,7 @@ def webp_pieces(
 def _pixels(image: Image.Image) -> bytes:
     """The chunks of a still WebP, without the file around them."""
     made = io.BytesIO()
-    image.save(made, "WEBP", lossless=True, quality=0, method=0)
+    image.save(made, "WEBP", lossless=True, quality=50, method=1)
     return made.getvalue()[12:]
 
 
