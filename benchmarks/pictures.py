@@ -98,7 +98,7 @@ def shown(path: Path) -> Iterator[tuple[int, int, Image.Image]]:
 
 def cells(image: Image.Image, left: int, top: int) -> list[tuple[Color, bool]]:
     """The ground of each cell, and whether there is ink in it."""
-    found = []
+    found: list[tuple[Color, bool]] = []
     for row in range(_ROWS):
         for col in range(_COLS):
             x, y = left + col * _WIDTH, top + row * _HEIGHT

@@ -2,8 +2,8 @@
 
 A new export is a module of this package and a row of ``EXPORTS``. ``ptycassette export`` (its
 choices, its help, the endings of OUT), the viewer's export dialog and the tables of the docs read
-this table; an option that no other export has is a row of ``EXPORT_OPTIONS``. The functions are
-named, not imported, so that listing the exports loads none of them.
+this table; an option that no other export has is a row of ``EXPORT_OPTIONS`` in ``options``. The
+functions are named, not imported, so that listing the exports loads none of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.export.options import EXPORT_OPTIONS
 from ptycassette.model import Event, FrameRecord, Manifest, Screen
 
 Made = Literal["recording", "screen"]
@@ -52,31 +53,6 @@ class ExportSource(Protocol):
         ...
 
 
-class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
-    """An option of ``ptycassette export``; makers get its value as the keyword ``name``.
-
-    ``kind`` is the kind of its value: a text, a time in seconds, a number of rows, nothing
-    (``flag``), one of ``choices``, of which the first is the default, a range of numbers (a pair),
-    reports of stand-ins, of which makers get the content, a number above 0 (``factor``), or a
-    height in pixels. ``short`` is one letter, or empty; ``spelled`` is the option where it cannot
-    be a keyword of Python, as ``from``.
-    """
-
-    name: str
-    kind: Literal[
-        "text", "seconds", "rows", "flag", "choice", "range", "reports", "factor", "pixels"
-    ]
-    help: str
-    short: str = ""
-    choices: tuple[str, ...] = ()
-    spelled: str = ""
-
-    @property
-    def flag(self) -> str:
-        """Its spelling on the command line."""
-        return f"--{self.spelled or self.name.replace('_', '-')}"
-
-
 class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     """One export.
 
@@ -85,8 +61,9 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     that make it, as ``module:function`` in this package: from a whole recording
     (``ExportSource`` and the ``options`` as keywords, to pieces of the file) and from one screen
     (``Screen``, to the file). One of them may be missing. ``holds`` says which kinds of events a
-    format of recordings has a place for; None where it is not one. ``is_binary`` is a file that is
-    no text, and nothing for a terminal.
+    format of recordings has a place for; None where it is not one. ``losses`` names the function
+    that says what another format leaves out, and how often. ``is_binary`` is a file that is no
+    text, and nothing for a terminal.
     """
 
     name: str
@@ -97,6 +74,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     holds: frozenset[Kind] | None = None
     is_binary: bool = False
+    losses: str | None = None
 
     @property
     def row(self) -> str:
@@ -116,58 +94,23 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
         parts: Iterable[bytes] = _maker(self.name, self.of_recording)(source, **options)
         return parts
 
+    def left_out(self, source: ExportSource) -> dict[str, int]:
+        """What a format that is no recording leaves out of one, with how often."""
+        if self.losses is None:
+            return {}
+        found: dict[str, int] = _maker(self.name, self.losses)(source)
+        return found
+
     def screen(self, screen: Screen) -> bytes:
         """One screen in this format: the content of a file."""
         data: bytes = _maker(self.name, self.of_screen)(screen)
         return data
 
 
-EXPORT_OPTIONS = (
-    ExportOption(name="title", short="t", kind="text", help="A title for the picture or the file."),
-    ExportOption(
-        name="idle_limit",
-        short="i",
-        kind="seconds",
-        help="Shorten pauses to this (pictures, html: 2 s unless given).",
-    ),
-    ExportOption(name="theme", kind="choice", choices=("dark", "light"), help="The colours."),
-    ExportOption(name="speed", kind="factor", help="So many times as fast as recorded."),
-    ExportOption(name="start", spelled="from", kind="seconds", help="From this moment on."),
-    ExportOption(
-        name="end", spelled="to", kind="seconds", help="Until this moment; png: the screen then."
-    ),
-    ExportOption(name="caption", kind="flag", help="Below the screen, what was typed."),
-    ExportOption(
-        name="font",
-        kind="text",
-        help="Files or families of fonts, with commas: for the text, then for what that one lacks.",
-    ),
-    ExportOption(name="font_size", kind="pixels", help="Height of the font (15 unless given)."),
-    ExportOption(name="still", kind="flag", help="The last frame alone, no animation."),
-    ExportOption(name="with_input", kind="flag", help="Also what was typed."),
-    ExportOption(
-        name="scrollback",
-        kind="rows",
-        help="Above the last screen, up to so many rows that scrolled off (10000 unless given).",
-    ),
-    ExportOption(
-        name="frames", kind="flag", help="Instead of the session every frame, below its time."
-    ),
-    ExportOption(
-        name="exchanges",
-        kind="range",
-        help="Only these exchanges: 3-7, or 3.",
-    ),
-    ExportOption(
-        name="report",
-        kind="reports",
-        help="Also the divergences in this report of a stand-in, or directory of reports.",
-    ),
-)
-
 _FILM_OPTIONS = (
     "idle_limit", "theme", "speed", "start", "end", "caption", "font", "font_size",
 )  # fmt: skip
+_CONVERSATION = "trajectory.conversation:left_out_of"
 
 EXPORTS = (
     ExportFormat(
@@ -187,45 +130,22 @@ EXPORTS = (
         options=("theme", "end", "caption", "font", "font_size"),
         is_binary=True,
     ),
-    ExportFormat(
-        name="gif",
-        endings=(".gif",),
-        writes="an animated GIF",
-        of_recording="pictures.io:recording_gif",
-        options=_FILM_OPTIONS,
-        is_binary=True,
-    ),
-    ExportFormat(
-        name="webp",
-        endings=(".webp",),
-        writes="an animated WebP, without loss",
-        of_recording="pictures.io:recording_webp",
-        options=_FILM_OPTIONS,
-        is_binary=True,
-    ),
-    ExportFormat(
-        name="apng",
-        endings=(".apng",),
-        writes="an animated PNG",
-        of_recording="pictures.io:recording_apng",
-        options=_FILM_OPTIONS,
-        is_binary=True,
-    ),
-    ExportFormat(
-        name="mp4",
-        endings=(".mp4",),
-        writes="a film (H.264), made by ffmpeg",
-        of_recording="pictures.io:recording_mp4",
-        options=_FILM_OPTIONS,
-        is_binary=True,
-    ),
-    ExportFormat(
-        name="webm",
-        endings=(".webm",),
-        writes="a film (VP9), made by ffmpeg",
-        of_recording="pictures.io:recording_webm",
-        options=_FILM_OPTIONS,
-        is_binary=True,
+    *(
+        ExportFormat(
+            name=name,
+            endings=(f".{name}",),
+            writes=writes,
+            of_recording=f"pictures.io:recording_{name}",
+            options=_FILM_OPTIONS,
+            is_binary=True,
+        )
+        for name, writes in (
+            ("gif", "an animated GIF"),
+            ("webp", "an animated WebP, without loss"),
+            ("apng", "an animated PNG"),
+            ("mp4", "a film (H.264), made by ffmpeg"),
+            ("webm", "a film (VP9), made by ffmpeg"),
+        )
     ),
     ExportFormat(
         name="asciicast",
@@ -280,7 +200,13 @@ EXPORTS = (
         writes="the text of the session, as one would copy it; of one screen, its text",
         of_recording="screen_text:recording_text",
         of_screen="screen_text:screen_text",
-        options=("scrollback", "frames"),
+        options=("scrollback", "frames", "all"),
+    ),
+    ExportFormat(
+        name="jsonl",
+        endings=(".jsonl",),
+        writes="every event as JSON on a line, as `events --json` prints them",
+        of_recording="event_lines:recording_json_lines",
     ),
     ExportFormat(
         name="markdown",
@@ -306,6 +232,27 @@ EXPORTS = (
         endings=(".yaml",),
         writes="the HTTP exchanges of the model traffic as a cassette of vcrpy",
         of_recording="traffic:vcr",
+    ),
+    ExportFormat(
+        name="atif",
+        endings=(".atif.json", "trajectory.json"),
+        writes="the conversation with the model as a trajectory in ATIF, as harbor reads it",
+        of_recording="trajectory.atif:recording_atif",
+        losses=_CONVERSATION,
+    ),
+    ExportFormat(
+        name="otel",
+        endings=(".otlp.jsonl",),
+        writes="the calls of models as GenAI spans and events of OpenTelemetry, in OTLP JSON",
+        of_recording="trajectory.otel:recording_otel",
+        losses=_CONVERSATION,
+    ),
+    ExportFormat(
+        name="inspect",
+        endings=(".inspect.json",),
+        writes="the conversation with the model as an eval log of Inspect",
+        of_recording="trajectory.inspect_log:recording_inspect",
+        losses=_CONVERSATION,
     ),
     ExportFormat(
         name="ansi",
@@ -349,9 +296,14 @@ def export_of_file(name: str, *, of: Made) -> ExportFormat:
         UsageError: no such export has this ending.
     """
     able = exports_of(of)
-    for one in able:
-        if name.lower().endswith(one.endings):
-            return one
+    matching = [
+        (len(ending), one)
+        for one in able
+        for ending in one.endings
+        if name.lower().endswith(ending)
+    ]
+    if matching:
+        return max(matching, key=lambda found: found[0])[1]
     *most, last = (ending for one in able for ending in one.endings)
     raise UsageError(
         "the ending of the name does not tell the format",
