@@ -18,13 +18,14 @@ def check_seal(path: str, trust: Trust) -> SealVerdict:
     except CassetteError as error:
         return unreadable(path, error)
     try:
-        seal = read_seal(path)
+        real = real_path(path)
+        seal = read_seal(real)
     except CassetteError as error:
         wrong = TamperedError(error.message, where=visible(f"{path}.seal.json"))
         return SealVerdict(path=path, status=SealStatus.TAMPERED, error=wrong)
     if seal is None:
         return unsigned(path)
-    return judged(seal, path=path, absolute=real_path(path), digests=digests, trust=trust)
+    return judged(seal, path=path, absolute=real, digests=digests, trust=trust)
 
 
 def check_seals(paths: Iterable[str], trust: Trust) -> Iterator[SealVerdict]:

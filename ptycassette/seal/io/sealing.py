@@ -12,11 +12,11 @@ from ptycassette.errors import CassetteError, ExistsError
 from ptycassette.model import Clock, visible
 from ptycassette.seal.envelope import signed
 from ptycassette.seal.io._files import (
+    SUFFIX,
     HashedFiles,
     hashed_files,
     read_seal,
     real_path,
-    seal_path,
 )
 from ptycassette.seal.judging import SealStatus, judged
 from ptycassette.seal.keys import PublicKey
@@ -66,7 +66,8 @@ def seal_cassette(
         allow_unscrubbed: seal what was never scrubbed, too.
         clock: says when.
     """
-    target = seal_path(path)
+    real = real_path(path)
+    target = f"{real}{SUFFIX}"
     try:
         files = hashed_files(path)
         manifest = check_pinned(
@@ -76,10 +77,10 @@ def seal_cassette(
             place=visible(path),
             allow_unscrubbed=allow_unscrubbed,
         )
-        if not overwrite and _is_sealed(path, files, public):
+        if not overwrite and _is_sealed(path, real, files, public):
             return Sealed(path=path, seal=target, kept=True)
         statement = SealStatement(
-            cassette=real_path(path).rpartition("/")[2],
+            cassette=real.rpartition("/")[2],
             id=manifest.id,
             digests=files.digests,
             sealed_at=(clock or MonotonicClock()).wall().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -92,17 +93,17 @@ def seal_cassette(
     return Sealed(path=path, seal=target)
 
 
-def _is_sealed(path: str, files: HashedFiles, public: PublicKey) -> bool:
+def _is_sealed(path: str, real: str, files: HashedFiles, public: PublicKey) -> bool:
     """Whether a seal of this key is there, and holds.
 
     Raises:
         ExistsError: a seal is there that is not to be replaced unasked.
     """
-    seal = read_seal(path)
+    seal = read_seal(real)
     if seal is None:
         return False
     own = Trust((TrustedKey("own", public),))
-    verdict = judged(seal, path=path, absolute=real_path(path), digests=files.digests, trust=own)
+    verdict = judged(seal, path=path, absolute=real, digests=files.digests, trust=own)
     if verdict.ok:
         return True
     holds = verdict.status is SealStatus.UNKNOWN_KEY
