@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -189,3 +193,30 @@ def test_the_trust_file_names_identities(case: Case) -> None:
     for name in ("trusted_root.json", "config.json"):
         file.write_text(f'{table}trusted_root = "{name}"\n')
         assert check_seal(str(case.path), read_trust(file)).signers == ("ci",)
+
+
+@pytest.mark.slow
+def test_the_command_seals_and_verifies(case: Case, tmp_path: Path) -> None:
+    """Without a key; without an identity nothing is sealed."""
+    shutil.copytree(case.path, tmp_path / "logout")
+
+    def ran(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        environment = {name: value for name, value in os.environ.items() if name != "CI"}
+        environment = {k: v for k, v in environment.items() if not k.startswith("GITHUB")} | more
+        argv = (sys.executable, "-m", "ptycassette", *words)
+        return subprocess.run(
+            argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    with listening() as instance:
+        (tmp_path / "config.json").write_text(json.dumps(instance.config()))
+        words = ("seal", "--identity", "--sigstore", "config.json", "logout")
+        nobody = ran(*words)
+        sealed = ran(*words, SIGSTORE_IDENTITY_TOKEN=token(JOB))
+    table = f'[identities.ci]\nidentity = "{JOB}"\nissuer = "{ISSUER}"\n'
+    (tmp_path / "trust.toml").write_text(f'{table}trusted_root = "config.json"\n')
+    verified = ran("verify", "--sealed", "--trust", "trust.toml", "logout")
+
+    assert (nobody.returncode, sealed.returncode, verified.returncode) == (2, 0, 0), sealed.stderr
+    assert "no identity" in nobody.stderr
+    assert "logout: sealed\n  by     ci\n" in verified.stdout
