@@ -6,13 +6,20 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from fnmatch import fnmatch
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
 
-from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
+from ptycassette.errors import (
+    LimitError,
+    NotFoundError,
+    UnreadableError,
+    UnsafeFileError,
+    UsageError,
+)
 from ptycassette.model import check_density, file_pattern
 from ptycassette.profiles import LogFacts, LogSource, Profile, read_rows
 from ptycassette.system.files import open_plain, read_plain
@@ -54,6 +61,32 @@ def read_logs(
     return facts, relative_path
 
 
+def read_log_file(profile: Profile, path: Path) -> LogFacts:
+    """The facts in one file, which is a log of that CLI wherever it lies.
+
+    Raises:
+        UnreadableError: it cannot be read in the log's format.
+        UsageError: the CLI has no logs that can be read.
+    """
+    named = [log for log in profile.logs if fnmatch(path.name, PurePath(log.glob).name)]
+    logs = named or [log for log in profile.logs if log.glob == profile.logs[0].glob]
+    if not logs:
+        raise UsageError(f"the profile of {profile.name} says nothing of session logs")
+    facts = LogFacts()
+    for log in logs:
+        rows = chain.from_iterable(_rows(log, one) for one in _beside(path, log))
+        facts = _merged(facts, read_rows(log, rows))
+    return facts
+
+
+def _beside(path: Path, log: LogSource) -> list[Path]:
+    """The file, or all files of the log that it is a part of, in the order of their changes."""
+    if not log.together:
+        return [path]
+    files = (one for one in path.parent.glob(PurePath(log.glob).name) if not one.is_symlink())
+    return [one for _, one in sorted((one.stat().st_mtime_ns, one) for one in files)]
+
+
 def _newest(base: Path, source: LogSource, since_s: float) -> list[Path]:
     """The file that changed last, or all files of its folder in the order of their changes."""
     found = sorted(
@@ -72,6 +105,8 @@ def _merged(one: LogFacts, two: LogFacts) -> LogFacts:
     """Both merged; fields of the second override those of the first."""
     return LogFacts(
         events=one.events + two.events,
+        times=one.times + two.times,
+        unread=one.unread + two.unread,
         usage=two.usage or one.usage,
         cost_usd=one.cost_usd if two.cost_usd is None else two.cost_usd,
         final_text=two.final_text or one.final_text,
