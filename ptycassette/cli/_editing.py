@@ -74,7 +74,10 @@ def stretch_us(
         raise UsageError("--exchanges does not go with --from and --to")
     found = _EXCHANGES.fullmatch(exchanges)
     if found is None:
-        raise UsageError(f"--exchanges takes 3 or 3-5, not {visible(exchanges)!r}")
+        raise UsageError(
+            f"--exchanges takes 3 or 3-5, not {visible(exchanges)!r}",
+            hint="`ptycassette events` numbers the exchanges",
+        )
     first, last = int(found[1]), int(found[2] or found[1])
     return _moments(cassette, first, last)
 

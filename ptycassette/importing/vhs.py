@@ -17,7 +17,7 @@ import msgspec
 
 from ptycassette.importing._vhs_settings import Settings
 from ptycassette.importing.session import BadImportError, ImportedScript
-from ptycassette.model import encode_key, visible
+from ptycassette.model import FilePatterns, encode_key, visible
 
 MAX_TAPE_BYTES = 1 << 20
 MAX_STEPS = 20_000
@@ -107,6 +107,7 @@ class _Tape:
         self._line = 1
         self._clipboard: str | None = None
         self._pace_s: float | None = None
+        self._presses = 0
         self.settings = Settings()
         self.steps: list[str] = []
         self.options: list[str] = []
@@ -180,10 +181,14 @@ class _Tape:
             where = "Line"
         timeout_s = self._speed()
         regex = self._take("regex")
+        pattern = self.settings.wait_pattern if regex is None else regex.text
+        try:
+            FilePatterns().check(pattern, multiline=True)
+        except ValueError as exc:
+            raise self._wrong(str(exc)) from exc
         if where == "Line":
             self.skipped["Wait for the line of the cursor: any line of the screen counts"] += 1
         seconds = self.settings.wait_timeout_s if timeout_s is None else timeout_s
-        pattern = self.settings.wait_pattern if regex is None else regex.text
         self.steps += [f"timeout {seconds:g}s", f"wait-regex {_quoted(pattern)}"]
 
     def _set(self) -> None:
@@ -267,6 +272,9 @@ class _Tape:
             return 1
         if not number.text.isdecimal() or not 1 <= int(number.text[:9]) <= MAX_STEPS:
             raise self._wrong(f"no number of times: {number.text[:20]}")
+        self._presses += int(number.text)
+        if self._presses > MAX_STEPS:
+            raise self._wrong(f"more than {MAX_STEPS} repeated keys")
         return int(number.text)
 
     def _texts(self, what: str) -> str:

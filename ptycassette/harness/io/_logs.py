@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import (
+    CassetteError,
     LimitError,
     NotFoundError,
     UnreadableError,
@@ -24,10 +25,14 @@ from ptycassette.model import check_density, file_pattern
 from ptycassette.profiles import LogFacts, LogSource, Profile, read_rows
 from ptycassette.system.files import open_plain, read_plain
 
+_HINT = "give the log as the CLI wrote it"
 _MAX_BYTES = 256 * 1024 * 1024
 # Each row is checked against all rules, which takes 8 us; rows of CLIs have hundreds of bytes.
 _MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50
 _MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
+_MAX_QUERY_STEPS, _STEPS_AT_ONCE = 20_000_000, 100_000
+"""Instructions of SQLite for one query, some seconds: tables of a stranger's database may be views
+that never end."""
 _MAX_VALUES, _VALUE_BYTES = 500_000, 8
 
 
@@ -128,9 +133,10 @@ def _rows(source: LogSource, path: Path) -> Iterator[Any]:
                 text = read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8", "replace")
                 yield from _matches(source.regex or "", text, path)
     except (OSError, sqlite3.Error, NotFoundError, UnsafeFileError, LimitError) as failed:
-        raise UnreadableError(f"the session log cannot be read: {failed}", where=str(path)) from (
-            failed
-        )
+        why = failed.message if isinstance(failed, CassetteError) else failed
+        raise UnreadableError(
+            f"the session log cannot be read: {why}", where=str(path), hint=_HINT
+        ) from failed
 
 
 def _matches(regex: str, text: str, path: Path) -> Iterator[dict[str, Any]]:
@@ -152,7 +158,9 @@ def _document(path: Path) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError) as wrong:
-        raise UnreadableError(f"the session log is no JSON: {wrong}", where=str(path)) from wrong
+        raise UnreadableError(
+            f"the session log is no JSON: {wrong}", where=str(path), hint=_HINT
+        ) from wrong
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
@@ -174,7 +182,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
             if number == len(lines):
                 return
             raise UnreadableError(
-                f"the session log is no JSON: {wrong}", where=f"{path}:{number}"
+                f"the session log is no JSON: {wrong}", where=f"{path}:{number}", hint=_HINT
             ) from wrong
 
 
@@ -183,15 +191,22 @@ def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
     # Opening a pipe would wait for ever, and SQLite opens by name.
     fd = open_plain(path)
     try:
-        if os.fstat(fd).st_size > _MAX_BYTES:
+        size = os.fstat(fd).st_size
+        if size > _MAX_BYTES:
             raise LimitError(f"larger than {_MAX_BYTES} bytes", where=str(path))
     finally:
         os.close(fd)
     # Read-only, and with the write-ahead log that the CLI may have left.
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        steps = iter(range(_MAX_QUERY_STEPS // _STEPS_AT_ONCE))
+        database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_AT_ONCE)
+        database.execute("pragma trusted_schema = off")
         cursor = database.execute(query)
         names = [column[0] for column in cursor.description]
-        for row in cursor:
+        most = max(_MAX_SHORT_ROWS, size // _ROW_BYTES)
+        for number, row in enumerate(cursor):
+            if number > most:
+                raise LimitError(f"more than {most} rows", where=str(path))
             yield {name: _decoded(value) for name, value in zip(names, row, strict=True)}
 
 
