@@ -82,6 +82,17 @@ def stretch_us(
     return _moments(cassette, first, last)
 
 
+def stretch_command(function: F) -> F:
+    """What a command needs that edits one stretch of one cassette: its options, by these names."""
+    for decorator in (
+        edit_options,
+        stretch_options(exchanges=True),
+        click.argument("cassette", metavar="CASSETTE", type=click.Path(path_type=Path)),
+    ):
+        function = decorator(function)
+    return function
+
+
 def _moments(path: Path, first: int, last: int) -> tuple[int, int | None]:
     from ptycassette.cassette.io import open_cassette
     from ptycassette.timeline import exchanges as exchanges_of

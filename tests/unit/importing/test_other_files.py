@@ -55,7 +55,7 @@ def test_settings_of_a_tape_are_options_of_rec(tmp_path: Path) -> None:
     """Size, shell and environment; what is of the picture alone is counted. Nothing is run."""
     tape = (
         f'Output "{tmp_path}/out.gif"\nRequire nosuchprogram\nSet Shell "zsh"\nSet FontSize 10\n'
-        "Set Width 720px Set Height 260 Set Padding 0 Set LetterSpacing 0 Set LineHeight 1\n"
+        "Set Width 740px Set Height 280 Set Padding 10 Set LetterSpacing 0 Set LineHeight 1\n"
         'Set Theme { "name": "x" }\nSet Framerate 60\nEnv NAME "a value"\nType x\n'
     )
     (tmp_path / "x.tape").write_text(tape)
