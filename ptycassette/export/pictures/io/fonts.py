@@ -53,6 +53,7 @@ class Font:
         self._others: list[FontFile] | None = None
         self._searches = 0
         self._load = cache(_loaded)
+        self._smaller = cache(_smaller)
         self._notdef = cache(_notdef)
         self.missing: set[str] = set()
         """Characters that no font had."""
@@ -96,8 +97,7 @@ class Font:
         shown = text.strip(_JOINERS) or text
         long = font.getlength(shown)
         if long > width + 1 and isinstance(font, ImageFont.FreeTypeFont):
-            size = max(4, int(font.size * width / long))
-            font = font.font_variant(size=size)
+            font = self._smaller(font, max(4, int(font.size * width / long)))
             long = font.getlength(shown)
         mask = Image.new("L", (width, height))
         at = (round((width - long) / 2), self._metrics.baseline)
@@ -191,6 +191,11 @@ def _loaded(file: FontFile, size: int) -> _Loaded:
     if file.bold:
         _embolden(font)
     return font
+
+
+def _smaller(font: ImageFont.FreeTypeFont, size: int) -> ImageFont.FreeTypeFont:
+    """The same font of another size, which reads its file again."""
+    return font.font_variant(size=size)
 
 
 def _embolden(font: ImageFont.FreeTypeFont) -> None:
