@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from .decisions import StandinOptions as StandinOptions
     from .decisions import Unplayed as Unplayed
     from .engine import StandinEngine as StandinEngine
+    from .faulty import faulty_engine as faulty_engine
 else:
     __getattr__, __all__ = face(
         __name__,
         {
             "decisions": "Listen Play RunEnded StandinOptions Unplayed",
             "engine": "StandinEngine",
+            "faulty": "faulty_engine",
         },
     )

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from ptycassette.fork.edited_questions import last_call, with_model, with_result
+from ptycassette.fork.made_answers import MadeAnswers, said
 
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.fork.changes import Change
-from ptycassette.fork.edited_questions import last_call, with_model, with_result
 from ptycassette.fork.lineage import Descent, lineage_json, lineage_lines, related
-from ptycassette.fork.made_answers import MadeAnswers, said
 from ptycassette.fork.places import ForkPlace, cut_at
 from ptycassette.fork.record import ForkRecord, ParentOf, PrefixProof, fork_of
 from ptycassette.harness.provider.fake import Script

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-
-from ptycassette.errors import UsageError
 from ptycassette.fork.faults import FAULTS, Fault, PacedHit, faulty
 from ptycassette.fork.made_answers import MadeAnswers, said
+
+from ptycassette.errors import UsageError
 from ptycassette.tape.matching import Hit, Question
 from ptycassette.testing import ManualClock
 from tests.unit.fork.test_fork_parts import MESSAGES, question
