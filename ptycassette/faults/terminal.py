@@ -15,7 +15,7 @@ import msgspec
 
 from ptycassette.faults.fault import Fault, FaultSpec
 from ptycassette.faults.scene import Scene
-from ptycassette.model import Event, ExitStatus, painted_bytes
+from ptycassette.model import Event, ExitStatus, Size, painted_bytes
 from ptycassette.terminal import RESET, PyteEmulator, repaint_bytes
 
 
@@ -81,6 +81,11 @@ class TerminalFault(Fault):
         """Note output that the recording has played, before ``output`` is asked."""
         if self._emulator is not None:
             self._emulator.feed(painted_bytes(event))
+
+    def followed(self, size: Size) -> None:
+        """Note that the recording has taken another size."""
+        if self._emulator is not None:
+            self._emulator.resize(size)
 
     # -- what a fault changes ------------------------------------------------------
 

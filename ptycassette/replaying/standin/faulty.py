@@ -22,6 +22,8 @@ from ptycassette.timeline import is_terminal_answer
 _ENDING_SIGNALS = frozenset(("hup", "int", "quit", "term", "kill"))
 _OURS = Event(0, 0, "output", OutputRecord(seq=0, t_ms=0, offset=0, length=0))
 """Stands for an output that nobody recorded."""
+_PATIENCE_US = 60_000_000
+"""How long a driver may take to find out that the fault took its Enter."""
 
 
 class FaultyEngine(StandinEngine):
@@ -45,6 +47,7 @@ class FaultyEngine(StandinEngine):
         self._like = _OURS
         self._held_since_us: int | None = None
         self._played = 0
+        self._taken_us: int | None = None
 
     def step(self, now_us: int) -> Play | Listen | RunEnded:
         """What to do at ``now_us``."""
@@ -58,6 +61,7 @@ class FaultyEngine(StandinEngine):
         """Take input, as the fault leaves it."""
         self._held_since_us = now_us
         typed = self._fault.typed(data, now_us)
+        self._taken_us = now_us if typed.passed != data else None
         if typed.acts:
             if any(isinstance(act, End) for act in typed.acts):
                 self._next, self._acts = None, iter(())
@@ -69,6 +73,7 @@ class FaultyEngine(StandinEngine):
         """Take another size, unless the program ignores it."""
         if self.position == 0 or self._fault.resized():
             super().resized(size, now_us)
+            self._fault.followed(size)
 
     def signalled(self, name: str, now_us: int) -> None:
         """Take a signal; one that ends programs ends a screen of the fault, too."""
@@ -125,6 +130,8 @@ class FaultyEngine(StandinEngine):
         """Go on with the recording; None where the fault has to say what comes."""
         fault = self._fault
         before = fault.exchange
+        if self._taken_us is not None and now_us - self._taken_us < _PATIENCE_US:
+            self.driver.last_us = now_us  # its line is not at its end: the fault took the key
         todo = super().step(now_us)
         if not self.options.stdin_is_stream:
             fault.exchange = len(self.entries) - len(self._typed.upcoming)
