@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -22,8 +23,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         entries: the inputs, as a stand-in compares them; none over pipes.
-        answers: bytes of output behind each input, up to the next one; the first is what comes
-            before all input.
+        answers: bytes of output behind each input, up to the next one, or to a resize or signal;
+            the first is what comes before all input.
         glyph: the prompt's, and its column; "" where none was found.
         repaints: ``seq`` of the outputs that repaint after a resize.
         resizes: how often the driver changed the size.
@@ -85,12 +86,17 @@ def scene_of(events: Iterable[Event], *, size: Size, stdin_is_stream: bool = Fal
     )
 
 
-def _answers(events: Sequence[Event], entries: Sequence[Entry]) -> Iterator[int]:
-    begins = [0, *(entry.last_seq for entry in entries)]
-    ends = [*(entry.seq for entry in entries), events[-1].seq + 1 if events else 1]
-    outputs = [event for event in events if event.kind == "output"]
-    for begin, end in zip(begins, ends, strict=True):
-        yield sum(len(event.data) for event in outputs if begin < event.seq < end)
+def _answers(events: Sequence[Event], entries: Sequence[Entry]) -> Sequence[int]:
+    ends = Counter(entry.last_seq for entry in entries)
+    sizes = [0] * (len(entries) + 1)
+    number, answering = 0, True
+    for event in events:
+        if event.kind == "output" and answering:
+            sizes[number] += len(event.data)
+        elif event.kind == "input" and not is_terminal_answer(event):
+            number += ends[event.seq]
+            answering = event.seq in ends
+    return sizes
 
 
 def _repaints(events: Sequence[Event]) -> Iterator[int]:
