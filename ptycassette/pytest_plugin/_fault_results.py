@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import pytest
 
+from ptycassette.errors import CassetteError
 from ptycassette.model import printable
 from ptycassette.pytest_plugin._fault_option import is_varied, spec_of, without_fault
 from ptycassette.pytest_plugin._frames import line_of_code
@@ -187,7 +188,8 @@ def _reason(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
     if call.excinfo is None:
         return report.longreprtext.splitlines()[-1][:_MOST] if report.failed else ""
     error = call.excinfo.value
-    text = next((line for line in str(error).splitlines() if line.strip()), "").strip()
+    said = error.message if isinstance(error, CassetteError) else str(error)
+    text = next((line for line in said.splitlines() if line.strip()), "").strip()
     name = "" if isinstance(error, HungError) else f"{type(error).__name__}: "
     where = line_of_code(call.excinfo)
     return f"{name}{text}"[:_MOST].removesuffix(": ") + (f" ({where})" if where else "")

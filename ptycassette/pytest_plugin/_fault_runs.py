@@ -73,7 +73,7 @@ class FaultRuns:
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Skip a test with a fault if it failed without one; a bound in time for the others."""
         if spec_of(item) is not None and without_fault(item.nodeid) in self._results.failed:

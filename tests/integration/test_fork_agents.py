@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io import open_cassette, verify_cassette
+from ptycassette.faults import parse_fault
 from ptycassette.fork import Change, ForkPlace
 from ptycassette.fork.io import ForkOptions, fork
 from ptycassette.harness.io import load_profile
@@ -58,7 +59,7 @@ def test_an_agent_is_forked(  # noqa: PLR0917 - the columns of a table
     )
     options = ForkOptions(
         at=ForkPlace.parse(at),
-        change=Change.parse(change),
+        change=Change.of(parse_fault("error")) if change == "fault=error" else Change.parse(change),
         tail=tail,  # type: ignore[arg-type] # a name from the table
         run=run,
     )

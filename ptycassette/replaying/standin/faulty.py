@@ -22,7 +22,7 @@ from ptycassette.timeline import is_terminal_answer
 _ENDING_SIGNALS = frozenset(("hup", "int", "quit", "term", "kill"))
 _OURS = Event(0, 0, "output", OutputRecord(seq=0, t_ms=0, offset=0, length=0))
 """Stands for an output that nobody recorded."""
-_PATIENCE_US = 60_000_000
+_PATIENCE_US = 600_000_000
 """How long a driver may take to find out that the fault took its Enter."""
 
 

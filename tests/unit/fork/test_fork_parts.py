@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from ptycassette.fork.edited_questions import last_call, with_model, with_result
-from ptycassette.fork.made_answers import MadeAnswers, said
 
 from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.faults import MadeAnswers, last_call, said, with_model, with_result
 from ptycassette.fork.changes import Change
 from ptycassette.fork.lineage import Descent, lineage_json, lineage_lines, related
 from ptycassette.fork.places import ForkPlace, cut_at
