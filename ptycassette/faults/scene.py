@@ -12,8 +12,9 @@ from ptycassette.errors import NotFoundError
 from ptycassette.model import Event, FrameRecord, InputRecord, OutputRecord, Size
 from ptycassette.timeline import Entry, is_terminal_answer, read_entries
 
-_GLYPH = re.compile("[ \u2500-\u257f]*([\u276f\u203a\u00bb\u279c\u258c>$%#?])(?: |$)")
-"""The glyphs of prompts, behind blanks and box drawing: U+276F is Claude's, U+203A Codex's."""
+_GLYPH = re.compile("[ \u2500-\u257f]*([\u276f\u203a\u00bb\u279c\u258c>$%#?]{1,3})(?: |$)")
+"""The glyphs of prompts, behind blanks and box drawing: U+276F is Claude's, U+203A Codex's. Python
+has three."""
 _REPAINT_US = 300_000
 """How long after a resize output counts as its repaint; programs repaint within some 100 ms."""
 
@@ -25,7 +26,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         entries: the inputs, as a stand-in compares them; none over pipes.
         answers: bytes of output behind each input, up to the next one, or to a resize or signal;
             the first is what comes before all input.
-        glyph: the prompt's, and its column; "" where none was found.
+        glyph: of the prompt, and its column; "" where none was found.
         repaints: ``seq`` of the outputs that repaint after a resize.
         resizes: how often the driver changed the size.
     """

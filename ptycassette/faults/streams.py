@@ -14,7 +14,6 @@ _PIECE_S = 0.001
 _GARBAGE = b"\xff\xfe\x00\xc3\x28\xed\xa0\x80\x9b\x1b[?12;\x18\x1b]777;x\x07\x1bP+q\xf0\x1b\\\x80"
 """No UTF-8, NUL, a surrogate, a lone C1, a sequence that CAN cancels, an unknown OSC and DCS."""
 _GARBAGE_CELLS = 12
-_OTHER_GLYPHS = {"»": "%"}
 
 
 class ChunksSplit(TerminalFault):
@@ -126,13 +125,14 @@ class PromptRenamed(TerminalFault):
 
     def output(self, event: Event) -> Iterator[Act]:
         old = self.scene.glyph.encode()
+        other = ("%" if "»" in self.scene.glyph else "»") * len(self.scene.glyph)
         out = b""
         data = event.data
         while old and (at := data.find(old)) >= 0:
             self.screen.feed(data[:at])
             drawn = not self.screen.pending and self._column() == self.scene.column
             self.met = self.met or drawn
-            out += data[:at] + (_OTHER_GLYPHS.get(self.scene.glyph, "»").encode() if drawn else old)
+            out += data[:at] + (other.encode() if drawn else old)
             self.screen.feed(old)
             data = data[at + len(old) :]
         self.screen.feed(data)

@@ -12,7 +12,7 @@ import pytest
 from ptycassette.errors import CassetteError
 from ptycassette.model import printable
 from ptycassette.pytest_plugin._fault_option import is_varied, spec_of, without_fault
-from ptycassette.pytest_plugin._frames import line_of_code
+from ptycassette.pytest_plugin._frames import code_under_test
 from ptycassette.pytest_plugin._time_bound import HungError
 
 Outcome = Literal[
@@ -191,8 +191,10 @@ def _reason(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
     said = error.message if isinstance(error, CassetteError) else str(error)
     text = next((line for line in said.splitlines() if line.strip()), "").strip()
     name = "" if isinstance(error, HungError) else f"{type(error).__name__}: "
-    where = line_of_code(call.excinfo)
-    return f"{name}{text}"[:_MOST].removesuffix(": ") + (f" ({where})" if where else "")
+    where = ""
+    if lines := code_under_test(call.excinfo):
+        where = f" ({Path(str(lines[-1].path)).name}:{lines[-1].lineno + 1} in {lines[-1].name})"
+    return f"{name}{text}"[:_MOST].removesuffix(": ") + where
 
 
 def _said(item: pytest.Item, outcome: Outcome, reason: str) -> str:

@@ -65,11 +65,15 @@ def is_ours(path: Path) -> bool:
     return path.is_relative_to(_STANDARD_LIBRARY) and "site-packages" not in path.parts
 
 
-def line_of_code(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
-    """The innermost line of the code under test, as ``driver.py:12 in ask``; "" without one."""
-    where = ""
-    for entry in excinfo.traceback:
-        path = Path(str(entry.path))
-        if not is_ours(path) and not {"site-packages", "_pytest", "pluggy"} & set(path.parts):
-            where = f"{path.name}:{entry.lineno + 1} in {entry.name}"
-    return where
+def code_under_test(excinfo: pytest.ExceptionInfo[BaseException]) -> list[Any]:
+    """The lines that are neither ours nor a library's, the innermost one last.
+
+    Lines without a source are left out, such as those of the modules frozen into Python.
+    """
+    return [
+        entry
+        for entry in excinfo.traceback
+        if entry.frame.code.fullsource is not None
+        and not is_ours(Path(str(entry.path)))
+        and not {"site-packages", "_pytest", "pluggy"} & set(Path(str(entry.path)).parts)
+    ]

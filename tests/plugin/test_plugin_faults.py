@@ -208,3 +208,20 @@ def test_other_tests_run_as_ever(pytester: pytest.Pytester) -> None:
 
     with_option.assert_outcomes(passed=3)
     without.assert_outcomes(passed=2)
+
+
+def test_an_error_of_a_module_without_source_is_shown_where_the_test_called_it(
+    pytester: pytest.Pytester,
+) -> None:
+    """Python's own codecs have none."""
+    source = """
+    import codecs
+    def test_it(ptycassette_session):
+        ptycassette_session.wait_for_text("> ")
+        codecs.getincrementaldecoder("utf-8")().decode(b"\\xff")
+    """
+    result = run(pytester, source, "--ptycassette-faults=chunks-split")
+
+    result.assert_outcomes(failed=1, skipped=1)
+    (trace,) = pytester.path.glob(".ptycassette-traces/*/*/trace.json")
+    assert "getincrementaldecoder" in trace.read_text()
