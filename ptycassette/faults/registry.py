@@ -96,9 +96,9 @@ def check_terminal(spec: FaultSpec) -> None:
         )
 
 
-def faults_json() -> list[dict[str, Any]]:
-    """Every fault as the documented JSON objects."""
-    return [
+def faults_json() -> dict[str, Any]:
+    """Every fault, as the documented JSON object."""
+    faults = [
         {
             "name": kind.name,
             "of": "terminal" if kind.name in TERMINAL_FAULTS else "provider",
@@ -109,6 +109,7 @@ def faults_json() -> list[dict[str, Any]]:
         }
         for kind in FAULTS.values()
     ]
+    return {"faults": faults}
 
 
 def fault_lines() -> Iterator[str]:
