@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from .faults import note_met as note_met
     from .library import ChosenCassette as ChosenCassette
     from .library import Library as Library
-    from .library import ProgramStart as ProgramStart
-    from .library import forget_starts as forget_starts
+    from .library_rules import ProgramStart as ProgramStart
     from .modes import MODE_HELP as MODE_HELP
     from .modes import MODE_VARIABLE as MODE_VARIABLE
     from .modes import RunMode as RunMode
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from .sides import drift as drift
     from .sides import semantic_drift as semantic_drift
     from .sides import side_of as side_of
+    from .start_counts import forget_starts as forget_starts
     from .using import Use as Use
     from .using import UseResult as UseResult
     from .using import use as use
@@ -52,7 +52,9 @@ else:
         {
             "embeddings": "embeddings_scorer",
             "faults": "FAULT_LOG_VARIABLE FAULT_VARIABLE fault_in_force note_met",
-            "library": "ChosenCassette Library ProgramStart forget_starts",
+            "library": "ChosenCassette Library",
+            "library_rules": "ProgramStart",
+            "start_counts": "forget_starts",
             "modes": (
                 "MODE_HELP MODE_VARIABLE RunMode action_of mode_named resolve_mode resolve_secrets "
                 "run_modes"

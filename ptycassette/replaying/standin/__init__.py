@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .decisions import Unplayed as Unplayed
     from .engine import StandinEngine as StandinEngine
     from .faulty import faulty_engine as faulty_engine
+    from .reported import ReportedDivergence as ReportedDivergence
+    from .reported import reported_divergences as reported_divergences
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -23,5 +25,6 @@ else:
             "decisions": "Listen Play RunEnded StandinOptions Unplayed",
             "engine": "StandinEngine",
             "faulty": "faulty_engine",
+            "reported": "ReportedDivergence reported_divergences",
         },
     )
