@@ -12,6 +12,8 @@ from ptycassette.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
+    from ptycassette.editing import Mask, Region
+    from ptycassette.editing.io import mask_cassette, preview_mask
     from ptycassette.errors import CassetteError
     from ptycassette.export import export_of_file, exports_of, screen_html, still_svg
     from ptycassette.harness.io import scenario_environment
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
         semantic_drift,
         use,
     )
+    from ptycassette.replaying.standin import ReportedDivergence, reported_divergences
     from ptycassette.replaying.standin.io import read_reports
     from ptycassette.rerun import RerunReport
     from ptycassette.rerun.io import rerun_cassette
@@ -82,6 +85,8 @@ else:
         __name__,
         {
             "cassette.io": ("Cassette", "CassetteWriter", "open_cassette"),
+            "editing": ("Mask", "Region"),
+            "editing.io": ("mask_cassette", "preview_mask"),
             "errors": ("CassetteError",),
             "export": ("export_of_file", "exports_of", "screen_html", "still_svg"),
             "harness.io": ("scenario_environment",),
@@ -125,6 +130,7 @@ else:
                 "semantic_drift",
                 "use",
             ),
+            "replaying.standin": ("ReportedDivergence", "reported_divergences"),
             "replaying.standin.io": ("read_reports",),
             "rerun": ("RerunReport",),
             "rerun.io": ("rerun_cassette",),
@@ -166,10 +172,13 @@ __all__ = [
     "FrameRecord",
     "InputRecord",
     "JournalFollower",
+    "Mask",
     "Matching",
     "OutputRecord",
     "PyteEmulator",
     "Recording",
+    "Region",
+    "ReportedDivergence",
     "RerunReport",
     "Screen",
     "ServiceEventRecord",
@@ -195,14 +204,17 @@ __all__ = [
     "exports_of",
     "live_journals",
     "load_emulator",
+    "mask_cassette",
     "open_cassette",
     "painted_bytes",
+    "preview_mask",
     "printable",
     "read_reports",
     "record",
     "render_ansi",
     "render_text",
     "replay",
+    "reported_divergences",
     "rerun_cassette",
     "save_emulator",
     "scenario_environment",

@@ -74,7 +74,10 @@ def stretch_us(
         raise UsageError("--exchanges does not go with --from and --to")
     found = _EXCHANGES.fullmatch(exchanges)
     if found is None:
-        raise UsageError(f"--exchanges takes 3 or 3-5, not {visible(exchanges)!r}")
+        raise UsageError(
+            f"--exchanges takes 3 or 3-5, not {visible(exchanges)!r}",
+            hint="`ptycassette events` numbers the exchanges",
+        )
     first, last = int(found[1]), int(found[2] or found[1])
     return _moments(cassette, first, last)
 
@@ -117,18 +120,18 @@ def run_edit(
     of: Callable[[Sequence[Take]], Take],
     arguments: dict[str, Any],
     overwrite: bool,
-    hidden: tuple[str, ...] = (),
 ) -> None:
     """Edit cassettes and say what was made."""
     from ptycassette.editing.io import Operation, edit_cassettes
 
     said = {key: value for key, value in arguments.items() if value is not None}
-    operation = Operation(name=name, arguments=said, of=of, hidden=hidden)
+    operation = Operation(name=name, arguments=said, of=of)
     made = edit_cassettes(cassettes, operation, output, overwrite=overwrite)
-    write_lines(_lines(made))
+    write_lines(edited_lines(made))
 
 
-def _lines(made: Edited) -> Iterator[str]:
+def edited_lines(made: Edited) -> Iterator[str]:
+    """What was made, for people."""
     sources = ", ".join(made.sources)
     yield visible(f"{made.cassette}: {made.duration_ms / 1000:g} s, {made.operation} of {sources}")
     if made.replaced:

@@ -28,6 +28,8 @@ from ptycassette.version import __version__
 
 _KEPT = ("frame_policy", "idle_limit_ms", "imported", "meta", "recovered", EDITED_KEY)
 
+_HINT = "`ptycassette events` shows the times and exchanges of a recording, --help an example"
+
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One edit.
@@ -87,11 +89,11 @@ def edit_cassettes(
         raise UsageError("an edit leaves its cassette as it is", hint="write to another --output")
     with ExitStack() as stack:
         cassettes = [stack.enter_context(open_cassette(path, check="full")) for path in paths]
-        takes = [_take(cassette) for cassette in cassettes]
+        takes = [take_of(cassette) for cassette in cassettes]
         try:
             take = operation.of(takes)
         except BadEditError as exc:
-            raise UsageError(str(exc)) from exc
+            raise UsageError(str(exc), hint=_HINT) from exc
         first = cassettes[0]
         tape = first.has_tape and take.keeps_tape
         lost = any(cassette.has_tape for cassette in cassettes) and not tape
@@ -125,7 +127,12 @@ def _hits(cassette: Cassette) -> int:
     return sum((cassette.scrub_report.hit_counts or {}).values())
 
 
-def _take(cassette: Cassette) -> Take:
+def take_of(cassette: Cassette) -> Take:
+    """An open cassette, as edits take it.
+
+    Raises:
+        CassetteError: it holds files that an edit does not know.
+    """
     refuse_unknown_files(cassette, verb="edit")
     meta, source = cassette_session(cassette)
     final = cassette.final
