@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .reel import Reel as Reel
     from .reel import reel_of as reel_of
     from .reel import reel_of_screen as reel_of_screen
+    from .shapes import hollow as hollow
     from .typeface import Metrics as Metrics
     from .typeface import Typeface as Typeface
 else:
@@ -22,6 +23,7 @@ else:
             "inks": "UNCHANGED",
             "painter": "MARGIN Painter Patch",
             "reel": "Reel reel_of reel_of_screen",
+            "shapes": "hollow",
             "typeface": "Metrics Typeface",
         },
     )

@@ -23,7 +23,8 @@ from ptycassette.export.pictures.typeface import Metrics, Typeface
 MARGIN = 8
 """Pixels around the screen."""
 _PATIENCE = 10
-"""After so many frames with too many colours for a palette, one is tried again."""
+"""After so many frames with too many colours for a palette, one is tried again; in vain, and it is
+tried again after twice as many."""
 _KEPT_BYTES = 64 << 20
 """Of images of rows."""
 
@@ -78,6 +79,7 @@ class Painter:
         self._theme = theme
         self._palettes = palettes
         self._even = even
+        self._patience = _PATIENCE
         found = palette_for(reel.pairs(theme)) if palettes else TrueInks()
         self.palette = found.palette if isinstance(found, PaletteInks) else None
         """That of the whole film, if one is enough."""
@@ -119,7 +121,7 @@ class Painter:
         without = self._palettes and isinstance(self._inks, TrueInks)
         try:
             # After a while without a palette, one may be enough again.
-            changed = None if without and self._since > _PATIENCE else self._changed(frame)
+            changed = None if without and self._since > self._patience else self._changed(frame)
         except PaletteFullError:
             changed = None
         if changed is None:
@@ -136,8 +138,10 @@ class Painter:
         attempts: tuple[Callable[[], Inks], ...] = (
             PaletteInks, lambda: PaletteInks(FEWER_SHADES), TrueInks,
         )  # fmt: skip
+        waited = self._patience
         for inks in attempts:
             self._begin(inks())
+            self._patience = 2 * waited if inks is TrueInks else _PATIENCE
             try:
                 return self._changed(frame)
             except PaletteFullError:

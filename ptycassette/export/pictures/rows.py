@@ -10,12 +10,14 @@ from PIL import Image, ImageDraw
 
 from ptycassette.export._colors import Theme, css_color
 from ptycassette.export.pictures.inks import Color, Inks, Laid, flattened
-from ptycassette.export.pictures.shapes import is_shape, shape
+from ptycassette.export.pictures.shapes import hollow, is_shape, shape
 from ptycassette.export.pictures.typeface import Typeface
 from ptycassette.model import DEFAULT_STYLE, Style
 from ptycassette.replaying import Cell
 
 MOST_GLYPHS = 20_000
+"""Of more in one film the rest become boxes. A glyph takes up to a millisecond; sessions have some
+hundreds."""
 _DIM = 153
 """Of 255: dim text is laid with 60 % of its colour."""
 _Run = list[tuple[int, Cell]]
@@ -128,13 +130,13 @@ class RowPainter:
         glyph = self._glyphs.get(key)
         if glyph is None:
             metrics = self._typeface.metrics
+            if len(self._glyphs) >= MOST_GLYPHS:
+                return hollow(cells * metrics.width, metrics.height)
             if is_shape(text):
                 glyph = flattened(shape(text, cells * metrics.width, metrics.height))
             else:
                 glyph = self._typeface.glyph(text, cells, bold=style.bold, italic=style.italic)
                 glyph = flattened(glyph) if glyph.mode == "L" else glyph
-            if len(self._glyphs) >= MOST_GLYPHS:
-                self._glyphs.clear()
             self._glyphs[key] = glyph
         return glyph
 

@@ -68,6 +68,14 @@ def _fill(draw: ImageDraw.ImageDraw, box: Box, coverage: int = 255) -> None:
         draw.rectangle((left, top, right - 1, bottom - 1), fill=coverage)
 
 
+def hollow(width: int, height: int) -> Image.Image:
+    """What stands for a character that cannot be drawn, as coverage."""
+    image = Image.new("L", (width, height))
+    box = (1, height // 5, max(1, width - 2), height - height // 5)
+    ImageDraw.Draw(image).rectangle(box, outline=136)
+    return image
+
+
 def _rectangles(code: int, width: int, height: int) -> Iterator[Box]:
     if 0x2800 <= code <= 0x28FF:
         dot = max(1, round(width / 5))

@@ -16,9 +16,9 @@ from pathlib import Path
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from ptycassette.errors import UsageError
+from ptycassette.export.pictures import Metrics, hollow
 from ptycassette.export.pictures.io import fontconfig
 from ptycassette.export.pictures.io.fontconfig import FontFile
-from ptycassette.export.pictures.typeface import Metrics
 
 FONT_SIZE = 15
 """At which JetBrains Mono is 9 pixels wide, and needs no rounding."""
@@ -54,7 +54,7 @@ class Font:
         self._searches = 0
         self._load = cache(_loaded)
         self._smaller = cache(_smaller)
-        self._notdef = cache(_notdef)
+        self._has = cache(_has)
         self.missing: set[str] = set()
         """Characters that no font had."""
         regular = self._text_font(bold=False, italic=False)[0]
@@ -77,7 +77,7 @@ class Font:
             if found is None:
                 if not self._has(font, base):
                     self.missing.add(base)
-                    return _hollow(width, height)
+                    return hollow(width, height)
             else:
                 (font, coloured), is_bold, is_italic = found, False, False
                 if coloured:
@@ -159,11 +159,6 @@ class Font:
                     return font, coloured
         return None
 
-    def _has(self, font: _Loaded, char: str) -> bool:
-        if isinstance(font, ImageFont.ImageFont):
-            return char.isascii()
-        return bytes(font.getmask(char)) != self._notdef(font)
-
 
 def _packaged(*, italic: bool) -> str | None:
     """The file of the packaged font; both weights are in it."""
@@ -207,9 +202,11 @@ def _embolden(font: ImageFont.FreeTypeFont) -> None:
     font.set_variation_by_axes([700 if b"weight" in name else 0 for name in names])
 
 
-def _notdef(font: ImageFont.FreeTypeFont) -> bytes:
-    """What a font draws for a character that it does not have: U+FFFF is none."""
-    return bytes(font.getmask("\uffff"))
+def _has(font: _Loaded, char: str) -> bool:
+    """Whether a font has a character; if not, it draws the same as for U+FFFF, which is none."""
+    if isinstance(font, ImageFont.ImageFont):
+        return char.isascii()
+    return bytes(font.getmask(char)) != bytes(font.getmask("\uffff"))
 
 
 def _metrics(font: _Loaded, size: int) -> Metrics:
@@ -233,13 +230,6 @@ def _picture(font: _Loaded, text: str, width: int, height: int) -> Image.Image:
     whole = Image.new("RGBA", (width, height))
     whole.paste(small, ((width - small.width) // 2, (height - small.height) // 2))
     return whole
-
-
-def _hollow(width: int, height: int) -> Image.Image:
-    mask = Image.new("L", (width, height))
-    box = (1, height // 5, width - 2, height - height // 5)
-    ImageDraw.Draw(mask).rectangle(box, outline=136)
-    return mask
 
 
 def missing_text(font: Font) -> Iterator[str]:

@@ -48,7 +48,7 @@ def _numbered(patch: Patch) -> tuple[Image.Image, bytes]:
     """A patch in numbers of a palette, without what does not change."""
     image, before = patch.image, patch.before
     if patch.palette is None:  # more colours than a palette has
-        few = image.convert("RGB").quantize(UNCHANGED, dither=Image.Dither.NONE)
+        few = image.quantize(UNCHANGED, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         colors = bytes(few.getpalette() or []).ljust(768, b"\0")
         image = Image.frombytes("L", few.size, few.tobytes())
     else:
