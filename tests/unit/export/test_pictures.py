@@ -135,16 +135,29 @@ def test_a_light_theme_speed_and_a_stretch_are_obeyed(styled: Path) -> None:
     assert "#{:02x}{:02x}{:02x}".format(*ground) == LIGHT.background != DARK.background
 
 
-def test_a_caption_is_a_row_with_what_was_typed(styled: Path, font: Font) -> None:
-    """It comes when the key was pressed, and the screen stays as it was."""
-    plain, _ = drawn(styled, font)
-    captioned, _ = drawn(styled, font, caption=True)
-    row = (0, plain[0].height - 8, plain[0].width, captioned[0].height)
+@pytest.mark.parametrize(("masked", "shown"), [(False, "hi<enter>"), (True, "(masked)")])
+def test_a_caption_is_a_row_with_what_was_typed(
+    masked: bool, shown: str, tmp_path: Path, font: Font
+) -> None:
+    """From when it was typed, below the screen, which stays as it was; secrets are not told."""
+    typed = Typed(400_000, b"hi\r", masked=masked)
+    write_cassette(tmp_path / "c", Output(0, b"ready"), typed, Output(500_000, b"more"))
+    with open_cassette(tmp_path / "c", allow_unscrubbed=True) as source:
+        reel = reel_of(source, Pace(), font.metrics, caption=True)
+    captions = [
+        (t_us, reel.rows[frame.caption][0].strip())
+        for t_us, frame in reel.frames
+        if frame.caption is not None
+    ]
+    plain, _ = drawn(tmp_path / "c", font)
+    captioned, _ = drawn(tmp_path / "c", font, caption=True)
+    bottom = plain[0].height - 8
 
-    assert len(captioned) > len(plain)
-    assert captioned[0].height - plain[0].height in {font.metrics.height, font.metrics.height + 1}
-    assert len({frame.crop(row).tobytes() for frame in captioned}) == 2
-    assert captioned[-1].crop(row).tobytes() != captioned[0].crop(row).tobytes()
+    assert captions == [(0, ""), (400_000, shown), (500_000, shown)]
+    assert (
+        captioned[-1].crop((0, 0, 400, bottom)).tobytes()
+        == plain[-1].crop((0, 0, 400, bottom)).tobytes()
+    )
 
 
 def test_frames_are_shown_by_the_pace() -> None:
