@@ -35,9 +35,13 @@ _ENTERS = (b"\r", b"\n")
 
 
 class TailInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What is typed after the change: the rest of the recording, or these steps."""
+    """What is typed after the change: the rest of the recording, or these steps.
+
+    ``quiet_ms``: how long nothing moves before a recorded input is typed without its screen.
+    """
 
     steps: tuple[ScriptStep, ...] | None = None
+    quiet_ms: int
 
 
 class DrivenFork(msgspec.Struct, kw_only=True):
@@ -122,7 +126,7 @@ class ForkTypist:
         driven = DrivenFork()
         try:
             if inputs.steps is None:
-                self._recorded_rest(session, driven, is_open)
+                self._recorded_rest(session, driven, inputs.quiet_ms, is_open)
             else:
                 self._given(session, driven, inputs.steps)
         except (SessionClosedError, InputRefusedError):
@@ -146,12 +150,13 @@ class ForkTypist:
             driven.inputs += 1
 
     def _recorded_rest(
-        self, session: Recording, driven: DrivenFork, is_open: Callable[[], bool]
+        self, session: Recording, driven: DrivenFork, quiet_ms: int, is_open: Callable[[], bool]
     ) -> None:
         for step in self._cut.rest:
             shown = None if step.follows else self._shown(step)
             with suppress(WaitTimeoutError):  # it is busy; a person would type now, too
-                session.wait_for(ItsTurn(shown, is_open), timeout_s=self._patience(step.t_us))
+                turn = ItsTurn(shown, is_open, quiet_ms=quiet_ms)
+                session.wait_for(turn, timeout_s=self._patience(step.t_us))
             self._send(session, step)
             driven.inputs += 1
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from ptycassette.model import Screen
 from ptycassette.session import Idle, SessionView
 
-_QUIET_MS = 700
-"""Of a program that is waited for after the change: longer than the pauses between the pieces of a
-local provider's answers; while a question is open, it is not quiet at all."""
+QUIET_MS = 700
+"""How long nothing moves before an input is typed whose recorded screen does not come: longer than
+the pauses between the pieces of a local provider's answers; while a question is open, the program
+is not quiet at all."""
 _LOOKS_US = 100_000
 
 
@@ -18,9 +19,15 @@ class ItsTurn:
 
     what = "the recorded screen, or a quiet program"
 
-    def __init__(self, shown: Callable[[Screen], bool] | None, is_open: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        shown: Callable[[Screen], bool] | None,
+        is_open: Callable[[], bool],
+        *,
+        quiet_ms: int = QUIET_MS,
+    ) -> None:
         self._shown, self._is_open = shown, is_open
-        self._idle = Idle(_QUIET_MS)
+        self._idle = Idle(quiet_ms)
         self._looked_us = 0
 
     def met(self, view: SessionView, now_us: int) -> bool:
