@@ -26,7 +26,6 @@ from ptycassette.seal.judging import OpenedSeal
 from ptycassette.seal.trust import Trust, TrustedIdentity
 from ptycassette.system.files import read_plain
 
-TOKEN_VARIABLE = "SIGSTORE_IDENTITY_TOKEN"  # noqa: S105 - the name of a variable, Sigstore's own
 _MAX_CONFIG_BYTES = 1 << 20
 
 
@@ -134,13 +133,13 @@ class IdentitySealer:
             )
             from sigstore.sign import Signer, SigningContext  # noqa: PLC0415
         try:
-            raw = os.environ.get(TOKEN_VARIABLE) or detect_credential()
+            raw = os.environ.get("SIGSTORE_IDENTITY_TOKEN") or detect_credential()
             token = None if raw is None else IdentityToken(raw)
         except IdentityError as wrong:
             raise UsageError(f"no identity: {visible(str(wrong), limit=300)}") from wrong
         if token is None:
             raise UsageError(
-                f"no identity: this is no CI job that has one, and {TOKEN_VARIABLE} is not set",
+                "no identity: this is no CI job that has one, and SIGSTORE_IDENTITY_TOKEN is not set",
                 hint="GitHub gives one to jobs with the permission id-token: write",
             )
         try:
