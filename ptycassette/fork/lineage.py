@@ -89,7 +89,7 @@ def _tree(one: Descent, recordings: Sequence[Descent], *, depth: int) -> Iterato
 
 
 def _origin(origin: ForkRecord) -> str:
-    change = visible(f"{origin.change}={origin.value}", limit=60)
+    change = visible(origin.changed, limit=60)
     proof = origin.prefix
     return (
         f"at {visible(origin.at, limit=20)}: {change} ({visible(origin.tail, limit=20)};"

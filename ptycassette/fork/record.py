@@ -61,6 +61,11 @@ class ForkRecord(msgspec.Struct, frozen=True, kw_only=True):
     tail: str
     prefix: PrefixProof
 
+    @property
+    def changed(self) -> str:
+        """The change for people: ``input=TEXT``, or ``skip``."""
+        return f"{self.change}={self.value}" if self.value else self.change
+
 
 def fork_of(metadata: Mapping[str, Any] | None) -> ForkRecord | None:
     """The origin that a final record tells; None where it tells none, or nonsense."""

@@ -102,7 +102,7 @@ class ForkTypist:
             session.terminate()
         elif change.kind == "input":
             _type_instead(session, here, change.value)
-        else:
+        elif change.kind != "skip":
             for step in here:
                 self._deliver(session, step)
         typed = here[-1].number if here else len(self._cut.prefix)
@@ -152,6 +152,7 @@ class ForkTypist:
             shown = None if step.follows else self._shown(step)
             with suppress(WaitTimeoutError):  # it is busy; a person would type now, too
                 session.wait_for(ItsTurn(shown, is_open), timeout_s=self._patience(step.t_us))
+            self._prepared.server.sent(step.number)  # first: its question may come at once
             self._send(session, step)
             driven.inputs += 1
 
