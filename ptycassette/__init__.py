@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         semantic_drift,
         use,
     )
+    from ptycassette.replaying.standin import ReportedDivergence, reported_divergences
     from ptycassette.replaying.standin.io import read_reports
     from ptycassette.rerun import RerunReport
     from ptycassette.rerun.io import rerun_cassette
@@ -125,6 +126,7 @@ else:
                 "semantic_drift",
                 "use",
             ),
+            "replaying.standin": ("ReportedDivergence", "reported_divergences"),
             "replaying.standin.io": ("read_reports",),
             "rerun": ("RerunReport",),
             "rerun.io": ("rerun_cassette",),
@@ -170,6 +172,7 @@ __all__ = [
     "OutputRecord",
     "PyteEmulator",
     "Recording",
+    "ReportedDivergence",
     "RerunReport",
     "Screen",
     "ServiceEventRecord",
@@ -203,6 +206,7 @@ __all__ = [
     "render_ansi",
     "render_text",
     "replay",
+    "reported_divergences",
     "rerun_cassette",
     "save_emulator",
     "scenario_environment",

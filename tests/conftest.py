@@ -38,6 +38,7 @@ for _name, _folder in (
     ("PTYCASSETTE_NODE_MODULES", "node"),
     ("PTYCASSETTE_XTERM", "node"),
     ("PTYCASSETTE_MITMPROXY", "mitmproxy"),
+    ("PTYCASSETTE_READERS", "readers"),
 ):
     _cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - no home is no error
     if (_place := Path(_cache, "ptycassette", _folder)).is_dir():

@@ -14,6 +14,7 @@ import msgspec
 from ptycassette.cassette.io import ListedCassette
 from ptycassette.cli._error_report import ErrorReport
 from ptycassette.cli._seal_reports import SealReport
+from ptycassette.export import EventLine
 from ptycassette.model import (
     Command,
     Cursor,
@@ -148,36 +149,6 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
     exchanges: tuple[DriftChange, ...]
     screens: tuple[DriftChange, ...]
     divergences: tuple[dict[str, Any], ...]
-
-
-class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of ``events --json``. Fields that are null, or of other kinds, are left out.
-
-    ``kind`` is ``input``, ``resize``, ``signal``, ``output``, ``frame``,
-    ``service-event``, ``final``, or ``terminal-signal``, which has the ``seq`` of an output.
-    """
-
-    seq: int
-    t_us: int
-    t_ms: int
-    kind: str
-    data: bytes | None = msgspec.field(name="bytes", default=None)
-    key: str | None = None
-    source: str | None = None
-    paste: bool | None = None
-    masked: bool | None = None
-    stream: str | None = None
-    eof: bool | None = None
-    size: Size | None = None
-    signal: str | None = None
-    offset: int | None = None
-    text: tuple[str, ...] | None = None
-    cursor: Cursor | None = None
-    title: str | None = None
-    payload: Any = None
-    exit: ExitStatus | None = None
-    name: str | None = None
-    signal_data: dict[str, str] | None = msgspec.field(name="told", default=None)
 
 
 class FrameLine(msgspec.Struct, frozen=True, kw_only=True):

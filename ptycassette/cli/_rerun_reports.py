@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ptycassette.cli._junit import JUnitCase, junit_xml
-from ptycassette.model import printable
+from ptycassette.model import moment_us, printable
 
 if TYPE_CHECKING:
+    from ptycassette.cassette.io import Cassette
+    from ptycassette.export.page import Item
     from ptycassette.rerun import RerunFinding, RerunReport
 
 Reruns = Sequence[tuple[str, "RerunReport"]]
@@ -48,11 +51,38 @@ def rerun_html(reruns: Reruns) -> Iterator[bytes]:
             name=path,
             passed=report.passed,
             found=_section(report),
-            played=played(path, classes),
+            played=played(path, classes, partial(_items, report)),
         )
         for path, report in reruns
     ]
     return run_page(parts, classes, title=f"{len(reruns)} reruns, {failed} with differences")
+
+
+def _items(report: RerunReport, cassette: Cassette) -> Iterator[Item]:
+    """The differences at their moments: of a screen before its input, of a request at its entry."""
+    from ptycassette.export.page import Item
+    from ptycassette.rerun import findings_of, script_of
+
+    final = cassette.final
+    inputs = {
+        step.number: (step.record.seq - 1, step.t_us) for step in script_of(cassette.events()).steps
+    }
+    tape = cassette.tape() if cassette.has_tape else ()
+    entries = {one.entry.entry: (one.entry.seq, one.entry.t_us) for one in tape}
+    end = (final.seq, moment_us(final))
+    for finding in findings_of(report):
+        place = end if finding.entry is None else entries.get(finding.entry, end)
+        place = place if finding.input is None else inputs.get(finding.input, end)
+        bodies: list[tuple[str, str]] = []
+        if finding.sides is not None:
+            texts = ("\n".join(_without_blank_end(rows)) for rows in finding.sides)
+            bodies += zip(("recorded", "now"), texts, strict=True)
+        elif finding.lines:
+            bodies.append(("what differs", "\n".join(finding.lines)))
+        yield Item(
+            kind="divergence", seq=place[0], t_us=place[1], label=finding.check,
+            text=finding.text, bodies=tuple(bodies),
+        )  # fmt: skip
 
 
 def _section(report: RerunReport) -> Iterator[str]:

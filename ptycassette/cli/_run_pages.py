@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,26 +11,30 @@ from ptycassette.errors import CassetteError
 from ptycassette.model import printable
 
 if TYPE_CHECKING:
+    from ptycassette.cassette.io import Cassette
     from ptycassette.export.page import Item, RunPart, StyleClasses
     from ptycassette.scenario import CheckOutcome, ScenarioOutcome
 
 
+ItemsOf = Callable[["Cassette"], "Iterable[Item]"]
+"""What was found, as items of a list beside the screen."""
+
+
 def played(
-    path: str | Path, classes: StyleClasses, items: Iterable[Item] = ()
+    path: str | Path, classes: StyleClasses, items: ItemsOf
 ) -> Callable[[str], Iterable[str]]:
     """What ``RunPart`` wants to have of the recording at ``path``."""
-    return lambda anchor: _section(path, classes, anchor, tuple(items))
+    return lambda anchor: _section(path, classes, anchor, items)
 
 
-def _section(
-    path: str | Path, classes: StyleClasses, anchor: str, items: Sequence[Item]
-) -> Iterator[str]:
+def _section(path: str | Path, classes: StyleClasses, anchor: str, items: ItemsOf) -> Iterator[str]:
     from ptycassette.cassette.io import open_cassette
     from ptycassette.export.page import recording_section, text
 
     try:
         with open_cassette(path, check="manifest") as source:
-            yield from recording_section(source, classes, name="", anchor=anchor, others=items)
+            found = tuple(items(source))
+            yield from recording_section(source, classes, name="", anchor=anchor, others=found)
     except CassetteError as exc:
         yield f'<p class="why">{text(printable(str(exc)))}</p>'
 
@@ -46,16 +51,20 @@ def check_page(checked: Sequence[tuple[ScenarioOutcome, Path | None]]) -> Iterat
     failed = sum(not outcome.passed for outcome, _ in checked)
     parts: list[RunPart] = []
     for outcome, path in checked:
-        items = [_item(one) for one in outcome.failures]
+        items = tuple(_item(one) for one in outcome.failures)
         parts.append(
             RunPart(
                 name=outcome.scenario,
                 passed=outcome.passed,
                 found=_checks(outcome),
-                played=None if path is None else played(path, classes, items),
+                played=None if path is None else played(path, classes, partial(_same, items)),
             )
         )
     return run_page(parts, classes, title=f"{len(checked)} scenarios, {failed} failed")
+
+
+def _same(items: Sequence[Item], _: Cassette) -> Sequence[Item]:
+    return items
 
 
 def _item(check: CheckOutcome) -> Item:

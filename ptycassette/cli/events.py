@@ -16,10 +16,11 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import bytes_text, json_text, write_lines
 from ptycassette.cli.info import exit_text
+from ptycassette.export import event_kind, event_line
 from ptycassette.model import visible, visible_bytes
 
 if TYPE_CHECKING:
-    from ptycassette.cli._reports import EventLine
+    from ptycassette.export import EventLine
     from ptycassette.model import Event, InputRecord, Screen
     from ptycassette.timeline import TerminalSignal
 
@@ -115,78 +116,19 @@ def _lines(events: Iterator[Listed], *, as_json: bool, full: bool) -> Iterator[s
             yield json_text(_signal_line(event)) if as_json else _human_signal(event, limit)
 
 
-def kind_of(event: Event) -> str:
-    """The kind as shown: a resize and a signal are not called input."""
-    kind = getattr(event.record, "kind", None)
-    return kind if isinstance(kind, str) else event.kind
-
-
 def _wanted(event: Listed, kinds: tuple[str, ...], source: str | None, *, signals: bool) -> bool:
     from ptycassette.model import Event
 
     if not isinstance(event, Event):
         return source is None and (signals or TERMINAL_SIGNAL in kinds)
-    if kinds and kind_of(event) not in kinds:
+    if kinds and event_kind(event) not in kinds:
         return False
     return source is None or getattr(event.record, "source", None) == source
 
 
-def event_line(event: Event) -> EventLine:
-    """An event as ``--json`` prints it."""
-    from ptycassette.cli._reports import EventLine
-    from ptycassette.model import (
-        FinalRecord,
-        FrameRecord,
-        InputRecord,
-        OutputRecord,
-        ServiceEventRecord,
-    )
-
-    fields: dict[str, object] = {}
-    match event.record:
-        case OutputRecord(offset=offset) as output:
-            fields = {
-                "data": event.data,
-                "offset": offset,
-                "stream": output.stream,
-                "eof": output.eof or None,
-            }
-        case InputRecord(kind="resize", size=size):
-            fields = {"size": size}
-        case InputRecord(kind="signal", signal=signal):
-            fields = {"signal": signal}
-        case InputRecord() as record:
-            fields = {
-                "data": event.data,
-                "key": record.key,
-                "source": record.source,
-                "paste": record.paste,
-                "masked": record.masked,
-                "eof": record.eof or None,
-            }
-        case FrameRecord() as record:
-            fields = {
-                "size": record.size,
-                "text": record.text,
-                "cursor": record.cursor,
-                "title": record.title,
-            }
-        case ServiceEventRecord(payload=payload):
-            fields = {"payload": payload}
-        case FinalRecord(exit=status):
-            fields = {"exit": status}
-    return EventLine(
-        seq=event.seq,
-        t_us=event.t_us,
-        t_ms=event.record.t_ms,
-        kind=kind_of(event),
-        **fields,  # type: ignore[arg-type]
-    )
-
-
 def _signal_line(signal: TerminalSignal) -> EventLine:
     """A terminal signal as ``--json`` prints it."""
-    from ptycassette.cli._reports import EventLine
+    from ptycassette.export import EventLine
 
     return EventLine(
         seq=signal.seq,
@@ -199,7 +141,7 @@ def _signal_line(signal: TerminalSignal) -> EventLine:
 
 
 def _human(event: Event, limit: int) -> str:
-    return _line(event.seq, event.t_us, kind_of(event), _detail(event, limit))
+    return _line(event.seq, event.t_us, event_kind(event), _detail(event, limit))
 
 
 def _human_signal(signal: TerminalSignal, limit: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -29,9 +29,6 @@ from ptycassette.export import (
     left_out,
 )
 from ptycassette.model import visible
-
-if TYPE_CHECKING:
-    from ptycassette.export import Kind
 
 FORMATS = exports_of("recording")
 MAX_ROWS = 1_000_000
@@ -128,6 +125,8 @@ def command(
 
     Example: ptycassette export hello.cassette hello.cast --idle-limit 1
 
+    Example: ptycassette export hello.cassette hello.txt --all
+
     Example: ptycassette export hello.cassette test_hello.py
     """
     if as_page:
@@ -182,7 +181,7 @@ def _refuse_others(chosen: ExportFormat) -> None:
             )
 
 
-def _report_losses(out: str, lost: dict[Kind, int], chosen: ExportFormat) -> None:
+def _report_losses(out: str, lost: dict[str, int], chosen: ExportFormat) -> None:
     """Say on stderr what the format has no place for."""
     if not lost:
         return

@@ -6,6 +6,9 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .event_lines import EventLine as EventLine
+    from .event_lines import event_kind as event_kind
+    from .event_lines import event_line as event_line
     from .git_text import git_lines as git_lines
     from .html import screen_html as screen_html
     from .losses import left_out as left_out
@@ -25,6 +28,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "event_lines": "EventLine event_kind event_line",
             "git_text": "git_lines",
             "html": "screen_html",
             "losses": "left_out",

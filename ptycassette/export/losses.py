@@ -9,8 +9,8 @@ from ptycassette.export.registry import ExportFormat, ExportSource, Kind
 from ptycassette.model import Event, FinalRecord, InputRecord, ServiceEventRecord
 
 
-def left_out(source: ExportSource, chosen: ExportFormat, *, with_input: bool) -> dict[Kind, int]:
-    """How many events of each kind are left out; empty for an export that is no recording.
+def left_out(source: ExportSource, chosen: ExportFormat, *, with_input: bool) -> dict[str, int]:
+    """How many events of each kind are left out; or of what else there is.
 
     Args:
         source: the recording.
@@ -19,8 +19,8 @@ def left_out(source: ExportSource, chosen: ExportFormat, *, with_input: bool) ->
             never are: they were not typed.
     """
     if chosen.holds is None:
-        return {}
-    found: Counter[Kind] = Counter()
+        return chosen.left_out(source)
+    found: Counter[str] = Counter()
     for event in source.events():
         kind = _kind(event)
         if kind is not None and (kind not in chosen.holds or (kind == "input" and not with_input)):

@@ -75,7 +75,8 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     that make it, as ``module:function`` in this package: from a whole recording
     (``ExportSource`` and the ``options`` as keywords, to pieces of the file) and from one screen
     (``Screen``, to the file). One of them may be missing. ``holds`` says which kinds of events a
-    format of recordings has a place for; None where it is not one.
+    format of recordings has a place for; None where it is not one. ``losses`` names the function
+    that says what another format leaves out, and how often.
     """
 
     name: str
@@ -85,6 +86,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     of_screen: str | None = None
     options: tuple[str, ...] = ()
     holds: frozenset[Kind] | None = None
+    losses: str | None = None
 
     @property
     def row(self) -> str:
@@ -103,6 +105,13 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
         """
         parts: Iterable[bytes] = _maker(self.name, self.of_recording)(source, **options)
         return parts
+
+    def left_out(self, source: ExportSource) -> dict[str, int]:
+        """What a format that is no recording leaves out of one, with how often."""
+        if self.losses is None:
+            return {}
+        found: dict[str, int] = _maker(self.name, self.losses)(source)
+        return found
 
     def screen(self, screen: Screen) -> bytes:
         """One screen in this format: the content of a file."""
@@ -130,6 +139,11 @@ EXPORT_OPTIONS = (
         name="frames", kind="flag", help="Instead of the session every frame, below its time."
     ),
     ExportOption(
+        name="all",
+        kind="flag",
+        help="Every line that was ever shown, once each: also what scrolled off or was erased.",
+    ),
+    ExportOption(
         name="exchanges",
         kind="range",
         help="Only these exchanges: 3-7, or 3.",
@@ -140,6 +154,8 @@ EXPORT_OPTIONS = (
         help="Also the divergences in this report of a stand-in, or directory of reports.",
     ),
 )
+
+_CONVERSATION = "trajectory.conversation:left_out_of"
 
 EXPORTS = (
     ExportFormat(
@@ -203,7 +219,13 @@ EXPORTS = (
         writes="the text of the session, as one would copy it; of one screen, its text",
         of_recording="screen_text:recording_text",
         of_screen="screen_text:screen_text",
-        options=("scrollback", "frames"),
+        options=("scrollback", "frames", "all"),
+    ),
+    ExportFormat(
+        name="jsonl",
+        endings=(".jsonl",),
+        writes="every event as JSON on a line, as `events --json` prints them",
+        of_recording="event_lines:recording_json_lines",
     ),
     ExportFormat(
         name="markdown",
@@ -229,6 +251,27 @@ EXPORTS = (
         endings=(".yaml",),
         writes="the HTTP exchanges of the model traffic as a cassette of vcrpy",
         of_recording="traffic:vcr",
+    ),
+    ExportFormat(
+        name="atif",
+        endings=(".atif.json", "trajectory.json"),
+        writes="the conversation with the model as a trajectory in ATIF, as harbor reads it",
+        of_recording="trajectory.atif:recording_atif",
+        losses=_CONVERSATION,
+    ),
+    ExportFormat(
+        name="otel",
+        endings=(".otlp.jsonl",),
+        writes="the calls of models as GenAI spans and events of OpenTelemetry, in OTLP JSON",
+        of_recording="trajectory.otel:recording_otel",
+        losses=_CONVERSATION,
+    ),
+    ExportFormat(
+        name="inspect",
+        endings=(".inspect.json",),
+        writes="the conversation with the model as an eval log of Inspect",
+        of_recording="trajectory.inspect_log:recording_inspect",
+        losses=_CONVERSATION,
     ),
     ExportFormat(
         name="ansi",
@@ -272,9 +315,14 @@ def export_of_file(name: str, *, of: Made) -> ExportFormat:
         UsageError: no such export has this ending.
     """
     able = exports_of(of)
-    for one in able:
-        if name.lower().endswith(one.endings):
-            return one
+    matching = [
+        (len(ending), one)
+        for one in able
+        for ending in one.endings
+        if name.lower().endswith(ending)
+    ]
+    if matching:
+        return max(matching, key=lambda found: found[0])[1]
     *most, last = (ending for one in able for ending in one.endings)
     raise UsageError(
         "the ending of the name does not tell the format",

@@ -9,6 +9,7 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.export.registry import ExportSource
+from ptycassette.export.shown_lines import shown_lines
 from ptycassette.model import (
     FrameRecord,
     InputRecord,
@@ -30,20 +31,29 @@ _TO_ALTERNATE = re.compile(rb"\x1b\[\?(?:\d+;)*(?:47|1047|1049)(?:;\d+)*h")
 
 
 def recording_text(
-    source: ExportSource, *, scrollback: int | None = None, frames: bool = False
+    source: ExportSource,
+    *,
+    scrollback: int | None = None,
+    frames: bool = False,
+    all: bool = False,  # noqa: A002 - the name of the option
 ) -> Iterator[bytes]:
-    """The session as text, as copied from a terminal at its end, or every frame.
+    """The session as text, as copied from a terminal at its end, or every line or frame.
 
     Args:
         source: the recording.
         scrollback: how many rows that scrolled off the main screen are kept; 10000 when None.
         frames: each frame below its time, instead.
+        all: every line that was ever shown, once (``shown_lines``), instead.
 
     Raises:
-        UsageError: ``scrollback`` and ``frames`` do not go together.
+        UsageError: two of ``scrollback``, ``frames`` and ``all``.
     """
-    if frames and scrollback is not None:
-        raise UsageError("--frames and --scrollback do not go together", hint="leave one out")
+    asked = {"--scrollback": scrollback is not None, "--frames": frames, "--all": all}
+    given = [flag for flag, is_given in asked.items() if is_given]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} do not go together", hint="leave one out")
+    if all:
+        return map(_line, shown_lines(source))
     if frames:
         return _frames(source)
     return _session(source, SCROLLBACK_ROWS if scrollback is None else scrollback)

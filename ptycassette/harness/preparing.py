@@ -144,8 +144,12 @@ def _environment(
 
 
 def home_variables(home: str) -> dict[str, str]:
-    """What says that a program's home is this one, also where it asks for the parts of it."""
-    return {"HOME": home, **{name: f"{home}/{folder}" for name, folder in _XDG.items()}}
+    """What says that a program's home is this one, also where it asks for the parts of it.
+
+    Its sockets go there, too: those of the user's own folder lead to a keyring with credentials.
+    """
+    parts = {name: f"{home}/{folder}" for name, folder in _XDG.items()}
+    return {"HOME": home, "XDG_RUNTIME_DIR": home, **parts}
 
 
 def _names(place: Place, now: datetime, prompt: str) -> dict[str, str]:

@@ -110,6 +110,8 @@ class RerunFinding(msgspec.Struct, frozen=True, kw_only=True):
         text: the difference in one line.
         lines: the places, for people.
         sides: both texts as they are, row by row, recorded and now, where there are two.
+        entry: of the tape that it is about.
+        input: before which it was seen. Where there is neither, it was seen at the end.
     """
 
     check: Literal[
@@ -118,6 +120,8 @@ class RerunFinding(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     lines: tuple[str, ...] = ()
     sides: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    entry: int | None = None
+    input: int | None = None
 
 
 def report_lines(report: RerunReport) -> Iterator[str]:
@@ -169,10 +173,13 @@ def findings_of(report: RerunReport) -> Iterator[RerunFinding]:
             check="requests",
             text=f"request {miss.method} {miss.target} is not on the tape{near}",
             lines=miss.differences,
+            entry=miss.nearest,
         )
     for entry in report.unasked:
         yield RerunFinding(
-            check="requests", text=f"request: entry {entry} of the tape was never asked for"
+            check="requests",
+            text=f"request: entry {entry} of the tape was never asked for",
+            entry=entry,
         )
     for change in report.changes:
         where = f"before input {change.number}" if change.number else "at the end"
@@ -181,6 +188,7 @@ def findings_of(report: RerunReport) -> Iterator[RerunFinding]:
             text=f"screen: {where} it is not the recorded one",
             lines=tuple(_diff(change.expected, change.got)),
             sides=(change.expected, change.got),
+            input=change.number or None,
         )
     for line in report.draw_changes:
         yield RerunFinding(check="draws", text=f"draws: {line}")

@@ -191,7 +191,7 @@ def test_planted_causes_are_found_and_decoys_are_not_blamed() -> None:
 
 @pytest.mark.slow
 def test_a_real_cli_is_blamed() -> None:
-    """aider: the answer that edits the file is a cause of the text; the rest of the answers not."""
+    """aider: the answer that has the edit is a cause of it; the question and answer before are not."""
     drive = drive_of("aider-tape")
     found = find_binary(
         load_profile(drive.harness, env={}), path=os.environ.get("PTYCASSETTE_AGENTS", "")
@@ -209,10 +209,10 @@ def test_a_real_cli_is_blamed() -> None:
         patience_s=60,
     )
     options = BlameOptions(
-        oracle=Oracle.parse(REAL_ORACLE),
+        oracle=Oracle.parse("text:Applied edit to note"),
         budget=20,
         interventions=("neutral",),
-        at=tuple(map(ForkPlace.parse, REAL_STEPS)),
+        at=(ForkPlace("tape", 1), ForkPlace("tape", 2), ForkPlace("exchange", 1)),
         fork=ForkOptions(tail="held", run=run),
         jobs=2,
     )
@@ -220,4 +220,4 @@ def test_a_real_cli_is_blamed() -> None:
         patch.setenv("PATH", path)
         report = blame(TAPES / "aider-tape", options)
     assert report.deterministic
-    assert report.causes == REAL_CAUSES
+    assert report.causes == ("tape:2",)

@@ -13,12 +13,17 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from ptycassette import CassetteError, open_cassette
+from ptycassette import (
+    CassetteError,
+    ReportedDivergence,
+    open_cassette,
+    read_reports,
+    reported_divergences,
+)
 from ptycassette_viewer.browse import BrowseScreen, is_library
 from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
-from ptycassette_viewer.divergences import ReportedDivergence, divergences_of
 from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.session import CassetteSource, ViewerSession
 from ptycassette_viewer.session.live import LiveSource
@@ -130,7 +135,9 @@ class ViewerApp(App[int]):
         if self._report is None or not isinstance(source, CassetteSource):
             return None, ()
         try:
-            return None, divergences_of(source.cassette.manifest.id, self._report)
+            reports = read_reports(self._report)
+            cassette_id = source.cassette.manifest.id
+            return None, reported_divergences(reports, cassette_id, where=str(self._report))
         except CassetteError as problem:
             return problem, ()
 

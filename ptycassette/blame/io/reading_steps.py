@@ -10,13 +10,14 @@ import msgspec
 from ptycassette.blame.steps import Step
 from ptycassette.cassette.io import Cassette
 from ptycassette.fork import ForkPlace, last_call
-from ptycassette.model import TapeEntry, visible, visible_bytes
+from ptycassette.model import PASTE_END, TapeEntry, visible, visible_bytes
 from ptycassette.timeline import exchanges
 
 _WIDTH = 60
 _OK = 200
 _GENERATES = (":generateContent", ":streamGenerateContent")
 _COUNTS = "count_tokens"
+_PASTE_START, _PASTE_END = "\x1b[200~", PASTE_END.decode()
 
 
 def steps_of(cassette: Cassette) -> list[Step]:
@@ -59,6 +60,7 @@ def _plain(typed: bytes) -> str:
         text = typed.rstrip(b"\r\n").decode()
     except UnicodeDecodeError:
         return ""
+    text = text.removeprefix(_PASTE_START).removesuffix(_PASTE_END)
     return text if text.isprintable() else ""
 
 

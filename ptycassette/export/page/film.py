@@ -21,26 +21,23 @@ from typing import Any, Protocol
 
 import msgspec
 
+from ptycassette.export.moments import STRETCH_US, moments
 from ptycassette.export.page.rows import row_pieces, screen_rows
 from ptycassette.export.page.styles import StyleClasses
 from ptycassette.model import (
     Cursor,
     Event,
     FrameRecord,
-    InputRecord,
     Manifest,
     Screen,
     Size,
     StyleRun,
     moment_us,
-    painted_bytes,
     screen_of,
     visible,
 )
 from ptycassette.terminal import default_emulator
 
-STRETCH_US = 40_000
-"""At most 25 frames a second."""
 MOST_PAINTED = 16 << 20
 MOST_FRAMES = 10_000
 MOST_CHARACTERS = 4_000_000
@@ -151,22 +148,8 @@ def filmed(source: FilmSource) -> Film:
 def _paint(film: Film, events: Iterable[Event], size: Size) -> None:
     emulator = default_emulator(size)
     film.add(0, emulator.snapshot())
-    unshown: int | None = None  # when what is on the screen and in no frame came
-    for event in events:
-        record = event.record
-        if unshown is not None and not emulator.synchronized:
-            stretch_ends = event.t_us // film.stretch_us != unshown // film.stretch_us
-            if stretch_ends or isinstance(record, InputRecord):
-                film.add(unshown, emulator.snapshot())
-                unshown = None
-        if event.kind == "output":
-            emulator.feed(painted_bytes(event))
-            unshown = event.t_us
-        elif isinstance(record, InputRecord) and record.size is not None:
-            emulator.resize(record.size)
-            unshown = event.t_us
-    if unshown is not None:
-        film.add(unshown, emulator.snapshot())
+    for t_us in moments(events, emulator, lambda: film.stretch_us):
+        film.add(t_us, emulator.snapshot())
 
 
 def film_object(film: Film, classes: StyleClasses) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def run_place(
         home = folder.path / "run-home"
         # Inside the home, as a user would have it: CLIs then show it as ~/work.
         place = RunPlace(home=home, cwd=cwd or home / "work", folder=folder)
-        home.mkdir()
+        home.mkdir(mode=0o700)
         place.cwd.mkdir(exist_ok=True)
         for name, text in (files or {}).items():
             (place.cwd / name).write_text(text)

@@ -13,13 +13,15 @@ from collections.abc import Callable
 _NEAR_BYTES = 4 << 20  # a reader that is not farther behind has nothing to gain by waiting
 _SAMPLE_S = 0.05
 _FACTOR = 3
+_USUAL_PER_S = 6 << 20  # what a saver reads, until it was measured
 
 
 class Flood:
     """Compares how fast a journal grows with how fast it is read.
 
     ``outruns`` is called after each piece that was read. Once it is true, the reader waits
-    ``WAIT_S`` and calls ``goes_on``, until that is false.
+    ``WAIT_S`` and calls ``goes_on``, until that is false. A reader that has read nothing yet calls
+    ``goes_on`` alone.
     """
 
     WAIT_S = 0.05
@@ -27,7 +29,7 @@ class Flood:
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
         self._since_s, self._size, self._at = now_s(), 0, 0
-        self._read_per_s = 0.0
+        self._read_per_s: float = _USUAL_PER_S
 
     def outruns(self, size: int, at: int) -> bool:
         """Whether the journal of ``size`` bytes grew far faster than it was read, up to ``at``."""
@@ -40,7 +42,7 @@ class Flood:
         return size - at > _NEAR_BYTES and growth > _FACTOR * read
 
     def goes_on(self, size: int) -> bool:
-        """Whether it still grows far faster than it was read before."""
+        """Whether it still grows far faster than it was read before, or than savers read."""
         passed_s = self._now_s() - self._since_s
         growth = size - self._size
         self._note(size, self._at)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptycassette.errors import RunFailedError, SecretLeftError
+from ptycassette.recording.io._flood import Flood
 from ptycassette.recording.io._live_journal_source import Following
 from ptycassette.recording.io._saver_messages import (
     Begin,
@@ -166,6 +167,9 @@ def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeF
 
     recorder.on_finish = remember
     meta = JournalSource(path).meta
+    flood = Flood()
+    while not recorder.finished and flood.goes_on(source.size):
+        recorder.wait(Flood.WAIT_S)  # what loading takes, it takes from the program
     finaliser = make(begin.known)
     finaliser = msgspec.structs.replace(finaliser, progress=progress, tape=tape_journal_of(path))
     while not recorder.finished and (begin.unseen or source.size < _WORTH_BYTES):

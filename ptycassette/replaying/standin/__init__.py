@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from .decisions import StandinOptions as StandinOptions
     from .decisions import Unplayed as Unplayed
     from .engine import StandinEngine as StandinEngine
+    from .reported import ReportedDivergence as ReportedDivergence
+    from .reported import reported_divergences as reported_divergences
 else:
     __getattr__, __all__ = face(
         __name__,
         {
             "decisions": "Listen Play RunEnded StandinOptions Unplayed",
             "engine": "StandinEngine",
+            "reported": "ReportedDivergence reported_divergences",
         },
     )

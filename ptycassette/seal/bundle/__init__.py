@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .exporting import Exported as Exported
     from .exporting import exported as exported
     from .schema import read_object as read_object
+    from .transcripts import AskedCall as AskedCall
+    from .transcripts import ModelAnswer as ModelAnswer
+    from .transcripts import answer_of as answer_of
     from .verifying import BundleResult as BundleResult
     from .verifying import Demands as Demands
     from .verifying import verify_bundle as verify_bundle
@@ -22,6 +25,7 @@ else:
         {
             "exporting": "Exported exported",
             "schema": "read_object",
+            "transcripts": "ModelAnswer AskedCall answer_of",
             "verifying": "BundleResult Demands verify_bundle",
         },
     )

@@ -12,7 +12,7 @@ from securesystemslib.signer import CryptoSigner
 from ptycassette.cassette import canonical_json, parse_strict
 from ptycassette.errors import InvalidCassetteError, RecordError, RefusedError
 from ptycassette.seal.bundle.schema import ACTUAL, BUNDLE, LIMITS, VERSION, violations
-from ptycassette.seal.bundle.transcripts import Answer, answer_of
+from ptycassette.seal.bundle.transcripts import ModelAnswer, answer_of
 from ptycassette.seal.bundle.verifying import digest_of
 
 _VENDORS = ("anthropic", "openai", "google", "mistral", "deepseek", "openrouter")
@@ -87,7 +87,7 @@ def _document(question: bytes, where: str) -> dict[str, Any]:
 
 
 def _actual(
-    asked: Mapping[str, Any], said: Answer, transcript: dict[str, Any], where: str
+    asked: Mapping[str, Any], said: ModelAnswer, transcript: dict[str, Any], where: str
 ) -> dict[str, Any]:
     for name in ("messages", "input", "contents"):  # chat and Anthropic, responses, Gemini
         messages = asked.get(name)
@@ -148,7 +148,7 @@ def _sampling(asked: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _model(asked: Mapping[str, Any], said: Answer, where: str) -> str:
+def _model(asked: Mapping[str, Any], said: ModelAnswer, where: str) -> str:
     model = asked.get("model")
     found = model if isinstance(model, str) and model else said.model
     if not found:

@@ -17,20 +17,34 @@ import msgspec
 from ptycassette.cassette import canonical_json
 
 
-class _Call(msgspec.Struct):
+class AskedCall(msgspec.Struct):
+    """A tool that the model wants called; ``arguments`` are JSON, or free text."""
+
     id: str = ""
     name: str = ""
     arguments: str = ""
 
 
-class Answer:
-    """An answer, put together from its events: Anthropic's, OpenAI's two, Gemini's."""
+class ModelAnswer:
+    """An answer, put together from its events: Anthropic's, OpenAI's two, Gemini's.
+
+    Attributes:
+        text: what was said, in pieces.
+        thoughts: what was told of the reasoning, in pieces.
+        calls: the tool calls, by their place in the answer.
+        model: that answered.
+        fingerprint: of the system that answered.
+        stop: why the answer ended, in the provider's word.
+    """
 
     def __init__(self) -> None:
         self.text: list[str] = []
-        self.calls: dict[str, _Call] = {}
+        self.thoughts: list[str] = []
+        self.calls: dict[str, AskedCall] = {}
         self.model: str | None = None
         self.fingerprint: str | None = None
+        self.stop: str | None = None
+        self._items_done = False
 
     def transcript(self) -> dict[str, Any] | None:
         """The transcript; None when nothing was said and no tool called."""
@@ -52,12 +66,20 @@ class Answer:
             if isinstance(one, dict):
                 self.model = _text(one, "model") or _text(one, "modelVersion") or self.model
                 self.fingerprint = _text(one, "system_fingerprint") or self.fingerprint
+                self.stop = _text(one, "stop_reason") or self.stop
         if kind == "content_block_start":
             self._block(str(event.get("index")), event.get("content_block"), started=True)
         elif kind == "content_block_delta":
             self._delta(str(event.get("index")), event.get("delta"))
+        elif kind == "message_delta" and isinstance(event.get("delta"), dict):
+            self.stop = _text(event["delta"], "stop_reason") or self.stop
+        elif kind == "response.output_item.done":  # an answer that is cut off has these alone
+            self._items_done = True
+            self._items([event.get("item")])
         elif kind in {"response.completed", "response.incomplete"} and isinstance(inner, dict):
-            self._items(inner.get("output"))
+            self.stop = _text(inner, "status")
+            if not self._items_done:
+                self._items(inner.get("output"))
         elif kind == "message" or event.get("object") == "response":
             self._items(event.get("content") or event.get("output"))
         self._choices(event)
@@ -68,37 +90,51 @@ class Answer:
             return
         if block.get("type") in {"text", "output_text"} and isinstance(block.get("text"), str):
             self.text.append(block["text"])
+        elif block.get("type") == "thinking" and isinstance(block.get("thinking"), str):
+            self.thoughts.append(block["thinking"])
         elif block.get("type") == "tool_use":
             arguments = "" if started else json.dumps(block.get("input") or {})
-            self.calls[index] = _Call(_text(block, "id"), _text(block, "name"), arguments)
+            self.calls[index] = AskedCall(_text(block, "id"), _text(block, "name"), arguments)
 
     def _delta(self, index: str, delta: Any) -> None:
         if not isinstance(delta, dict):
             return
         self.text += [delta["text"]] if isinstance(delta.get("text"), str) else []
+        self.thoughts += [delta["thinking"]] if isinstance(delta.get("thinking"), str) else []
         if index in self.calls and isinstance(delta.get("partial_json"), str):
             self.calls[index].arguments += delta["partial_json"]
 
     def _items(self, items: Any) -> None:
-        for number, item in enumerate(_dicts(items)):
-            if item.get("type") == "function_call":
-                self.calls[str(number)] = _Call(
-                    _text(item, "call_id"), _text(item, "name"), _text(item, "arguments")
-                )
-            elif item.get("type") == "message":
+        for item in _dicts(items):
+            kind = item.get("type")
+            if kind in {"function_call", "custom_tool_call"}:
+                arguments = _text(item, "arguments") or _text(item, "input")
+                call = AskedCall(_text(item, "call_id"), _text(item, "name"), arguments)
+                self.calls[str(len(self.calls))] = call
+            elif kind == "local_shell_call":
+                arguments = json.dumps(item.get("action") or {})
+                call = AskedCall(_text(item, "call_id"), "local_shell", arguments)
+                self.calls[str(len(self.calls))] = call
+            elif kind == "reasoning":
+                for part in (*_dicts(item.get("summary")), *_dicts(item.get("content"))):
+                    self.thoughts.append(_text(part, "text"))
+            elif kind == "message":
                 for part in _dicts(item.get("content")):
-                    self._block(str(number), part)
+                    self._block("", part)
             else:
-                self._block(str(number), item)
+                self._block(str(len(self.calls)), item)
 
     def _choices(self, event: Mapping[str, Any]) -> None:
         for choice in _dicts(event.get("choices"))[:1]:  # others are alternatives
+            self.stop = _text(choice, "finish_reason") or self.stop
             said = choice.get("delta") or choice.get("message")
             if not isinstance(said, dict):
                 continue
             self.text += [said["content"]] if isinstance(said.get("content"), str) else []
+            thought = _text(said, "reasoning_content") or _text(said, "reasoning")
+            self.thoughts += [thought] if thought else []
             for number, call in enumerate(_dicts(said.get("tool_calls"))):
-                known = self.calls.setdefault(str(call.get("index", number)), _Call())
+                known = self.calls.setdefault(str(call.get("index", number)), AskedCall())
                 function = call.get("function")
                 if isinstance(function, dict):
                     known.name += _text(function, "name")
@@ -107,25 +143,26 @@ class Answer:
 
     def _candidates(self, event: Mapping[str, Any]) -> None:
         for candidate in _dicts(event.get("candidates"))[:1]:
+            self.stop = _text(candidate, "finishReason") or self.stop
             content = candidate.get("content")
             for part in _dicts(content.get("parts") if isinstance(content, dict) else None):
-                if isinstance(part.get("text"), str) and not part.get("thought"):
-                    self.text.append(part["text"])
+                if isinstance(part.get("text"), str):
+                    (self.thoughts if part.get("thought") else self.text).append(part["text"])
                 asked = part.get("functionCall")
                 if isinstance(asked, dict):
                     arguments = json.dumps(asked.get("args") or {})
-                    call = _Call(_text(asked, "id"), _text(asked, "name"), arguments)
+                    call = AskedCall(_text(asked, "id"), _text(asked, "name"), arguments)
                     self.calls[str(len(self.calls))] = call
 
 
-def answer_of(pieces: Sequence[bytes], content_type: str | None) -> Answer:
+def answer_of(pieces: Sequence[bytes], content_type: str | None) -> ModelAnswer:
     """The answer in a body: server-sent events, or one JSON document.
 
     Args:
         pieces: the body, cut anywhere; or messages of a WebSocket, each a JSON document.
         content_type: of the body; None for messages.
     """
-    answer = Answer()
+    answer = ModelAnswer()
     for event in _events(pieces, content_type):
         answer.take(event)
     return answer

@@ -26,9 +26,8 @@ from ptycassette.tape.consent import Limit
 
 World = Callable[[Trial], Ran]
 
-# statsmodels 0.15.0: proportion_confint(method="wilson"),
-# confint_proportions_2indep(compare="diff", method="newcomb"), multipletests(method="fdr_bh");
-# scipy 1.17.1: fisher_exact.
+# As statsmodels 0.15.0 computed them (proportion_confint with wilson, confint_proportions_2indep
+# with newcomb, multipletests with fdr_bh), and scipy 1.17.1 (fisher_exact).
 WILSON = [
     (0, 1, 0.0, 0.7934506856227627),
     (1, 1, 0.2065493143772374, 1.0),

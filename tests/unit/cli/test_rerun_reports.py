@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import msgspec
+
+from ptycassette import open_cassette
 from ptycassette.cli._rerun_reports import rerun_html, rerun_junit
 from ptycassette.model import ExitStatus
-from ptycassette.rerun import RequestMiss, RerunReport, ScreenChange
+from ptycassette.rerun import RequestMiss, RerunReport, ScreenChange, script_of
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
 WELL = RerunReport(argv=("agent",), guard="none", entries=1, matched=1)
 BADLY = RerunReport(
@@ -49,6 +55,28 @@ def test_junit_has_a_case_for_each_thing_that_is_compared() -> None:
     assert "messages[3].content: recorded buy milk, now buy silk" in str(failed["requests"])
     assert "entry 2 of the tape was never asked for" in str(failed["requests"])
     assert "\x1b" not in str(failed)
+
+
+def test_the_page_has_what_differs_at_its_moment() -> None:
+    """On the bar and beside the screen: before its input, at its entry, or at the end."""
+    path = FIXTURES / "tapes" / "codex-tape"
+    with open_cassette(path) as cassette:
+        step = script_of(cassette.events()).steps[1]
+        asked = next(one.entry for one in cassette.tape() if one.entry.entry == 2)
+        end_ms = cassette.final.t_ms
+    report = msgspec.structs.replace(
+        BADLY, changes=(msgspec.structs.replace(BADLY.changes[0], number=step.number),)
+    )
+    page = b"".join(rerun_html([(str(path), report)])).decode()
+    marked = re.findall('<a class="divergence"[^>]*data-t="([0-9]+)">.*?<b>([a-z ]+)</b>', page)
+
+    assert [(int(t_ms), check) for t_ms, check in marked] == [
+        (asked.t_us // 1000, "requests"),
+        (asked.t_us // 1000, "requests"),
+        (step.t_us // 1000, "screens"),
+        (end_ms, "exit"),
+    ]
+    assert "<summary>now</summary><pre>one\nthree</pre>" in page
 
 
 def test_the_page_shows_both_sides_and_runs_nothing() -> None:

@@ -87,6 +87,7 @@ def test_a_run_is_prepared_from_the_profile() -> None:
     assert run.environment["B"] == "http://127.0.0.1:1/v1"
     assert run.environment["C"] == "${x}"
     assert (run.environment["HOME"], run.environment["XDG_CONFIG_HOME"]) == ("/h", "/h/.config")
+    assert run.environment["XDG_RUNTIME_DIR"] == "/h"  # not the user's, with the keyring's socket
     assert run.files[0].text == "url http://127.0.0.1:1 in /h/w at 2026-01-01T00:00:00Z"
     assert run.environment["D"] == "/h/w"
     assert "E" not in run.environment

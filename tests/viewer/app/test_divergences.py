@@ -13,10 +13,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Static
 
-from ptycassette import CassetteError, open_cassette
+from ptycassette import CassetteError, open_cassette, read_reports, reported_divergences
 from ptycassette.model import Output, Typed
 from ptycassette_viewer.dialogs import ErrorDialog
-from ptycassette_viewer.divergences import divergences_of
 from ptycassette_viewer.widgets.timeline import Timeline
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
@@ -118,7 +117,7 @@ def written(report: Path, text: str | None) -> Path:
 def test_a_report_of_no_use_is_an_error(tmp_path: Path, text: str | None, words: str) -> None:
     """Which says why."""
     with pytest.raises(CassetteError, match=words):
-        divergences_of("a", written(tmp_path / "report.json", text))
+        reported_divergences(read_reports(written(tmp_path / "report.json", text)), "a")
 
 
 @pytest.mark.parametrize("text", ["nonsense", pytest.param(None, marks=pytest.mark.slow)])
@@ -146,7 +145,7 @@ def test_a_divergence_is_a_line_and_a_description(tmp_path: Path) -> None:
     }  # fmt: skip
     document = {"report": "ptycassette-stand-in", "cassette_id": "a", "divergences": [late, early]}
     report = written(tmp_path / "report.json", json.dumps(document))
-    first, second = divergences_of("a", report)
+    first, second = reported_divergences(read_reports(report), "a")
 
     assert first.line == "input-changed  expected exit  got quit"
     assert list(first.lines()) == [
@@ -169,9 +168,9 @@ def test_nothing_of_a_report_acts_on_the_terminal(path: Path, tmp_path: Path) ->
     }
     report = tmp_path / "report.json"
     report.write_text(json.dumps(document), encoding="utf-8")
-    (divergence,) = divergences_of(cassette_id, report)
+    (divergence,) = reported_divergences(read_reports(report), cassette_id)
     shown = [divergence.line, *divergence.lines()]
 
     assert not any(char in text for text in shown for char in evil[:1] + evil[-2:])
     with pytest.raises(CassetteError):
-        divergences_of("another", report)
+        reported_divergences(read_reports(report), "another")

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from ptycassette_viewer.divergences import ReportedDivergence
+from ptycassette import ReportedDivergence
 from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.widgets.virtual_list import VirtualList

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette_viewer.divergences import ReportedDivergence
+from ptycassette import ReportedDivergence
 from ptycassette_viewer.panels import (
     BytesPanel,
     DivergencesPanel,

@@ -11,9 +11,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
-from ptycassette import Cassette, CassetteError
+from ptycassette import Cassette, CassetteError, ReportedDivergence
 from ptycassette_viewer.dialogs import ErrorDialog, LeaveDialog
-from ptycassette_viewer.divergences import ReportedDivergence
 from ptycassette_viewer.panels import Panel
 from ptycassette_viewer.playback import Playback
 from ptycassette_viewer.recording.all_panels import all_panels

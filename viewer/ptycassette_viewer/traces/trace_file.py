@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette import CassetteError, Cursor, Screen, Size, StyleRun
-from ptycassette_viewer.divergences import ReportedDivergence
+from ptycassette import CassetteError, Cursor, ReportedDivergence, Screen, Size, StyleRun
 
 _MAX_BYTES = 100_000_000
 _MAX_ROWS = 1_000

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from ptycassette.model import (
     Finished,
     Typed,
 )
-from ptycassette.recording.io import _saver_priority
+from ptycassette.recording.io import _saver_priority, saver_process
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._saver_messages import Begin, Failed, Published, send
 from ptycassette.recording.io._saver_priority import Priority
@@ -225,6 +226,44 @@ def test_the_group_of_a_saver_gives_way_until_somebody_waits(
 
     forked(in_a_session).finish(None)
     assert (tmp_path / "seen").read_text() == ("0 19 0" if leads else "0 0 0")
+
+
+@pytest.mark.parametrize("over", ["calm", "finish"])
+def test_a_saver_loads_nothing_while_output_floods(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, over: str
+) -> None:
+    """What loading takes, it would take from the program; the end of the session ends the wait."""
+    looks, calm = tmp_path / "looks", tmp_path / "calm"
+
+    class Flood:
+        WAIT_S = 0.001
+
+        def goes_on(self, size: int) -> bool:
+            log(f"{size > 0:d}")
+            return not calm.exists()
+
+    def log(word: str) -> None:
+        with looks.open("a", encoding="ascii") as file:
+            file.write(word)
+
+    def make(known: tuple[str, ...]) -> Finaliser:
+        log("made")
+        return finaliser(known)
+
+    def wait_for(end: str) -> None:
+        while not looks.exists() or not looks.read_text().endswith(end):
+            time.sleep(0.001)
+
+    monkeypatch.setattr(saver_process, "Flood", Flood)
+    saver = forked(lambda control: serve_saver(control, make))
+    saver.begin(begin(session(tmp_path), tmp_path / "c"))
+    wait_for("111")
+    if over == "calm":
+        calm.touch()
+        wait_for("1made")
+
+    assert saver.finish(None) is not None
+    assert looks.read_text().endswith("1made")
 
 
 @pytest.mark.parametrize("busy", [0, 3])

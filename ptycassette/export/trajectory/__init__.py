@@ -1,0 +1,1 @@
+"""The conversation in a cassette, in formats of other tools: ATIF, OpenTelemetry, Inspect."""

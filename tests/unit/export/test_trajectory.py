@@ -1,0 +1,164 @@
+"""The conversation in a cassette, in the formats of other tools, judged by their own readers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptycassette import open_cassette
+from ptycassette.errors import UsageError
+from ptycassette.export import export_named
+from ptycassette.export.trajectory.conversation import conversation_of
+from ptycassette.export.trajectory.steps import Conversation
+from ptycassette.importing import import_named
+from ptycassette.importing.io import import_file
+from ptycassette.model import Noted, Output, Typed
+from ptycassette.testing import write_cassette
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+SPOKEN = json.loads(Path(__file__).with_name("spoken.json").read_text())
+"""One conversation by four APIs: a tool is called, its result told, the user says "yes" twice."""
+
+
+def spoken(path: Path) -> Conversation:
+    """The conversation in a cassette."""
+    with open_cassette(path) as source:
+        return conversation_of(source)
+
+
+@pytest.mark.parametrize("api", SPOKEN)
+def test_what_was_said_is_told_once_in_order(api: str, tmp_path: Path) -> None:
+    """Whatever the questions repeat; each API says the same."""
+    (tmp_path / "calls.jsonl").write_text("\n".join(map(json.dumps, SPOKEN[api])))
+    import_file(tmp_path / "calls.jsonl", tmp_path / "c", by=import_named("trace"))
+    found = spoken(tmp_path / "c")
+
+    assert [(step.source, step.text, step.copied) for step in found.steps] == [
+        ("system", "Be short.", False),
+        ("user", "yes", False),
+        ("agent", "I will look.", False),
+        ("agent", "Done.", False),
+        ("user", "yes", False),
+        ("agent", "Bye.", False),
+    ]
+    look = found.steps[2]
+    assert [(call.name, call.values) for call in look.calls] == [("look", {"at": 1})]
+    assert [result.text for result in look.results] == ["found"]
+    assert len(found.inferences) == 3
+
+
+def test_without_a_tape_the_session_log_tells(tmp_path: Path) -> None:
+    """And what was typed and sent is what the user said; read at the end, it has no times."""
+    call = {"type": "tool-call", "call_id": "c", "name": "look", "arguments": {"at": 1}}
+    write_cassette(
+        tmp_path / "c",
+        Typed(0, b"hi", source="user"),
+        Typed(1000, b"\r", source="user", key="enter"),
+        Output(2000, b"hello"),
+        *(
+            Noted(3000, payload)
+            for payload in (
+                {"type": "message", "role": "assistant", "text": "I look."},
+                call,
+                {"type": "tool-result", "call_id": "c", "output": "found"},
+                {"type": "other"},
+            )
+        ),
+    )
+    found = spoken(tmp_path / "c")
+
+    assert [(step.source, step.text, step.t_us) for step in found.steps] == [
+        ("user", "hi", 0),
+        ("agent", "I look.", None),
+    ]
+    assert [result.text for result in found.steps[1].results] == ["found"]
+    assert found.left_out["service events"] == 1
+
+
+@pytest.mark.parametrize("name", ["atif", "otel", "inspect"])
+def test_without_a_conversation_there_is_nothing_to_export(name: str, tmp_path: Path) -> None:
+    """It says how to record one."""
+    write_cassette(tmp_path / "c", Output(0, b"hi"))
+    with open_cassette(tmp_path / "c") as source, pytest.raises(UsageError, match="conversation"):
+        b"".join(export_named(name).recording(source))
+
+
+@pytest.mark.parametrize(("name", "calls"), [("codex-tape", 3), ("aider-tape", 2)])
+def test_telemetry_comes_back_as_calls(name: str, calls: int) -> None:
+    """By our own import: as many, with their tokens and the texts of their answers."""
+    with open_cassette(FIXTURES / "tapes" / name) as source:
+        found = conversation_of(source)
+        data = b"".join(export_named("otel").recording(source))
+    session = import_named("otel").read(data)
+    text = b"".join(getattr(item, "data", b"") for item in session.items)
+
+    assert len(found.inferences) == calls
+    for one in found.inferences:
+        assert json.dumps(one.said.text).encode() in text
+
+
+READERS = {
+    "atif": """
+from harbor.utils.trajectory_validator import TrajectoryValidator
+from harbor.models.trajectories import Trajectory
+judge = TrajectoryValidator()
+assert judge.validate(json.load(open(path))), judge.errors
+read = Trajectory.model_validate_json(open(path).read())
+found = [step.message for step in read.steps if step.source == "agent"]
+""",
+    "otel": """
+from opentelemetry.proto_json.logs.v1.logs import LogsData
+from opentelemetry.proto_json.trace.v1.trace import TracesData
+first, *rest = open(path).read().splitlines()
+spans = TracesData.from_json(first).resource_spans[0].scope_spans[0].spans
+known = {span.span_id for span in spans}
+found = []
+for line in rest:
+    record = LogsData.from_json(line).resource_logs[0].scope_logs[0].log_records[0]
+    assert record.span_id in known and record.event_name.startswith("gen_ai."), record
+    said = {one.key: one.value for one in record.attributes}
+    for answer in said["gen_ai.output.messages"].array_value.values:
+        parts = {one.key: one.value for one in answer.kvlist_value.values}["parts"]
+        for part in parts.array_value.values:
+            fields = {one.key: one.value for one in part.kvlist_value.values}
+            if fields["type"].string_value == "text":
+                found.append(fields["content"].string_value)
+""",
+    "inspect": """
+from inspect_ai.log import read_eval_log
+sample = read_eval_log(path).samples[0]
+found = [message.text for message in sample.messages if message.role == "assistant"]
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cassette", ["tapes/codex-tape", "tapes/aider-tape", "agents/codex-tui"])
+@pytest.mark.parametrize("name", READERS)
+def test_its_own_reader_reads_what_is_written_for_it(
+    name: str, cassette: str, tmp_path: Path
+) -> None:
+    """In a process of its own, as its pins are not ours: every answer is there."""
+    place = os.environ.get("PTYCASSETTE_READERS")
+    if place is None:
+        pytest.skip("harbor, inspect-ai and OpenTelemetry are not installed (PTYCASSETTE_READERS)")
+    made = export_named(name)
+    path = tmp_path / f"made{made.endings[0]}"
+    with open_cassette(FIXTURES / cassette) as source:
+        path.write_bytes(b"".join(made.recording(source)))
+        answers = [step for step in conversation_of(source).steps if step.source == "agent"]
+    code = f"import json, sys; path = sys.argv[1]\n{READERS[name]}\nprint(json.dumps(found))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": place},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    expected = [step.text for step in answers if not (step.copied and name == "otel")]
+    assert json.loads(done.stdout.splitlines()[-1]) == expected
