@@ -45,7 +45,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     random: bool = False
 
 
-class Ledger:
+class Experiment:
     """The runs that were made.
 
     Args:
@@ -111,28 +111,30 @@ class Ledger:
         return Trial(at=of.at, name=name, change=of.control, number=number)
 
 
-def course(ledger: Ledger) -> Generator[Batch, Results, None]:
-    """Ask for runs, and note what they showed in the ledger.
+def course(experiment: Experiment) -> Generator[Batch, Results, None]:
+    """Ask for runs, and note what they showed in the experiment.
 
     Raises:
         DivergenceError: the unmodified run never counts, or always has another outcome.
     """
-    terms, cells = ledger.terms, ledger.cells
-    yield from _run(ledger, ledger.missing_controls(cells[:1], terms.checks))
-    _check_unmodified(ledger)
-    ledger.random = ledger.random or not _repeats(ledger.checks())
-    if not ledger.random:
-        yield from _run(ledger, [*ledger.missing_controls(cells, 1), *ledger.missing(cells, 1)])
-        again = ledger.flipped()
-        yield from _run(ledger, ledger.missing(again, 1 + terms.repeats))
-        ledger.random = any(len(_values(ledger.of(cell))) > 1 for cell in again)
-    if ledger.random:
+    terms, cells = experiment.terms, experiment.cells
+    yield from _run(experiment, experiment.missing_controls(cells[:1], terms.checks))
+    _check_unmodified(experiment)
+    experiment.random = experiment.random or not _repeats(experiment.checks())
+    if not experiment.random:
+        yield from _run(
+            experiment, [*experiment.missing_controls(cells, 1), *experiment.missing(cells, 1)]
+        )
+        again = experiment.flipped()
+        yield from _run(experiment, experiment.missing(again, 1 + terms.repeats))
+        experiment.random = any(len(_values(experiment.of(cell))) > 1 for cell in again)
+    if experiment.random:
         controls = terms.runs * (2 if terms.pooled else 1)
-        yield from _run(ledger, ledger.missing_controls(cells, controls))
-        yield from _run(ledger, ledger.missing(cells, terms.runs))
+        yield from _run(experiment, experiment.missing_controls(cells, controls))
+        yield from _run(experiment, experiment.missing(cells, terms.runs))
 
 
-def _run(ledger: Ledger, batch: Batch) -> Generator[Batch, Results, None]:
+def _run(experiment: Experiment, batch: Batch) -> Generator[Batch, Results, None]:
     """One batch, and once more what may have failed by accident."""
     if not batch:
         return
@@ -141,23 +143,24 @@ def _run(ledger: Ledger, batch: Batch) -> Generator[Batch, Results, None]:
     again = (yield failed) if failed else {}
     for trial in batch:
         if trial in again:
-            ledger.note(trial, msgspec.structs.replace(again[trial], retried=True))
+            experiment.note(trial, msgspec.structs.replace(again[trial], retried=True))
         elif trial in results:
-            ledger.note(trial, results[trial])
+            experiment.note(trial, results[trial])
 
 
-def _check_unmodified(ledger: Ledger) -> None:
-    ran = ledger.checks()
+def _check_unmodified(experiment: Experiment) -> None:
+    ran = experiment.checks()
     values = _values(ran)
     if not values:
         why = next(
             (f"{UNDEFINED[one.undefined]}: {one.detail}" for one in ran if one.undefined), ""
         )
         raise DivergenceError(f"the unmodified run cannot be repeated: {why}", hint=_SEE)
-    is_fixed = ledger.terms.pooled and not ledger.terms.random and _repeats(ran)
-    if is_fixed and ledger.recorded not in values:
+    is_fixed = experiment.terms.pooled and not experiment.terms.random and _repeats(ran)
+    if is_fixed and experiment.recorded not in values:
         raise DivergenceError(
-            f"the unmodified run has another outcome: {min(values)}; recorded is {ledger.recorded}",
+            f"the unmodified run has another outcome: {min(values)};"
+            f" recorded is {experiment.recorded}",
             hint=f"{_SEE}; if it is random: --runs 10",
         )
 

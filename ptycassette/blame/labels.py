@@ -19,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.blame.course import Ledger
+from ptycassette.blame.course import Experiment
 from ptycassette.blame.runs import UNDEFINED, Ran
 from ptycassette.blame.statistics import (
     CONFIDENCE,
@@ -105,19 +105,19 @@ class JudgedStep(msgspec.Struct, frozen=True, kw_only=True):
     interventions: tuple[Judged, ...]
 
 
-def judged(ledger: Ledger, *, shams: bool = False) -> list[JudgedStep]:
-    """Every step of a ledger.
+def judged(experiment: Experiment, *, shams: bool = False) -> list[JudgedStep]:
+    """Every step of an experiment.
 
     Args:
-        ledger: all runs.
+        experiment: all runs.
         shams: judge the steps to which nothing was done, in place of the others.
     """
     by_step: dict[ForkPlace, list[Judged]] = {}
-    for cell in ledger.cells:
+    for cell in experiment.cells:
         if (cell.intervention == SHAM) is shams:
-            by_step.setdefault(cell.at, []).append(_judged(ledger, cell))
+            by_step.setdefault(cell.at, []).append(_judged(experiment, cell))
     rates: list[float | None] = [None] * len(by_step)
-    if ledger.random:
+    if experiment.random:
         # Bonferroni inside of a step: its best intervention is one of several.
         least = [
             min(1.0, len(made) * min(one.p if one.p is not None else 1.0 for one in made))
@@ -130,18 +130,20 @@ def judged(ledger: Ledger, *, shams: bool = False) -> list[JudgedStep]:
     ]
 
 
-def _judged(ledger: Ledger, cell: Cell) -> Judged:
-    ran = ledger.of(cell)
-    runs, control = (Count.of(one, ledger.recorded) for one in (ran, ledger.controls(cell)))
+def _judged(experiment: Experiment, cell: Cell) -> Judged:
+    ran = experiment.of(cell)
+    runs, control = (Count.of(one, experiment.recorded) for one in (ran, experiment.controls(cell)))
     apart = difference(runs.flips, runs.total, control.flips, control.total)
     return Judged(
         intervention=cell.intervention,
         change=str(cell.change),
-        label=_cell_label(runs, control, apart, random=ledger.random) if ran else "not run",
+        label=_cell_label(runs, control, apart, random=experiment.random) if ran else "not run",
         runs=runs,
         control=control,
         difference=apart,
-        p=fisher(runs.flips, runs.total, control.flips, control.total) if ledger.random else None,
+        p=fisher(runs.flips, runs.total, control.flips, control.total)
+        if experiment.random
+        else None,
         reasons=tuple(dict.fromkeys(_reason(one) for one in ran if one.undefined is not None)),
     )
 

@@ -191,7 +191,7 @@ def test_planted_causes_are_found_and_decoys_are_not_blamed() -> None:
 
 @pytest.mark.slow
 def test_a_real_cli_is_blamed() -> None:
-    """aider: the answer that has the edit is a cause of it; the question and answer before are not."""
+    """aider: the answer with the edit is a cause of it; what was said before it is not."""
     drive = drive_of("aider-tape")
     found = find_binary(
         load_profile(drive.harness, env={}), path=os.environ.get("PTYCASSETTE_AGENTS", "")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.blame.course import Ledger, Terms, course
+from ptycassette.blame.course import Experiment, Terms, course
 from ptycassette.blame.io.oracles import Undecided, answer
 from ptycassette.blame.io.reading_steps import steps_of
 from ptycassette.blame.io.running import Job, run
@@ -26,6 +26,7 @@ from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import NotFoundError, SessionError, UsageError
 from ptycassette.fork import ForkPlace
 from ptycassette.fork.io import ForkOptions
+from ptycassette.rerun.io import prepared_rerun
 
 NEUTRAL = "OK."
 """The neutral text, unless another one is given."""
@@ -104,11 +105,14 @@ def blame(
         )
     fork_options = _shared(options)
     with open_cassette(path) as cassette:
+        if not options.fork.run.trusted:
+            with prepared_rerun(cassette, options.fork.run, tapeless=True):
+                pass  # it refuses, and says what would be run
         steps = _chosen(cassette, options)
         ended = cassette.final.exit
     cells = _cells(steps, options)
     outcome = _recorded_outcome(path, options)
-    ledger, meter = Ledger(cells, terms, recorded=outcome), Meter(options.budget)
+    experiment, meter = Experiment(cells, terms, recorded=outcome), Meter(options.budget)
 
     def job_of(trial: Trial) -> Job:
         return Job(
@@ -121,7 +125,7 @@ def blame(
             kept=None if options.kept is None else str(options.kept),
         )
 
-    runs = course(ledger)
+    runs = course(experiment)
     with workers(options.jobs) if pool is None else _lent(pool) as processes:
         try:
             batch = next(runs)
@@ -130,7 +134,7 @@ def blame(
                 batch = runs.send(results)
         except StopIteration:
             pass
-    report = _report(path, options, ledger, steps)
+    report = _report(path, options, experiment, steps)
     seconds = time.monotonic() - began_s
     return msgspec.structs.replace(report, runs=meter.used, stopped=meter.refused, seconds=seconds)
 
@@ -196,21 +200,21 @@ def _run_all(pool: ProcessPoolExecutor, jobs: dict[Trial, Job], meter: Meter) ->
 def _report(
     path: Path,
     options: BlameOptions,
-    ledger: Ledger,
+    experiment: Experiment,
     steps: Sequence[Step],
 ) -> BlameReport:
-    labelled = {one.at: one for one in judged(ledger)}
+    labelled = {one.at: one for one in judged(experiment)}
     shown = [step for step in steps if str(step.at) in labelled]
     return BlameReport(
         cassette=str(path),
         oracle=str(options.oracle),
-        outcome=ledger.recorded,
+        outcome=experiment.recorded,
         tail="script" if options.fork.script else options.fork.tail,
         neutral=options.neutral,
-        deterministic=not ledger.random,
-        control=Count.of(ledger.checks(), ledger.recorded),
+        deterministic=not experiment.random,
+        control=Count.of(experiment.checks(), experiment.recorded),
         budget=options.budget,
         steps=tuple(labelled[str(step.at)] for step in shown),
         texts=tuple(step.what for step in shown),
-        shams=tuple(judged(ledger, shams=True)),
+        shams=tuple(judged(experiment, shams=True)),
     )

@@ -110,7 +110,11 @@ class ForkTypist:
         self._branch.proceed()
 
     def tail(
-        self, session: Recording, inputs: TailInputs, is_open: Callable[[], bool]
+        self,
+        session: Recording,
+        inputs: TailInputs,
+        is_open: Callable[[], bool],
+        is_due: Callable[[], bool],
     ) -> DrivenFork:
         """Type what is left, and wait for the end.
 
@@ -118,11 +122,12 @@ class ForkTypist:
             session: the run.
             inputs: what is typed.
             is_open: whether a question is being answered.
+            is_due: whether a question of the recording is still to come.
         """
         driven = DrivenFork()
         try:
             if inputs.steps is None:
-                self._recorded_rest(session, driven, is_open)
+                self._recorded_rest(session, driven, is_open, is_due)
             else:
                 self._given(session, driven, inputs.steps)
         except (SessionClosedError, InputRefusedError):
@@ -146,12 +151,17 @@ class ForkTypist:
             driven.inputs += 1
 
     def _recorded_rest(
-        self, session: Recording, driven: DrivenFork, is_open: Callable[[], bool]
+        self,
+        session: Recording,
+        driven: DrivenFork,
+        is_open: Callable[[], bool],
+        is_due: Callable[[], bool],
     ) -> None:
         for step in self._cut.rest:
             shown = None if step.follows else self._shown(step)
             with suppress(WaitTimeoutError):  # it is busy; a person would type now, too
-                session.wait_for(ItsTurn(shown, is_open), timeout_s=self._patience(step.t_us))
+                turn = ItsTurn(shown, is_open, is_due)
+                session.wait_for(turn, timeout_s=self._patience(step.t_us))
             self._prepared.server.sent(step.number)  # first: its question may come at once
             self._send(session, step)
             driven.inputs += 1

@@ -6,7 +6,7 @@ all. What differs before the change leaves no child, only the diagnostic of a fa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from ptycassette.fork.changes import Change
 from ptycassette.fork.edited_questions import last_call
 from ptycassette.fork.io.branch import Branch
 from ptycassette.fork.io.driving import ForkTypist, TailInputs
-from ptycassette.fork.io.held import recorded_hit
+from ptycassette.fork.io.held import HeldTail, recorded_hit
 from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.noting import TapeNotes
 from ptycassette.fork.io.options import ForkOptions
@@ -85,6 +85,8 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
             other = _other_answer(cassette, options.change)
             made = wire(branch, options.change, tail, clock, other=other)
             forked = _Forked(cassette, prepared, branch, cut, options)
+            if isinstance(tail, HeldTail):
+                forked.is_due = tail.is_due
             report = forked.run(target, notes if cassette.has_tape else None, clock)
             problems = (*made(), *(tail.problems if isinstance(tail, MadeTail) else ()))
             refused = tuple(tail.reports) if isinstance(tail, LiveTail) else ()
@@ -94,7 +96,11 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
 
 
 class _Forked:
-    """One fork, from the first step to the child."""
+    """One fork, from the first step to the child.
+
+    Attributes:
+        is_due: whether a question of the recording is still to come; never by default.
+    """
 
     def __init__(
         self,
@@ -106,6 +112,7 @@ class _Forked:
     ) -> None:
         self._cassette, self._prepared, self._branch = cassette, prepared, branch
         self._cut, self._options = cut, options
+        self.is_due: Callable[[], bool] = lambda: False
         self._parent = ParentOf(
             id=cassette.manifest.id,
             manifest_sha256=manifest_sha256(cassette.path),
@@ -134,7 +141,7 @@ class _Forked:
                 session.note(msgspec.to_builtins(origin))
                 typist.change(session, options.change)
                 inputs = TailInputs(steps=options.inputs)
-                driven = typist.tail(session, inputs, lambda: server.answering > 0)
+                driven = typist.tail(session, inputs, lambda: server.answering > 0, self.is_due)
             finally:
                 self._branch.proceed()
             session.set_final(metadata={FORK: msgspec.to_builtins(origin)})

@@ -59,18 +59,23 @@ class HeldTail:
             await asyncio.sleep(_POLL_S)
         return found
 
+    def is_due(self) -> bool:
+        """Whether a question of this stretch of inputs has not been asked yet."""
+        return any(map(self._fits, self._exchanges))
+
     def _next(self, question: Question) -> TapeExchange | None:
         """The next answer of this stretch of inputs that was given on this way."""
-        route, used = _route(question), self._served | self._branch.used
+        route = _route(question)
         return next(
-            (
-                one
-                for one in self._exchanges
-                if one.entry.entry not in used
-                and _route(one.entry) == route
-                and self._gates.needed(one.entry.t_us) == self._gates.sent
-            ),
-            None,
+            (one for one in self._exchanges if _route(one.entry) == route and self._fits(one)), None
+        )
+
+    def _fits(self, exchange: TapeExchange) -> bool:
+        """Whether it is of this stretch of inputs, and not over."""
+        entry = exchange.entry
+        return (
+            entry.entry not in self._served | self._branch.used
+            and self._gates.needed(entry.t_us) == self._gates.sent
         )
 
 

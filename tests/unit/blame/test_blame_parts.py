@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.blame import BlameReport, Oracle, blame_json, blame_lines, validation_lines
-from ptycassette.blame.course import Ledger, Terms, course
+from ptycassette.blame.course import Experiment, Terms, course
 from ptycassette.blame.labels import Count, judged
 from ptycassette.blame.meter import Meter, share
 from ptycassette.blame.runs import Ran, Trial, crash
@@ -100,22 +100,22 @@ def test_what_is_done_to_a_step_fits_it(
     assert {cell.control.kind for cell in cells} <= {"ask" if reads else "none"}
 
 
-def blamed(world: World, budget: int = 500, **terms: Any) -> tuple[Ledger, Meter]:
-    """The ledger of a course in a made-up world, under a budget."""
+def blamed(world: World, budget: int = 500, **terms: Any) -> tuple[Experiment, Meter]:
+    """The experiment of a course in a made-up world, under a budget."""
     cells = cells_of(STEPS, ("neutral", "drop"), neutral="OK.", reads=False)
-    ledger = Ledger(cells, Terms(pooled=True, **terms), recorded="good")
-    meter, runs = Meter(budget), course(ledger)
+    experiment = Experiment(cells, Terms(pooled=True, **terms), recorded="good")
+    meter, runs = Meter(budget), course(experiment)
     try:
         batch = next(runs)
         while True:
             batch = runs.send({trial: world(trial) for trial in batch if meter.take()})
     except StopIteration:
-        return ledger, meter
+        return experiment, meter
 
 
-def labels(ledger: Ledger) -> dict[str, str]:
+def labels(experiment: Experiment) -> dict[str, str]:
     """What is said of each step."""
-    return {step.at: step.label for step in judged(ledger)}
+    return {step.at: step.label for step in judged(experiment)}
 
 
 def planted(*causes: str) -> World:
@@ -131,13 +131,13 @@ def planted(*causes: str) -> World:
 @given(st.sets(st.sampled_from([str(step.at) for step in STEPS])))
 def test_a_deterministic_run_needs_one_run_for_each_intervention(causes: set[str]) -> None:
     """Exactly the planted causes are found, whatever they are; only flips are repeated."""
-    ledger, meter = blamed(planted(*causes))
+    experiment, meter = blamed(planted(*causes))
 
     expected = {str(one.at): "cause" if str(one.at) in causes else "no effect" for one in STEPS}
-    assert labels(ledger) == expected
-    assert not ledger.random
-    flips = sum(str(cell.at) in causes for cell in ledger.cells)
-    assert meter.used == 3 + len(ledger.cells) + 2 * flips
+    assert labels(experiment) == expected
+    assert not experiment.random
+    flips = sum(str(cell.at) in causes for cell in experiment.cells)
+    assert meter.used == 3 + len(experiment.cells) + 2 * flips
 
 
 @given(st.integers(0, 400), st.integers(0, 1 << 30), st.sampled_from([0.0, 0.1, 0.5]))
@@ -152,12 +152,12 @@ def test_a_budget_is_never_exceeded(budget: int, seed: int, noise: float) -> Non
         return Ran(value="bad" if source.random() < noise else "good")
 
     try:
-        ledger, meter = blamed(world, budget)
+        experiment, meter = blamed(world, budget)
     except DivergenceError:
         assert len(made) <= budget
         return
     assert len(made) == meter.used <= budget
-    for step in judged(ledger):
+    for step in judged(experiment):
         for one in step.interventions:
             assert (one.label == "not run") == (one.runs.total + one.runs.undefined == 0)
 
@@ -176,9 +176,9 @@ def test_what_is_undefined_is_no_flip_and_no_clearance(why: Any) -> None:
     def partly(trial: Trial) -> Ran:
         return world(trial) if trial.number > 5 else Ran(value="good")
 
-    ledger, _ = blamed(partly, random=True)
-    assert labels(ledger)["tape:2"] == "unclear"
-    assert labels(ledger)["tape:1"] == "no effect"
+    experiment, _ = blamed(partly, random=True)
+    assert labels(experiment)["tape:2"] == "unclear"
+    assert labels(experiment)["tape:1"] == "no effect"
 
 
 def test_a_flip_that_does_not_repeat_shows_a_random_run() -> None:
@@ -188,10 +188,10 @@ def test_a_flip_that_does_not_repeat_shows_a_random_run() -> None:
         changed = trial.name != "control-none" and str(trial.at) == "tape:1"
         return Ran(value="bad" if changed and trial.number == 1 else "good")
 
-    ledger, meter = blamed(world)
-    assert ledger.random
-    assert "cause" not in labels(ledger).values()
-    assert meter.used == 20 + 10 * len(ledger.cells)
+    experiment, meter = blamed(world)
+    assert experiment.random
+    assert "cause" not in labels(experiment).values()
+    assert meter.used == 20 + 10 * len(experiment.cells)
 
 
 def test_what_is_never_a_cause_is_seldom_blamed_and_causes_are_found() -> None:
@@ -262,17 +262,17 @@ def test_a_share_of_a_limit() -> None:
             share(limit, 10)
 
 
-def report_of(ledger: Ledger, **more: Any) -> BlameReport:
-    """A report of a ledger."""
-    steps = tuple(judged(ledger))
+def report_of(experiment: Experiment, **more: Any) -> BlameReport:
+    """A report of an experiment."""
+    steps = tuple(judged(experiment))
     return BlameReport(
         cassette="a",
         oracle="exit",
         outcome="good",
         tail="held",
         neutral="OK.",
-        deterministic=not ledger.random,
-        control=Count.of(ledger.checks(), "good"),
+        deterministic=not experiment.random,
+        control=Count.of(experiment.checks(), "good"),
         budget=100,
         steps=steps,
         texts=("types",) * len(steps),
@@ -325,15 +325,15 @@ def test_a_validation_fails_if_anything_is_wrong(broken: str, passes: bool) -> N
             causes.add("tape:2")
         if broken == "control" and not session.causes:
             causes.update(session.steps[:2])
-        ledger = Ledger(cells, Terms(pooled=True), recorded="good")
+        experiment = Experiment(cells, Terms(pooled=True), recorded="good")
         for cell in cells:
             control = Trial(at=cell.at, name="control-none", change=cell.control, number=1)
             sham = cell.intervention == "sham"
             value = "bad" if str(cell.at) in causes and not sham else "good"
             for _ in range(3):
-                ledger.note(control, Ran(value="good"))
-                ledger.note(_trial(cell), Ran(value=value))
-        report = report_of(ledger, shams=tuple(judged(ledger, shams=True)))
+                experiment.note(control, Ran(value="good"))
+                experiment.note(_trial(cell), Ran(value=value))
+        report = report_of(experiment, shams=tuple(judged(experiment, shams=True)))
         pairs.append((session, report))
     result = validated(pairs, seconds=1.0)
 
