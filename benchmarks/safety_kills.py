@@ -20,7 +20,6 @@ missed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import pty
 import random
@@ -38,6 +37,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.kills import run_kills
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main as command_line
 from ptycassette.errors import NotFoundError
@@ -441,31 +441,17 @@ def kill(name: str, points: int, *, seed: int = 1, seconds: float = 1e9) -> Outc
                 os.environ["PTYCASSETTE_STATE_DIR"] = before
 
 
+def _line(done: Outcome) -> str:
+    return (
+        f"{done.points} points ({done.journals} left a journal, {done.published} a "
+        f"cassette, {done.nothing} nothing new): {done.lost} lost, "
+        f"{done.not_recovered} not recovered, {done.half} half, {done.leaked} leaked"
+    )
+
+
 def main() -> int:
     """Kill what is named, everything when nothing is; the exit status."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(KILLS))
-    parser.add_argument("--points", type=int, default=500, help="for each")
-    parser.add_argument("--seed", type=int, default=1, help="other moments")
-    options = parser.parse_args()
-    if unknown := sorted({*options.names} - {*KILLS}):
-        parser.error(f"unknown: {', '.join(unknown)}")
-    clean = True
-    for name in options.names or KILLS:
-        began = time.monotonic()
-        done = kill(name, options.points, seed=options.seed)
-        took = (time.monotonic() - began) / max(1, done.points)
-        print(
-            f"{name:10} {done.points} points ({done.journals} left a journal, {done.published} a "
-            f"cassette, {done.nothing} nothing new): {done.lost} lost, "
-            f"{done.not_recovered} not recovered, {done.half} half, {done.leaked} leaked; "
-            f"{took * 1000:.0f} ms each",
-            flush=True,
-        )
-        for line in done.failures[:10]:
-            print(f"    {line}", flush=True)
-        clean = clean and done.clean
-    return 0 if clean else 1
+    return run_kills(KILLS, kill, _line, about=__doc__, points=500)
 
 
 if __name__ == "__main__":

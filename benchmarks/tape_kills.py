@@ -15,7 +15,6 @@ A figure other than 0 in the last three columns ends it with 1.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -33,6 +32,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from benchmarks.kills import run_kills
 from ptycassette.cassette.io import open_cassette, verify_cassette
 from ptycassette.recording.io import left_journals, recover
 from ptycassette.rerun.io import rerun_cassette
@@ -249,29 +249,18 @@ def _until_served(process: subprocess.Popen[bytes], folder: Path, pieces: int) -
         time.sleep(0.001)
 
 
+def _line(done: Outcome) -> str:
+    return (
+        f"{done.killed} kills in {done.points} runs ({done.recovered} recovered,"
+        f" {done.published} published,"
+        f" {done.diagnostics} diagnostics, {done.nothing} nothing), {done.pieces} pieces"
+        f" served: {done.lost} lost, {done.broken} broken, {done.unequal} reruns unequal"
+    )
+
+
 def main() -> int:
     """Kill what is named, everything when nothing is; the exit status."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(VICTIMS))
-    parser.add_argument("--points", type=int, default=20, help="for each")
-    parser.add_argument("--seed", type=int, default=1, help="other moments")
-    given = parser.parse_args()
-    if unknown := sorted({*given.names} - {*VICTIMS}):
-        parser.error(f"unknown: {', '.join(unknown)}")
-    clean = True
-    for name in given.names or VICTIMS:
-        done = kill(name, given.points, seed=given.seed)
-        print(
-            f"{name:9} {done.killed} kills in {done.points} runs ({done.recovered} recovered,"
-            f" {done.published} published,"
-            f" {done.diagnostics} diagnostics, {done.nothing} nothing), {done.pieces} pieces"
-            f" served: {done.lost} lost, {done.broken} broken, {done.unequal} reruns unequal",
-            flush=True,
-        )
-        for line in done.failures[:10]:
-            print(f"    {line}", flush=True)
-        clean = clean and done.clean
-    return 0 if clean else 1
+    return run_kills(VICTIMS, kill, _line, about=__doc__, points=20)
 
 
 if __name__ == "__main__":

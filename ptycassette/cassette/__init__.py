@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .freshness import age_problem as age_problem
     from .freshness import age_text as age_text
     from .freshness import window_of as window_of
+    from .ladder import LADDER as LADDER
+    from .ladder import MIGRATED_KEY as MIGRATED_KEY
+    from .ladder import NEWEST as NEWEST
     from .layout import DIAGNOSTIC as DIAGNOSTIC
     from .layout import MANIFEST as MANIFEST
     from .layout import OPTIONAL_FILES as OPTIONAL_FILES
@@ -46,6 +49,7 @@ else:
             "frames": "FrameMaker frame_of",
             "framing": "EmptyJournalError MARK MAX_RECORD_BYTES RecordDecoder RecordEncoder",
             "freshness": "age_problem age_text window_of",
+            "ladder": "LADDER MIGRATED_KEY NEWEST",
             "layout": "DIAGNOSTIC MANIFEST OPTIONAL_FILES REQUIRED_FILES SCRUB_REPORT",
             "pinned": "check_pinned",
             "strict_json": "check_value parse_strict",

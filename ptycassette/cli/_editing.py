@@ -74,9 +74,23 @@ def stretch_us(
         raise UsageError("--exchanges does not go with --from and --to")
     found = _EXCHANGES.fullmatch(exchanges)
     if found is None:
-        raise UsageError(f"--exchanges takes 3 or 3-5, not {visible(exchanges)!r}")
+        raise UsageError(
+            f"--exchanges takes 3 or 3-5, not {visible(exchanges)!r}",
+            hint="`ptycassette events` numbers the exchanges",
+        )
     first, last = int(found[1]), int(found[2] or found[1])
     return _moments(cassette, first, last)
+
+
+def stretch_command(function: F) -> F:
+    """What a command needs that edits one stretch of one cassette: its options, by these names."""
+    for decorator in (
+        edit_options,
+        stretch_options(exchanges=True),
+        click.argument("cassette", metavar="CASSETTE", type=click.Path(path_type=Path)),
+    ):
+        function = decorator(function)
+    return function
 
 
 def _moments(path: Path, first: int, last: int) -> tuple[int, int | None]:

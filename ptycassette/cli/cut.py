@@ -6,13 +6,11 @@ from pathlib import Path
 
 import click
 
-from ptycassette.cli._editing import edit_options, run_edit, stretch_options, stretch_us
+from ptycassette.cli._editing import run_edit, stretch_command, stretch_us
 
 
 @click.command("cut")
-@click.argument("cassette", metavar="CASSETTE", type=click.Path(path_type=Path))
-@stretch_options(exchanges=True)
-@edit_options
+@stretch_command
 def command(
     cassette: Path,
     start: float | None,

@@ -47,6 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ls": ("ptycassette.cli.ls", "List the cassettes of a directory."),
     "man": ("ptycassette.cli.man", "Print the manual page."),
     "mask": ("ptycassette.cli.mask", "Make text of a recording unreadable."),
+    "migrate": ("ptycassette.cli.migrate", "Bring a cassette to another form of the format."),
     "offline": ("ptycassette.cli.offline", "Run an agent CLI against a scripted provider."),
     "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
     "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),

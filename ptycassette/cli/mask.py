@@ -11,6 +11,7 @@ import click
 
 from ptycassette.cli._editing import edit_options, run_edit, stretch_options, stretch_us
 from ptycassette.errors import UsageError
+from ptycassette.model import visible
 
 if TYPE_CHECKING:
     from ptycassette.editing import Region, Take
@@ -113,6 +114,7 @@ def _region(text: str) -> Region:
     row, column, columns, rows = map(int, found.groups()) if found else (0, 0, 0, 0)
     if not (row and column and columns and rows):
         raise UsageError(
-            "--region takes ROW,COLUMN:COLUMNSxROWS, counted from 1, such as 2,10:30x1"
+            f"--region {visible(text, limit=40)}: no part of a screen",
+            hint="--region takes ROW,COLUMN:COLUMNSxROWS, counted from 1, such as 2,10:30x1",
         )
     return Region(row=row, column=column, rows=rows, columns=columns)

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from .registry import import_named as import_named
     from .registry import import_of_file as import_of_file
     from .session import BadImportError as BadImportError
+    from .session import ImportedScript as ImportedScript
     from .session import ImportedSession as ImportedSession
 else:
     __getattr__, __all__ = face(
         __name__,
         {
             "registry": "IMPORTS ImportFormat import_named import_of_file",
-            "session": "BadImportError ImportedSession",
+            "session": "BadImportError ImportedScript ImportedSession",
         },
     )

@@ -11,14 +11,7 @@ from typing import Any
 
 import msgspec
 
-PROVIDERS = {
-    "openai": "https://api.openai.com",
-    "anthropic": "https://api.anthropic.com",
-    "gcp.gemini": "https://generativelanguage.googleapis.com",
-    "gemini": "https://generativelanguage.googleapis.com",
-    "google": "https://generativelanguage.googleapis.com",
-}
-"""Where the providers of that name are; they are names of OpenTelemetry's conventions, too."""
+from ptycassette.tape import known_providers
 
 NOWHERE = "https://imported.invalid"
 """Where a question went of which nobody says it (RFC 2606 reserves the name)."""
@@ -28,8 +21,9 @@ JSON = (("content-type", "application/json"),)
 
 
 def base_of(provider: object) -> str:
-    """The base URL of a provider."""
-    return PROVIDERS.get(str(provider).lower(), NOWHERE)
+    """The base URL of a provider; their names are those of OpenTelemetry's conventions, too."""
+    known = known_providers().named(str(provider))
+    return known.url if known else NOWHERE
 
 
 def chat_question(model: object, messages: Sequence[Any], more: Mapping[str, Any]) -> bytes:

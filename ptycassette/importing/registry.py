@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.importing.session import ImportedSession
+from ptycassette.importing.session import ImportedScript, ImportedSession
 
 
 class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,8 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
 
     ``begins`` is what files of the format begin with, where their ending does not tell.
     ``partial``: the reader can take what stands before a fault (keyword ``partial``). ``beside``
-    names the other files that belong to this one (keyword ``beside``).
+    names the other files that belong to this one (keyword ``beside``). ``makes`` is what becomes of
+    the file. ``whose``: the reader takes the file's path and, as ``harness``, whose file it is.
     """
 
     name: str
@@ -36,6 +37,8 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
     begins: bytes = b""
     partial: bool = False
     beside: tuple[str, ...] = ()
+    makes: Literal["cassette", "script"] = "cassette"
+    whose: bool = False
 
     @property
     def row(self) -> str:
@@ -57,18 +60,49 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
             BadImportError: it is not of this format.
             UsageError: a library that reads it is not installed, or it takes no such option.
         """
-        options: dict[str, Any] = {}
-        if partial:
-            self._refuse_unless("--partial", able=self.partial)
-            options["partial"] = True
-        for name in beside or ():
-            self._refuse_unless(f"--{name.replace('_', '-')}", able=name in self.beside)
+        self.check_options(partial=partial, beside=beside)
+        options: dict[str, Any] = {"partial": True} if partial else {}
         if self.beside:
             options["beside"] = beside or {}
-        module, _, function = self.reader.partition(":")
-        reader = getattr(importlib.import_module(f"ptycassette.importing.{module}"), function)
-        session: ImportedSession = reader(data, **options)
+        session: ImportedSession = self._reader()(data, **options)
         return session
+
+    def read_script(self, data: bytes) -> ImportedScript:
+        """The script that a file holds (``makes`` is ``script``).
+
+        Raises:
+            BadImportError: it is not of this format.
+        """
+        script: ImportedScript = self._reader()(data)
+        return script
+
+    def read_whose(self, path: str, harness: str | None) -> ImportedSession:
+        """The content of the file of a CLI (``whose``); None to find out which CLI.
+
+        Raises:
+            BadImportError: it is not of this format.
+            CassetteError: it cannot be read, or nothing is known of the CLI.
+        """
+        session: ImportedSession = self._reader()(path, harness=harness)
+        return session
+
+    def _reader(self) -> Callable[..., Any]:
+        module, _, function = self.reader.partition(":")
+        reader: Callable[..., Any] = getattr(
+            importlib.import_module(f"ptycassette.importing.{module}"), function
+        )
+        return reader
+
+    def check_options(self, *, partial: bool, beside: Mapping[str, object] | None) -> None:
+        """Refuse options that mean nothing for this format.
+
+        Raises:
+            UsageError: it takes none of the sort.
+        """
+        if partial:
+            self._refuse_unless("--partial", able=self.partial)
+        for name in beside or ():
+            self._refuse_unless(f"--{name.replace('_', '-')}", able=name in self.beside)
 
     def _refuse_unless(self, flag: str, *, able: bool) -> None:
         if not able:
@@ -87,6 +121,13 @@ IMPORTS = (
         endings=(".yaml", ".yml"),
         reads="a cassette of vcrpy, in YAML or JSON",
         reader="vcr:read_vcr",
+    ),
+    ImportFormat(
+        name="cendor",
+        endings=(".cendor.json",),
+        reads="a cassette of cendor-cassette, version 1 or 2",
+        reader="cendor:read_cendor",
+        begins=rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"entries"\s*:\s*\[',
     ),
     ImportFormat(
         name="asciicast",
@@ -112,6 +153,28 @@ IMPORTS = (
         begins=rb"Script started on ",
         partial=True,
         beside=("timing", "input_log"),
+    ),
+    ImportFormat(
+        name="tui-test",
+        endings=(".tui-trace",),
+        reads="a trace of Microsoft's tui-test",
+        reader="tui_test:read_tui_test",
+        begins=rb"(?s)\x78[\x01\x5e\x9c\xda]",
+        partial=True,
+    ),
+    ImportFormat(
+        name="vhs",
+        endings=(".tape",),
+        reads="a tape of VHS, which becomes an input script",
+        reader="vhs:read_vhs",
+        makes="script",
+    ),
+    ImportFormat(
+        name="session-log",
+        endings=(".db",),
+        reads="the log that an agent CLI keeps of a session",
+        reader="io.session_logs:read_session_log",
+        whose=True,
     ),
     ImportFormat(
         name="otel",

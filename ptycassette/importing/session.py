@@ -16,6 +16,22 @@ class BadImportError(ValueError):
     """The file is not of its format. The message says where: a line, or the number of an entry."""
 
 
+class ImportedScript(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file says that is to be done to a program, as an input script.
+
+    Attributes:
+        steps: lines of the script.
+        options: of ``rec``, that do what a script has no step for.
+        argv: the program, or the shell.
+        skipped: what could not be taken: how many times, by reason.
+    """
+
+    steps: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    argv: tuple[str, ...] = ()
+    skipped: Mapping[str, int] = {}
+
+
 class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a file.
 
@@ -30,6 +46,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
         recorded_at: when it began; None where the file does not say it.
         exit: how the program ended; None where the file does not say it.
         title: of the recording.
+        final: what the file says of the whole session besides: fields of ``Finished``.
         term: the terminal's type; None where the file does not say it.
         kept: what the file says besides, to be written again by an export.
         skipped: what could not be taken: how many times, by reason.
@@ -45,6 +62,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     harness: str = "imported"
     recorded_at: datetime | None = None
     exit: ExitStatus | None = None
+    final: Mapping[str, Any] = {}
     title: str | None = None
     term: str | None = None
     kept: Mapping[str, Any] = {}

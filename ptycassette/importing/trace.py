@@ -32,6 +32,7 @@ from ptycassette.importing.rebuilt import (
     chat_question,
 )
 from ptycassette.importing.session import ImportedSession
+from ptycassette.tape import known_providers
 
 _BEGUN = ("timestamp", "started_at", "start_time", "time", "ts")
 _ENDED = ("ended_at", "end_time")
@@ -125,13 +126,17 @@ def _url(url: object, line: dict[str, Any], body: object) -> str:
         return url
     body = body if isinstance(body, dict) else {}
     model = str(body.get("model") or line.get("model") or "")
-    provider = line.get("provider") or ("anthropic" if model.startswith("claude") else "openai")
-    base = base_of(provider)
+    known = known_providers()
+    said = line.get("provider")
+    named = known.named(str(said)) if said else None
     if "contents" in body:
-        base = base_of("gemini") if base == NOWHERE or not line.get("provider") else base
-        return f"{base}/v1beta/models/{model or 'unknown'}:generateContent"
+        usual = next(one for one in known.providers.values() if one.contents)
+        path = (named.contents if named else "") or usual.contents
+        return (named or usual).url + path.format(model=model or "unknown")
+    provider = named if said else known.of_model(model)
+    base = provider.url if provider else NOWHERE
     if "messages" in body:
-        return base + ("/v1/messages" if provider == "anthropic" else CHAT)
+        return base + (provider.messages if provider else CHAT)
     if "input" in body:
         return f"{base}/v1/responses"
     raise SkippedError("it does not say where it was sent")

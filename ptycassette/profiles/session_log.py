@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
@@ -47,6 +48,8 @@ _FIELDS: dict[str, frozenset[str]] = {
         }
     ),
 }
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST_MS = 1e14
 _COUNTS = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_output_tokens")
 _NUMBER = re.compile(r"\$?([0-9][0-9,]*(?:\.[0-9]+)?)\s*([kKmM]?)")
 _SCALE = {"": 1, "k": 1000, "m": 1_000_000}
@@ -80,7 +83,9 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
 
     ``total``: usage rows are added up (``sum``) or the last one counts (``last``). Of the
     files that ``glob`` finds the newest is read; ``together`` means all files of its folder, in the
-    order of their last change. ``json`` is one document, ``jsonl`` one a line;
+    order of their last change. ``begins`` is a regular expression of what a file begins with, so
+    that an import knows it; without it the name tells. ``time`` is the path of a row's time (RFC
+    3339, or milliseconds since 1970). ``json`` is one document, ``jsonl`` one a line;
     ``rows`` is the path of the list in it whose elements are the rows. A document that is a list
     is a row for each of its elements.
     """
@@ -93,10 +98,13 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
     rows: str | None = None
     together: bool = False
     total: Literal["sum", "last"] = "sum"
+    begins: str | None = None
+    time: str | None = None
     events: tuple[EventRule, ...]
 
     def __post_init__(self) -> None:
         check_regex(self.regex)
+        check_regex(self.begins)
         if (self.format == "sqlite") != (self.query is not None):
             raise ValueError("query belongs to format sqlite, which needs one")
         if (self.format == "text") != (self.regex is not None):
@@ -108,9 +116,15 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
 
 
 class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts in a log: service events in order, and fields of the final record."""
+    """The facts in a log: service events in order, and fields of the final record.
+
+    ``times`` are those of the events, in microseconds since 1970; None where the log does not say
+    it. ``unread`` counts the rows that no rule is about.
+    """
 
     events: tuple[dict[str, Any], ...] = ()
+    times: tuple[int | None, ...] = ()
+    unread: int = 0
     usage: dict[str, Any] | None = None
     cost_usd: float | None = None
     final_text: str | None = None
@@ -119,13 +133,17 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
     """The facts of a log, row by row, in order."""
-    found: list[dict[str, Any]] = []
+    timed: list[tuple[dict[str, Any], int | None]] = []
+    unread = 0
     for document in rows:
         row = document if source.rows is None else _at(document, source.rows)
         for one in row if isinstance(row, list) else (row,):
-            for rule in source.events:
-                found += _events(rule, one)
-    found = _once(found)
+            events = [event for rule in source.events for event in _events(rule, one)]
+            unread += not events
+            t_us = None if source.time is None else _moment_us(_at(one, source.time))
+            timed += [(event, t_us) for event in events]
+    timed = _once(timed)
+    found = [event for event, _ in timed]
     usages = [event for event in found if event["type"] == "usage"]
     if source.total == "last":
         usages = usages[-1:]
@@ -137,6 +155,8 @@ def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
     models = [event["model"] for event in found if event.get("model")]
     return LogFacts(
         events=tuple(found),
+        times=tuple(t_us for _, t_us in timed),
+        unread=unread,
         usage=_total(usages),
         cost_usd=_cost(usages),
         final_text=texts[-1] if texts else None,
@@ -144,13 +164,33 @@ def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
     )
 
 
-def _once(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep the last of the events with one type and id, because logs rewrite their rows."""
-    latest: dict[Any, dict[str, Any]] = {}
-    for index, event in enumerate(events):
-        name = event.get("id", event.get("call_id"))
-        latest[(event["type"], name) if isinstance(name, str) and name else index] = event
+_Timed = tuple[dict[str, Any], int | None]
+
+
+def _once(events: list[_Timed]) -> list[_Timed]:
+    """Keep the last of the events with one type and id, because logs rewrite their rows.
+
+    Its time is that of the first one.
+    """
+    latest: dict[Any, _Timed] = {}
+    for index, one in enumerate(events):
+        name = one[0].get("id", one[0].get("call_id"))
+        key = (one[0]["type"], name) if isinstance(name, str) and name else index
+        latest[key] = (one[0], latest.get(key, one)[1])
     return list(latest.values())
+
+
+def _moment_us(said: Any) -> int | None:
+    """A moment in microseconds since 1970; None where there is none that can be read."""
+    try:
+        if isinstance(said, str):
+            moment = datetime.fromisoformat(said)
+            moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+            return (moment - _EPOCH) // timedelta(microseconds=1)
+    except (ValueError, OverflowError):
+        return None
+    number = to_number(said)
+    return round(number * 1000) if number is not None and 0 <= number < _LATEST_MS else None
 
 
 def _total(usages: list[dict[str, Any]]) -> dict[str, Any] | None:

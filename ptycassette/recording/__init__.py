@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ._scrub_reports import merged_reports as merged_reports
     from ._tape_option import TAPE_OPTION as TAPE_OPTION
     from ._tape_source import TapeSource as TapeSource
+    from ._tape_source import compared_with_log as compared_with_log
     from .input_script import ScriptStep as ScriptStep
     from .input_script import parse_script as parse_script
     from .input_script import parse_size as parse_size
@@ -20,7 +21,7 @@ else:
         {
             "_scrub_reports": "REPORT_OPTION merged_reports",
             "_tape_option": "TAPE_OPTION",
-            "_tape_source": "TapeSource",
+            "_tape_source": "TapeSource compared_with_log",
             "input_script": "ScriptStep parse_script parse_size",
             "journal_events": "event_of",
         },

@@ -145,10 +145,7 @@ def with_totals(event: Finished, assembler: Assembler, prices: Prices) -> Finish
         said["models"] = dict(sorted(assembler.totals.models.items()))
     usage = {name: count for name, count in assembler.totals.usage.items() if name != "cost_usd"}
     if usage and event.usage is not None:
-        said["log_usage"] = event.usage
-        shared = [name for name in _COMPARED if name in usage and name in event.usage]
-        if shared:
-            said["log_agrees"] = all(usage[name] == event.usage[name] for name in shared)
+        said |= compared_with_log(usage, event.usage)
     cost = assembler.totals.usage.get("cost_usd")
     if cost is not None and event.cost_usd is not None:
         said["log_cost_usd"] = event.cost_usd
@@ -165,6 +162,20 @@ def with_totals(event: Finished, assembler: Assembler, prices: Prices) -> Finish
         cost_usd=event.cost_usd if cost is None else cost,
         metadata={**(event.metadata or {}), "tape": said},
     )
+
+
+def compared_with_log(usage: Mapping[str, Any], log_usage: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metadata.tape`` says of the CLI's own log: its sums, and whether they are the same.
+
+    Args:
+        usage: tokens by the tape.
+        log_usage: tokens by the log; kinds of tokens that only one of them counts say nothing.
+    """
+    said: dict[str, Any] = {"log_usage": log_usage}
+    shared = [name for name in _COMPARED if name in usage and name in log_usage]
+    if shared:
+        said["log_agrees"] = all(usage[name] == log_usage[name] for name in shared)
+    return said
 
 
 def _at_most(by_model: Mapping[str, Mapping[str, int | float]], prices: Prices) -> dict[str, Any]:

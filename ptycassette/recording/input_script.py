@@ -1,4 +1,4 @@
-"""The input script of ``rec --headless --input SCRIPT``: one step a line, no sleeps.
+"""The input script of ``rec --headless --input SCRIPT``: one step a line.
 
 ::
 
@@ -43,6 +43,7 @@ StepKind = Literal[
     "resize",
     "signal",
     "note",
+    "pause",
 ]
 
 STEPS = {
@@ -61,6 +62,8 @@ STEPS = {
     "resize": "give the terminal another size, COLSxROWS",
     "signal": "send a signal to the foreground process group: int, term ...",
     "note": "put a service event on the record: a JSON value",
+    "pause": "let that much time pass, for who watches; what you can wait for, wait for",
+    "pace": "how long after each character of type, and each key, after this line (0ms)",
     "timeout": "how long each wait after this line may take (10s)",
 }
 """Every step, and what it does."""
@@ -84,6 +87,7 @@ class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
     size: Size | None = None
     payload: object = None
     timeout_s: float = DEFAULT_TIMEOUT_S
+    pace_s: float = 0.0
 
 
 def parse_script(text: str, *, name: str = "script") -> tuple[ScriptStep, ...]:
@@ -97,7 +101,7 @@ def parse_script(text: str, *, name: str = "script") -> tuple[ScriptStep, ...]:
         UsageError: a line is not a step; the message has its number.
     """
     steps: list[ScriptStep] = []
-    timeout_s = DEFAULT_TIMEOUT_S
+    timeout_s, pace_s = DEFAULT_TIMEOUT_S, 0.0
     for number, line in enumerate(text.splitlines(), start=1):
         word, _, rest = line.strip().partition(" ")
         word = word.removesuffix(":") if word.startswith("secret") else word
@@ -107,8 +111,11 @@ def parse_script(text: str, *, name: str = "script") -> tuple[ScriptStep, ...]:
             argument = _argument(rest.strip())
             if word == "timeout":
                 timeout_s = _seconds(argument)
-                continue
-            steps.append(_step(number, word, argument, timeout_s))
+            elif word == "pace":
+                pace_s = _seconds(argument)
+            else:
+                step = _step(number, word, argument, timeout_s)
+                steps.append(msgspec.structs.replace(step, pace_s=pace_s))
         except ValueError as exc:
             raise _wrong(exc, name, number) from exc
     if any(step.kind == "wait-regex" for step in steps):
@@ -140,6 +147,8 @@ def _step(line: int, word: str, argument: str, timeout_s: float) -> ScriptStep:
             return msgspec.structs.replace(step, seconds=seconds)
         case _ if not argument:
             raise ValueError(f"{kind} of what?")
+        case "pause":
+            return msgspec.structs.replace(step, seconds=_seconds(argument))
         case "key":
             for key in argument.split():
                 canonical_key(key)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .journal_codec import TapeDecoder as TapeDecoder
     from .journal_codec import TapeEncoder as TapeEncoder
     from .journal_codec import TapeHead as TapeHead
+    from .providers import known_providers as known_providers
     from .retries import Retries as Retries
     from .retries import may_be_asked_again as may_be_asked_again
 else:
@@ -50,6 +51,7 @@ else:
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
                 "RequestData SocketMessage TapeItem"
             ),
+            "providers": "known_providers",
             "retries": "Retries may_be_asked_again",
             "journal_codec": "MAX_ITEM_BYTES TapeDecoder TapeEncoder TapeHead",
         },

@@ -1,27 +1,18 @@
 """What of a head is kept: which headers, and which parts of a target.
 
-A header is kept when it is on the list, because nobody can say of unknown ones that they hold no
-credential. What is not kept is shown to the scrubber, which removes secrets of it elsewhere.
+A header is kept when it is on the list (``headers.toml``), because nobody can say of unknown
+ones that they hold no credential. What is not kept is shown to the scrubber, which removes secrets
+of it elsewhere.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
-_OF_REQUESTS = """
-accept content-type openai-beta anthropic-version anthropic-beta x-app originator version user-agent
-x-goog-api-client x-api-version x-initiator idempotency-key session_id session-id conversation_id
-x-client-request-id x-session-id x-session-affinity sec-websocket-protocol sec-websocket-version
-x-openai-subagent
-"""
-_OF_ANSWERS = """
-cache-control retry-after retry-after-ms x-should-retry request-id x-request-id openai-model
-openai-version openai-processing-ms date location server-timing x-reasoning-included x-models-etag
-etag sec-websocket-accept content-length sec-websocket-extensions
-"""
-_NAMES = frozenset((_OF_REQUESTS + _OF_ANSWERS).split())
-_PREFIXES = ("x-stainless-", "x-ratelimit-", "anthropic-ratelimit-", "x-codex-", "x-gemini-")
+from ptycassette._tables import package_table
+
 _SECRET = re.compile(
     r"(?i)(?<=[?&])((?:api[_-]?)?key|access[_-]?token|(?:auth|id|refresh)[_-]?token|token|sig"
     r"|signature|code|x-amz-(?:signature|credential|security-token))=([^&#]+)"
@@ -29,14 +20,25 @@ _SECRET = re.compile(
 
 _MASK = "x" * 8
 
+
+@cache
+def _listed() -> tuple[frozenset[str], tuple[str, ...]]:
+    """The names on the list, and the beginnings of names."""
+    table: dict[str, dict[str, list[str]]] = package_table(__package__, "headers.toml")
+    names = [name for senders in table.values() for some in senders.values() for name in some]
+    beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
+    return frozenset(name for name in names if not name.endswith("*")), beginnings
+
+
 Headers = tuple[tuple[str, str], ...]
 
 
 def kept_headers(headers: Iterable[tuple[str, str]]) -> tuple[Headers, tuple[str, ...]]:
     """The headers that are kept, and the lines of the others."""
     kept, dropped = [], []
+    names, beginnings = _listed()
     for name, value in headers:
-        if name in _NAMES or name.startswith(_PREFIXES):
+        if name in names or name.startswith(beginnings):
             kept.append((name, value))
         else:
             dropped.append(f"{name}: {value}")

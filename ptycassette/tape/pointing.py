@@ -9,7 +9,8 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.model import fill_variables
-from ptycassette.profiles import Profile, StrictTable, TapePointing, read_checked
+from ptycassette.profiles import Profile, TapePointing
+from ptycassette.tape.providers import Provider, Providers
 from ptycassette.tape.routing import base_url
 
 CA_VARIABLES = (
@@ -23,42 +24,6 @@ CA_VARIABLES = (
 
 _ONLY = "main"
 """The name of the route of a URL that belongs to no known provider."""
-
-
-class Provider(StrictTable, frozen=True, kw_only=True):
-    """A provider: its base URL without a version, and the variables that programs read."""
-
-    url: str
-    environment: dict[str, str] = msgspec.field(default_factory=dict)
-
-
-class _ProxyVariables(StrictTable, frozen=True, kw_only=True):
-    environment: dict[str, str]
-
-
-class Providers(StrictTable, frozen=True, kw_only=True):
-    """The file ``providers.toml``."""
-
-    version: int
-    providers: dict[str, Provider]
-    proxy: _ProxyVariables
-
-    @classmethod
-    def parse(cls, text: str, *, where: str = "providers.toml") -> Providers:
-        """Read and check the file.
-
-        Raises:
-            UsageError: what is wrong, and the nearest known name.
-        """
-        return read_checked(text, cls, where=where, known=(Provider, _ProxyVariables))
-
-    def base_url_variables(self, url: str) -> dict[str, str]:
-        """The usual variables of all providers, for one base URL without a version."""
-        return {
-            name: value.replace("${url}", url)
-            for one in self.providers.values()
-            for name, value in one.environment.items()
-        }
 
 
 class Pointing(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,11 +9,11 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .entry_matcher import EntryMatcher as EntryMatcher
     from .exchange_cutting import Exchange as Exchange
     from .exchange_cutting import ExchangeCutter as ExchangeCutter
     from .exchange_cutting import exchanges as exchanges
     from .index import TimeIndex as TimeIndex
-    from .match import EntryMatcher as EntryMatcher
     from .match import Matching as Matching
     from .match import SecretsPolicy as SecretsPolicy
     from .match import nearest_entry as nearest_entry
@@ -52,9 +52,9 @@ else:
         {
             "exchange_cutting": "Exchange ExchangeCutter exchanges",
             "index": "TimeIndex",
+            "entry_matcher": "EntryMatcher",
             "match": (
-                "EntryMatcher Matching SecretsPolicy nearest_entry order_named secrets_named "
-                "strategy_named"
+                "Matching SecretsPolicy nearest_entry order_named secrets_named strategy_named"
             ),
             "match_answers": "AnswerExpectation",
             "match_entries": "Entry iter_entries read_entries",

@@ -545,7 +545,7 @@ def test_a_system_without_ptys_or_processes_is_an_error_of_the_spawn(
         patch.setattr(pty_process.PtyProcess, "spawn", exhausted)
         with pytest.raises(SpawnError, match="out of pty devices"):
             spawn(["true"], size=SIZE)
-    monkeypatch.setattr(pty_process, "_in_child", stillborn)
+    monkeypatch.setattr(pty_process, "become_supervised", stillborn)
     with pytest.raises(SpawnError, match="temporarily unavailable") as caught:
         spawn(["true"], size=SIZE)
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette.rerun.io.guard import may_isolate
-from ptycassette.rerun.io.preparing import RerunPlace
+from ptycassette.rerun.io.place import RerunPlace
 from ptycassette.rerun.io.version_now import version_now
 
 pytestmark = pytest.mark.integration

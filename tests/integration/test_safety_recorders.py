@@ -20,7 +20,7 @@ import pytest
 from benchmarks import safety_processes
 from ptycassette import open_cassette
 from ptycassette.system.files.state_dirs import lock_dir
-from ptycassette.system.pty import process as pty_process
+from ptycassette.system.pty import _forked
 
 pytestmark = [pytest.mark.integration]
 
@@ -70,7 +70,7 @@ def test_nothing_outlives_the_recorder(name: str, end: str, tmp_path: Path) -> N
 @pytest.mark.skipif(sys.platform != "linux", reason="posix_spawn is used there alone")
 def test_a_recorder_that_dies_while_the_program_starts_leaves_it_a_supervisor() -> None:
     """Nobody hears how the start went; the process that started it must go on all the same."""
-    plan = pty_process._Plan(
+    plan = _forked.StartPlan(
         path="/bin/sh",
         argv=["sh", "-c", ":"],
         env={},
@@ -85,7 +85,7 @@ def test_a_recorder_that_dies_while_the_program_starts_leaves_it_a_supervisor() 
         with suppress(OSError):
             ours, theirs = socket.socketpair()
             ours.close()
-            program = pty_process._spawn_program(plan, theirs.fileno())
+            program = _forked._spawn_program(plan, theirs.fileno())
             os.waitpid(program, 0)
             status = 0
         os._exit(status)

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -148,17 +149,75 @@ def whole(folder: Path) -> None:
     assert list(journal_dir().iterdir()) == []
 
 
-@pytest.mark.slow
-def test_it_is_saved_while_the_program_runs(recording: Callable[..., Rec], tmp_path: Path) -> None:
-    """There is a staging directory before the end, and the saver is gone after it."""
-    rec = recording()
-    saver = rec.saver()
+def after_work(rec: Rec, saver: psutil.Process) -> None:
+    """It is saved while the program runs: there is a staging directory before the end."""
     rec.written()
     until(rec.staging, "work before the end")
     rec.go()
-    status, _ = rec.end()
+
+
+def at_once(rec: Rec, saver: psutil.Process) -> None:
+    """The saver is killed before there is anything to follow."""
+    saver.kill()
+    rec.written()
+    rec.go()
+
+
+def while_it_follows(rec: Rec, saver: psutil.Process) -> None:
+    """The saver is killed in the middle."""
+    rec.written()
+    until(rec.staging, "work before the end")
+    saver.kill()
+    rec.go()
+
+
+def behind_the_end(rec: Rec, saver: psutil.Process) -> None:
+    """The saver is killed when the program has ended."""
+    rec.written()
+    saver.suspend()
+    rec.go()
+    rec.saving()
+    saver.kill()
+
+
+def full_disk(rec: Rec, saver: psutil.Process) -> None:
+    """The saver's error is not passed on; there is room when the recorder looks for itself."""
+    psutil.Process(saver.pid).rlimit(psutil.RLIMIT_FSIZE, (4096, 4096))
+    rec.written()
+    rec.go()
+
+
+def hangs_up(number: signal.Signals, rec: Rec, saver: psutil.Process) -> None:
+    """The driver hangs up behind the end of the program."""
+    rec.written()
+    saver.suspend()
+    rec.go()
+    rec.saving()
+    rec.process.send_signal(number)
+    saver.resume()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "happens",
+    [
+        after_work, at_once, while_it_follows, behind_the_end, full_disk,
+        partial(hangs_up, signal.SIGHUP), partial(hangs_up, signal.SIGTERM),
+    ],
+)  # fmt: skip
+def test_it_is_saved_whatever_happens_to_the_saver(
+    recording: Callable[..., Rec],
+    tmp_path: Path,
+    happens: Callable[[Rec, psutil.Process], None],
+) -> None:
+    """The recorder saves by itself, from the start; the status is the program's own."""
+    rec = recording()
+    saver = rec.saver()
+    happens(rec, saver)
+    status, told = rec.end()
 
     assert status == 3
+    assert "saved c" in told
     assert not saver.is_running()
     whole(tmp_path)
 
@@ -177,34 +236,6 @@ def test_without_a_saver_it_is_saved_at_the_end(
     status, _ = rec.end()
 
     assert (status, saver, staging) == (3, None, [])
-    whole(tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("when", ["at once", "while it follows", "when the program has ended"])
-def test_a_killed_saver_costs_nothing(
-    recording: Callable[..., Rec], tmp_path: Path, when: str
-) -> None:
-    """The recorder saves by itself, from the start."""
-    rec = recording()
-    saver = rec.saver()
-    if when == "at once":
-        saver.kill()
-    rec.written()
-    if when == "while it follows":
-        until(rec.staging, "work before the end")
-        saver.kill()
-    if when == "when the program has ended":
-        saver.suspend()
-        rec.go()
-        rec.saving()
-        saver.kill()
-    else:
-        rec.go()
-    status, told = rec.end()
-
-    assert status == 3
-    assert "saved c" in told
     whole(tmp_path)
 
 
@@ -267,42 +298,6 @@ def test_ctrl_c_breaks_the_saving_off_and_keeps_the_journal(
 
     assert (status, left_target) == (3, False)
     assert f"ptycassette recover {journal}" in told
-    whole(tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-def test_a_driver_that_hangs_up_after_the_end_loses_nothing(
-    recording: Callable[..., Rec], tmp_path: Path, number: signal.Signals
-) -> None:
-    """The cassette is saved, and the status is the program's own."""
-    rec = recording()
-    saver = rec.saver()
-    rec.written()
-    saver.suspend()
-    rec.go()
-    rec.saving()
-    rec.process.send_signal(number)
-    saver.resume()
-    status, _ = rec.end()
-
-    assert status == 3
-    whole(tmp_path)
-
-
-@pytest.mark.slow
-def test_a_saver_that_meets_a_full_disk_is_not_the_last_word(
-    recording: Callable[..., Rec], tmp_path: Path
-) -> None:
-    """Its error is not passed on: the recorder looks for itself, and there is room by then."""
-    rec = recording()
-    saver = rec.saver()
-    psutil.Process(saver.pid).rlimit(psutil.RLIMIT_FSIZE, (4096, 4096))
-    rec.written()
-    rec.go()
-    status, _ = rec.end()
-
-    assert status == 3
     whole(tmp_path)
 
 

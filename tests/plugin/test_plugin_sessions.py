@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -55,74 +56,149 @@ def run(pytester: pytest.Pytester, source: str, *words: str) -> pytest.RunResult
     )
 
 
-def test_a_session_is_replayed_from_the_cassette_of_the_test(
-    pytester: pytest.Pytester, recorded: Path
-) -> None:
-    """By its name."""
-    result = run(pytester, PASSING)
+BYE = PASSING.replace('submit("hello")', 'submit("bye")')
+BARE = "def test_it(ptycassette_session):\n    ptycassette_session.wait_for_text('>')\n"
+USE = """
+    from ptycassette import use
+    def test_it():
+        with use("cassettes/test_one/test_it.cassette") as session:
+            session.wait_for_text("> ")
+            session.submit("bye")
+"""
+SWALLOWING = """
+    import contextlib
+    def test_it(ptycassette_session):
+        with contextlib.suppress(Exception):
+            ptycassette_session.submit("bye")
+        with contextlib.suppress(Exception):
+            ptycassette_session.wait_exit()
+"""
+FACTORY = """
+    import pytest
+    def test_it(ptycassette_use):
+        for _ in range(2):
+            with ptycassette_use() as session:
+                session.submit("hello")
+                session.wait_exit()
+    @pytest.mark.asyncio
+    @pytest.mark.ptycassette("test_one/test_it.cassette")
+    async def test_async(ptycassette_use):
+        async with ptycassette_use() as session:
+            await session.submit("hello")
+            await session.wait_exit()
+"""
+FIXTURES = """
+    def test_it(ptycassette_cassette, ptycassette_clock, ptycassette_path):
+        assert ptycassette_cassette.output_size > 0
+        before = ptycassette_clock.now_us()
+        ptycassette_clock.advance(1.5)
+        assert ptycassette_clock.now_us() - before == 1_500_000
+        assert ptycassette_path.name == "test_it.cassette"
+"""
+NETWORK = (
+    PASSING
+    + """
+        import socket
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname()).close()
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
+        with socket.socket() as far:
+            far.settimeout(0.01)
+            far.connect(("192.0.2.1", 9))
+"""
+)
+LOOKUPS = (
+    PASSING
+    + """
+        import socket
+        assert socket.getaddrinfo("127.0.0.1", 80)
+        assert socket.getaddrinfo(None, 80)
+        assert socket.getaddrinfo("192.0.2.1", 80)
+        socket.create_connection(("api.example.com", 443), timeout=0.01)
+"""
+)
+MISSING = """
+    from ptycassette import use
+    def test_it():
+        with use("missing.cassette"):
+            pass
+"""
+PASSED, FAILED, ALLOW = {"passed": 1}, {"failed": 1}, "--ptycassette-network=allow"
 
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["ptycassette: mode replay; in replay, blocked*"])
+
+class Case(NamedTuple):
+    """A test over a recording, and what a run of it says (behind a ``!``: does not say)."""
+
+    source: str
+    words: tuple[str, ...] = ()
+    outcome: dict[str, int] | None = None
+    says: tuple[str, ...] = ()
+    ini: str = ""
 
 
-def test_other_input_fails_the_test_with_expected_and_got(
-    pytester: pytest.Pytester, recorded: Path
-) -> None:
-    """And a trace is kept and named."""
-    result = run(pytester, PASSING.replace('submit("hello")', 'submit("bye")'))
+RUNS = {
+    "a session is replayed from the cassette of the test": Case(
+        PASSING, (), PASSED, ("ptycassette: mode replay; in replay, blocked*",)
+    ),
+    "other input fails the test with expected and got, and a trace is kept": Case(
+        BYE, (), FAILED, ("*expected: hello<enter>*", "*got: *", "*trace: *trace.html*")
+    ),
+    "a divergence is shown at the line of the test, not at ours": Case(
+        USE, (), FAILED,
+        ('>*session.submit("bye")', "test_one.py:5: DivergenceError", "!*replay_pty.py*"),
+    ),
+    "unless all frames are asked for": Case(USE, ("--full-trace",), says=("*replay_pty.py*",)),
+    "what was never played fails a test that passed, in its call": Case(BARE, (), FAILED),
+    "what was never played may be allowed": Case(
+        BARE, ("--ptycassette-allow-unplayed",), PASSED
+    ),
+    "also in the configuration": Case(
+        BARE, (), PASSED, ini="ptycassette_allow_unplayed = true\n"
+    ),
+    "a divergence that the test swallows fails it": Case(SWALLOWING, (), FAILED),
+    "also where lenient goes on": Case(
+        SWALLOWING, ("--ptycassette-lenient",), FAILED, ("*input-changed*",)
+    ),
+    "a factory serves with and async with, beside pytest-asyncio": Case(
+        FACTORY, (), {"passed": 2}
+    ),
+    "the cassette, open and verified, and a clock that stands still are fixtures": Case(
+        FIXTURES, (), PASSED
+    ),
+    "the network is blocked in tests that replay, this machine is not": Case(
+        NETWORK, (), FAILED, ("*NetworkBlockedError*192.0.2.1*",)
+    ),
+    "the option allows all": Case(
+        NETWORK, (ALLOW,), says=("ptycassette: mode replay; network not blocked",
+                                 "!*NetworkBlockedError*")
+    ),
+    "other tests may do what they like": Case(
+        "def test_it(tmp_path):\n    import socket\n    socket.socket().close()\n", (), PASSED
+    ),
+    "names of other machines are not looked up, and the error says what was wanted": Case(
+        LOOKUPS, (), FAILED, ("*NetworkBlockedError: looking up 'api.example.com' is blocked*",)
+    ),
+    # The first run of most users: there is no cassette yet, and the message says it all.
+    "what a test did wrong is shown at its line alone": Case(
+        MISSING, (), FAILED,
+        ('>*with use("missing.cassette"):', "*hint: record it: *", "!*direct cause*"),
+    ),
+}  # fmt: skip
 
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*expected: hello<enter>*", "*got: *", "*trace: *trace.html*"])
 
+@pytest.mark.parametrize("case", RUNS)
+def test_what_a_run_says(pytester: pytest.Pytester, recorded: Path, case: str) -> None:
+    """And how it ends."""
+    source, words, outcome, says, ini = RUNS[case]
+    pytester.makeini(INI + ini)
+    result = run(pytester, source, *words)
 
-def test_a_divergence_is_shown_at_the_line_of_the_test(
-    pytester: pytest.Pytester, recorded: Path
-) -> None:
-    """Not at ours, unless all frames are asked for."""
-    source = f"""
-        from ptycassette import use
-        def test_it():
-            with use({str(recorded)!r}) as session:
-                session.wait_for_text("> ")
-                session.submit("bye")
-    """
-    result = run(pytester, source)
-    whole = run(pytester, source, "--full-trace")
-
-    result.stdout.fnmatch_lines(['>*session.submit("bye")', "test_one.py:5: DivergenceError"])
-    result.stdout.no_fnmatch_line("*replay_pty.py*")
-    whole.stdout.fnmatch_lines(["*replay_pty.py*"])
-
-
-def test_what_was_never_played_fails_a_test_that_passed(
-    pytester: pytest.Pytester, recorded: Path
-) -> None:
-    """In its call, not in its teardown."""
-    source = "def test_it(ptycassette_session):\n    ptycassette_session.wait_for_text('>')\n"
-
-    run(pytester, source).assert_outcomes(failed=1)
-    run(pytester, source, "--ptycassette-allow-unplayed").assert_outcomes(passed=1)
-    pytester.makeini(INI + "ptycassette_allow_unplayed = true\n")
-    run(pytester, source).assert_outcomes(passed=1)
-
-
-def test_a_divergence_that_the_test_swallows_fails_it(
-    pytester: pytest.Pytester, recorded: Path
-) -> None:
-    """It is sticky, also where lenient goes on."""
-    source = """
-        import contextlib
-        def test_it(ptycassette_session):
-            with contextlib.suppress(Exception):
-                ptycassette_session.submit("bye")
-            with contextlib.suppress(Exception):
-                ptycassette_session.wait_exit()
-    """
-
-    run(pytester, source).assert_outcomes(failed=1)
-    result = run(pytester, source, "--ptycassette-lenient")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*input-changed*"])
+    if outcome is not None:
+        result.assert_outcomes(**outcome)
+    result.stdout.fnmatch_lines([line for line in says if not line.startswith("!")])
+    for line in says:
+        if line.startswith("!"):
+            result.stdout.no_fnmatch_line(line[1:])
 
 
 def test_a_missing_cassette_says_how_to_record_it(pytester: pytest.Pytester) -> None:
@@ -204,25 +280,6 @@ def test_rerecord_reports_drift_at_the_end(pytester: pytest.Pytester, recorded: 
     assert (recorded / "manifest.json").read_bytes() == before
 
 
-def test_a_factory_serves_with_and_async_with(pytester: pytest.Pytester, recorded: Path) -> None:
-    """Beside pytest-asyncio."""
-    source = """
-        import pytest
-        def test_it(ptycassette_use):
-            for _ in range(2):
-                with ptycassette_use() as session:
-                    session.submit("hello")
-                    session.wait_exit()
-        @pytest.mark.asyncio
-        @pytest.mark.ptycassette("test_one/test_it.cassette")
-        async def test_async(ptycassette_use):
-            async with ptycassette_use() as session:
-                await session.submit("hello")
-                await session.wait_exit()
-    """
-    run(pytester, source).assert_outcomes(passed=2)
-
-
 def shelf(pytester: pytest.Pytester) -> None:
     """A library with one session of ``agent one``."""
     library = pytester.path / "cassettes" / "agents"
@@ -295,8 +352,7 @@ def test_traces_are_kept_as_asked_for(pytester: pytest.Pytester, recorded: Path)
     assert trace["runs"][0]["recordings"][0]["inputs"][0]["text"] == "hello<enter>"
     assert "hello<enter>" in (place / "trace.md").read_text()
     assert "http" not in page.replace("http-equiv", "")
-    failing = PASSING.replace('submit("hello")', 'submit("bye")')
-    run(pytester, failing, "--ptycassette-trace=never")
+    run(pytester, BYE, "--ptycassette-trace=never")
     assert not (pytester.path / ".ptycassette-traces").exists()
 
 
@@ -361,10 +417,9 @@ def test_what_is_typed_unseen_is_left_nowhere(
 def test_several_traces_have_an_index(pytester: pytest.Pytester, recorded: Path) -> None:
     """Failed ones first, each with a link that leads to its page; the summary names it."""
     other = PASSING.replace("def test_it", "def test_other")
-    source = PASSING.replace('submit("hello")', 'submit("bye")')
     shutil.copytree(recorded, recorded.with_name("test_other.cassette"))
     result = run(
-        pytester, f"{other}\n{source}", "--ptycassette-trace=always", "--ptycassette-trace-keep=1"
+        pytester, f"{other}\n{BYE}", "--ptycassette-trace=always", "--ptycassette-trace-keep=1"
     )
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*traces: *index.html"])
@@ -420,15 +475,7 @@ def test_a_test_with_use_leaves_a_trace_and_no_orphan(
     pytester: pytest.Pytester, recorded: Path
 ) -> None:
     """Its steps have the lines of the test, and the failed one is where it diverged."""
-    source = """
-        from ptycassette import use
-        def test_it():
-            with use("cassettes/test_one/test_it.cassette") as session:
-                session.wait_for_text("> ")
-                session.submit("bye")
-        def test_other(ptycassette_path): pass
-    """
-    result = run(pytester, source)
+    result = run(pytester, f"{USE}    def test_other(ptycassette_path): pass\n")
     (page,) = pytester.path.glob(".ptycassette-traces/2*/*/trace.html")
     (one,) = json.loads(page.with_name("trace.json").read_text())["runs"]
 
@@ -465,71 +512,10 @@ def test_wrong_settings_of_scrubbing_cost_the_trace_and_not_the_run(
 ) -> None:
     """It says why there is none."""
     (pytester.path / "ptycassette.toml").write_text("[scrub]\nnonsense = 1\n")
-    result = run(pytester, PASSING.replace('submit("hello")', 'submit("bye")'))
+    result = run(pytester, BYE)
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["no trace was kept: *nonsense*"])
-
-
-def test_the_cassette_and_a_clock_are_fixtures(pytester: pytest.Pytester, recorded: Path) -> None:
-    """Open and verified; standing still."""
-    source = """
-        def test_it(ptycassette_cassette, ptycassette_clock, ptycassette_path):
-            assert ptycassette_cassette.output_size > 0
-            before = ptycassette_clock.now_us()
-            ptycassette_clock.advance(1.5)
-            assert ptycassette_clock.now_us() - before == 1_500_000
-            assert ptycassette_path.name == "test_it.cassette"
-    """
-    run(pytester, source).assert_outcomes(passed=1)
-
-
-def test_the_network_is_blocked_in_tests_that_replay(
-    pytester: pytest.Pytester, recorded: Path
-) -> None:
-    """Other machines are; this one is not; the option allows all."""
-    source = (
-        PASSING
-        + """
-        import socket
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            socket.create_connection(server.getsockname()).close()
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
-        with socket.socket() as far:
-            far.settimeout(0.01)
-            far.connect(("192.0.2.1", 9))
-    """
-    )
-    blocked = run(pytester, source)
-    blocked.assert_outcomes(failed=1)
-    blocked.stdout.fnmatch_lines(["*NetworkBlockedError*192.0.2.1*"])
-
-    allowed = run(pytester, source, "--ptycassette-network=allow")
-    allowed.stdout.fnmatch_lines(["ptycassette: mode replay; network not blocked"])
-    allowed.stdout.no_fnmatch_line("*NetworkBlockedError*")
-    outside = run(pytester, source.replace("ptycassette_session", "tmp_path").split("session =")[0]
-                  + "import socket\n        socket.socket().close()\n")  # fmt: skip
-    outside.assert_outcomes(passed=1)
-
-
-def test_names_of_other_machines_are_not_looked_up(
-    pytester: pytest.Pytester, recorded: Path
-) -> None:
-    """The error says what was wanted, and not that a name is unknown."""
-    source = (
-        PASSING
-        + """
-        import socket
-        assert socket.getaddrinfo("127.0.0.1", 80)
-        assert socket.getaddrinfo(None, 80)
-        assert socket.getaddrinfo("192.0.2.1", 80)
-        socket.create_connection(("api.example.com", 443), timeout=0.01)
-    """
-    )
-    result = run(pytester, source)
-
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*NetworkBlockedError: looking up 'api.example.com' is blocked*"])
 
 
 def test_a_stale_recording_is_reported_or_fails(pytester: pytest.Pytester) -> None:
@@ -724,23 +710,6 @@ def test_hooks_of_marker_and_fixture_reach_sessions(pytester: pytest.Pytester) -
     (raw,) = pytester.path.glob("cassettes/*/*/output.raw")
     assert raw.read_bytes().startswith(b"0000> ")
     run(pytester, source.replace("LINE", "HELLO")).assert_outcomes(passed=1)
-
-
-def test_what_a_test_did_wrong_is_shown_at_its_line_alone(pytester: pytest.Pytester) -> None:
-    """The first run of most users: there is no cassette yet, and the message says it all."""
-    ran = run(
-        pytester,
-        """
-        from ptycassette import use
-
-        def test_it():
-            with use("missing.cassette"):
-                pass
-        """,
-    )
-
-    ran.stdout.fnmatch_lines(['>*with use("missing.cassette"):', "*hint: record it: *"])
-    ran.stdout.no_fnmatch_line("*direct cause*")
 
 
 @pytest.mark.slow

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .listing import ListedCassette as ListedCassette
     from .listing import listed_in as listed_in
+    from .migrating import Migrated as Migrated
+    from .migrating import migrate_cassette as migrate_cassette
     from .pending import PendingRecordings as PendingRecordings
     from .pending import published_path as published_path
     from .pending import refuse_unwanted as refuse_unwanted
@@ -33,6 +35,7 @@ else:
         __name__,
         {
             "listing": "ListedCassette listed_in",
+            "migrating": "Migrated migrate_cassette",
             "pending": (
                 "PendingRecordings published_path refuse_unwanted remove_abandoned_recordings"
             ),

@@ -28,6 +28,8 @@ from ptycassette.version import __version__
 
 _KEPT = ("frame_policy", "idle_limit_ms", "imported", "meta", "recovered", EDITED_KEY)
 
+_HINT = "`ptycassette events` shows the times and exchanges of a recording, --help an example"
+
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One edit.
@@ -91,7 +93,7 @@ def edit_cassettes(
         try:
             take = operation.of(takes)
         except BadEditError as exc:
-            raise UsageError(str(exc)) from exc
+            raise UsageError(str(exc), hint=_HINT) from exc
         first = cassettes[0]
         tape = first.has_tape and take.keeps_tape
         lost = any(cassette.has_tape for cassette in cassettes) and not tape

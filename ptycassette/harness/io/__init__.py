@@ -6,6 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._logs import read_log_file as read_log_file
     from .doctor import doctor_findings as doctor_findings
     from .drift import drift_causes as drift_causes
     from .environment_of_scenario import scenario_environment as scenario_environment
@@ -37,6 +38,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_logs": "read_log_file",
             "doctor": "doctor_findings",
             "drift": "drift_causes",
             "environment_of_scenario": "scenario_environment",

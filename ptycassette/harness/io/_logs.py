@@ -6,21 +6,33 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from fnmatch import fnmatch
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
 
-from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
+from ptycassette.errors import (
+    CassetteError,
+    LimitError,
+    NotFoundError,
+    UnreadableError,
+    UnsafeFileError,
+    UsageError,
+)
 from ptycassette.model import check_density, file_pattern
 from ptycassette.profiles import LogFacts, LogSource, Profile, read_rows
 from ptycassette.system.files import open_plain, read_plain
 
+_HINT = "give the log as the CLI wrote it"
 _MAX_BYTES = 256 * 1024 * 1024
 # Each row is checked against all rules, which takes 8 us; rows of CLIs have hundreds of bytes.
 _MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50
 _MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
+_MAX_QUERY_STEPS, _STEPS_AT_ONCE = 20_000_000, 100_000
+"""Instructions of SQLite for one query, some seconds: tables of a stranger's database may be views
+that never end."""
 _MAX_VALUES, _VALUE_BYTES = 500_000, 8
 
 
@@ -54,6 +66,32 @@ def read_logs(
     return facts, relative_path
 
 
+def read_log_file(profile: Profile, path: Path) -> LogFacts:
+    """The facts in one file, which is a log of that CLI wherever it lies.
+
+    Raises:
+        UnreadableError: it cannot be read in the log's format.
+        UsageError: the CLI has no logs that can be read.
+    """
+    named = [log for log in profile.logs if fnmatch(path.name, PurePath(log.glob).name)]
+    logs = named or [log for log in profile.logs if log.glob == profile.logs[0].glob]
+    if not logs:
+        raise UsageError(f"the profile of {profile.name} says nothing of session logs")
+    facts = LogFacts()
+    for log in logs:
+        rows = chain.from_iterable(_rows(log, one) for one in _beside(path, log))
+        facts = _merged(facts, read_rows(log, rows))
+    return facts
+
+
+def _beside(path: Path, log: LogSource) -> list[Path]:
+    """The file, or all files of the log that it is a part of, in the order of their changes."""
+    if not log.together:
+        return [path]
+    files = (one for one in path.parent.glob(PurePath(log.glob).name) if not one.is_symlink())
+    return [one for _, one in sorted((one.stat().st_mtime_ns, one) for one in files)]
+
+
 def _newest(base: Path, source: LogSource, since_s: float) -> list[Path]:
     """The file that changed last, or all files of its folder in the order of their changes."""
     found = sorted(
@@ -72,6 +110,8 @@ def _merged(one: LogFacts, two: LogFacts) -> LogFacts:
     """Both merged; fields of the second override those of the first."""
     return LogFacts(
         events=one.events + two.events,
+        times=one.times + two.times,
+        unread=one.unread + two.unread,
         usage=two.usage or one.usage,
         cost_usd=one.cost_usd if two.cost_usd is None else two.cost_usd,
         final_text=two.final_text or one.final_text,
@@ -93,9 +133,10 @@ def _rows(source: LogSource, path: Path) -> Iterator[Any]:
                 text = read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8", "replace")
                 yield from _matches(source.regex or "", text, path)
     except (OSError, sqlite3.Error, NotFoundError, UnsafeFileError, LimitError) as failed:
-        raise UnreadableError(f"the session log cannot be read: {failed}", where=str(path)) from (
-            failed
-        )
+        why = failed.message if isinstance(failed, CassetteError) else failed
+        raise UnreadableError(
+            f"the session log cannot be read: {why}", where=str(path), hint=_HINT
+        ) from failed
 
 
 def _matches(regex: str, text: str, path: Path) -> Iterator[dict[str, Any]]:
@@ -117,7 +158,9 @@ def _document(path: Path) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError) as wrong:
-        raise UnreadableError(f"the session log is no JSON: {wrong}", where=str(path)) from wrong
+        raise UnreadableError(
+            f"the session log is no JSON: {wrong}", where=str(path), hint=_HINT
+        ) from wrong
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
@@ -139,7 +182,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
             if number == len(lines):
                 return
             raise UnreadableError(
-                f"the session log is no JSON: {wrong}", where=f"{path}:{number}"
+                f"the session log is no JSON: {wrong}", where=f"{path}:{number}", hint=_HINT
             ) from wrong
 
 
@@ -148,15 +191,22 @@ def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
     # Opening a pipe would wait for ever, and SQLite opens by name.
     fd = open_plain(path)
     try:
-        if os.fstat(fd).st_size > _MAX_BYTES:
+        size = os.fstat(fd).st_size
+        if size > _MAX_BYTES:
             raise LimitError(f"larger than {_MAX_BYTES} bytes", where=str(path))
     finally:
         os.close(fd)
     # Read-only, and with the write-ahead log that the CLI may have left.
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        steps = iter(range(_MAX_QUERY_STEPS // _STEPS_AT_ONCE))
+        database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_AT_ONCE)
+        database.execute("pragma trusted_schema = off")
         cursor = database.execute(query)
         names = [column[0] for column in cursor.description]
-        for row in cursor:
+        most = max(_MAX_SHORT_ROWS, size // _ROW_BYTES)
+        for number, row in enumerate(cursor):
+            if number > most:
+                raise LimitError(f"more than {most} rows", where=str(path))
             yield {name: _decoded(value) for name, value in zip(names, row, strict=True)}
 
 

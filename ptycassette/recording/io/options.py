@@ -1,10 +1,9 @@
-"""The options of a recording, their defaults, and the head of the journal made from them."""
+"""The options of a recording, their defaults, and the environment made from them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -16,23 +15,12 @@ from ptycassette.model import (
     Harness,
     IdSource,
     ScrubberFactory,
-    SessionMeta,
     Size,
     Sleeper,
     StreamKinds,
 )
-from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.recording.hooks import BeforeRecord
-from ptycassette.recording.io._running_tape import RunningTape, TapeStarter
-from ptycassette.recording.io.binary_probe import (
-    architecture,
-    locale_of,
-    probe_harness,
-    system,
-    timestamp,
-    version_arguments,
-)
-from ptycassette.recording.io.git_head import git_commit
+from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io.journal_file import Durability
 from ptycassette.session import (
     CLEAN_NAMES,
@@ -43,9 +31,8 @@ from ptycassette.session import (
 )
 from ptycassette.system import MonotonicClock, SystemSleeper, random_id
 from ptycassette.system.files import find_project
-from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
+from ptycassette.system.pty import Scripted
 from ptycassette.terminal import default_emulator
-from ptycassette.version import __version__
 
 
 class RecordOptions(TypedDict, total=False):
@@ -261,103 +248,3 @@ def environment_of(plan: RecordPlan) -> dict[str, str]:
     source = os.environ if plan.base_env is None else plan.base_env
     del made["TERM"]
     return {**made, **{name: source[name] for name in _OF_A_TERMINAL if name in source}, **plan.env}
-
-
-def head_of(
-    argv: Sequence[str],
-    target: Path,
-    plan: RecordPlan,
-    *,
-    env: Mapping[str, str],
-    binary: Path | None,
-    tape: RunningTape | None = None,
-) -> SessionMeta:
-    """The head of the journal.
-
-    Args:
-        argv: what will be started.
-        target: where the cassette will be, absolute.
-        plan: the options.
-        env: the whole environment of the program.
-        binary: the file that will be executed; None for a script.
-        tape: what records model traffic, if anything does.
-    """
-    cwd = Path.cwd() if plan.cwd is None else Path.cwd() / plan.cwd
-    now = plan.clock.wall()
-    return SessionMeta(
-        id=plan.id_source(),
-        argv=tuple(argv),
-        size=plan.size,
-        recorded_at=timestamp(now),
-        harness=_harness(argv, plan, binary, now),
-        workdir_policy="inherited" if plan.cwd is None else "given",
-        env_allowlist=tuple(sorted(filter(is_allowed_name, env))),
-        environment=dict(env),
-        home=env.get("HOME", ""),
-        cwd=str(cwd),
-        term=env.get("TERM", plan.term),
-        locale=locale_of(env),
-        timeout_ms=None if plan.timeout_s is None else round(plan.timeout_s * 1000),
-        permission_mode=plan.permission_mode,
-        pty_mode=_pty_mode(plan),
-        streams=plan.streams,
-        git_sha=git_commit(cwd) if binary is not None else None,
-        os=system(),
-        arch=architecture(),
-        recorder_version=f"ptycassette/{__version__}",
-        resolution_ms=plan.resolution_ms,
-        title=plan.title,
-        target=str(target),
-        options=_options(plan, tape),
-    )
-
-
-def _pty_mode(plan: RecordPlan) -> dict[str, Any] | None:
-    if plan.streams is not None and not plan.streams.with_terminal:
-        return {"kind": "pipe"}
-    return new_terminal_modes() if plan.pty is None else modes_of_line(plan.pty.line_mode())
-
-
-def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: datetime) -> Harness:
-    if isinstance(plan.harness, Harness):
-        return plan.harness
-    given = None if plan.capability is None else dict(plan.capability)
-    if binary is None:
-        name = plan.harness or Path(argv[0]).name
-        return Harness(name=name, capability=given, account_class=plan.account_class)
-    harness = probe_harness(
-        binary,
-        now=now,
-        name=plan.harness,
-        account_class=plan.account_class,
-        freshness_window=plan.freshness_window,
-        version=plan.probe_version,
-    )
-    agent = version_arguments(binary, version=None) is not None
-    if given is None and (plan.harness is not None or agent):
-        # Imported here, because few programs are agent CLIs, and the import delays all.
-        from ptycassette.profiles.io import known_capability
-
-        asked = agent if plan.probe_version is None else plan.probe_version
-        answer = harness.binary_version or ("" if asked else None)
-        given = known_capability(harness.name, version=answer)
-    return msgspec.structs.replace(harness, capability=given)
-
-
-def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
-    """The options that ``recover`` needs to finalise in the same way."""
-    options: dict[str, Any] = {"frame_policy": plan.frame_policy}
-    if plan.idle_limit_ms is not None:
-        options["idle_limit_ms"] = plan.idle_limit_ms
-    if plan.meta:
-        options["meta"] = dict(plan.meta)
-    if not plan.scrub:
-        options["scrub"] = False
-    if tape is not None:
-        options[TAPE_OPTION] = {
-            "key": os.urandom(32).hex(),
-            "secrets": list(tape.secrets),
-            "address": tape.address,
-            "described": dict(tape.described),
-        }
-    return options

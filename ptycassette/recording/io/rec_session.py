@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -251,11 +252,16 @@ def perform(session: Recording, step: ScriptStep) -> None:
 
 def _perform(session: Recording, step: ScriptStep) -> None:
     match step.kind:
+        case "type" if step.pace_s:
+            for character in step.text:
+                session.type(character)
+                time.sleep(step.pace_s)
         case "type":
             session.type(step.text)
         case "key":
             for key in step.text.split():
                 session.send_key(key)
+                time.sleep(step.pace_s)
         case "paste":
             session.paste(step.text)
         case "submit":
@@ -308,6 +314,9 @@ def _wait(session: Recording, step: ScriptStep) -> None:
             session.wait_idle(step.seconds * 1000, timeout_s=step.timeout_s)
         case "wait-exit":
             session.wait_exit(timeout_s=step.timeout_s)
+        case "pause":
+            with suppress(WaitTimeoutError):  # it ends early if the program does
+                session.wait_exit(timeout_s=step.seconds)
 
 
 def _feed(session: Recording, in_fd: int) -> None:

@@ -18,14 +18,13 @@ our owner (a shim) was killed             the same; nothing if only the owner wa
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette.io import disk_errors, fsync_directory
 from ptycassette.errors import (
     CassetteError,
     RunFailedError,
@@ -43,6 +42,7 @@ from ptycassette.model import (
     SessionMeta,
     TapeBegun,
 )
+from ptycassette.recording.io._head import head_of
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._payload import checked_payload
 from ptycassette.recording.io._preflight import (
@@ -51,14 +51,14 @@ from ptycassette.recording.io._preflight import (
     check_requirements,
     find_program,
 )
+from ptycassette.recording.io._publisher import Publisher
 from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io._saver_messages import Begin, Published
 from ptycassette.recording.io._side_channel import SideChannel
 from ptycassette.recording.io.binary_probe import late_version, timestamp
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.recording.io.lifeline import Lifeline
-from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
+from ptycassette.recording.io.options import RecordPlan, environment_of
 from ptycassette.recording.io.saver import Saver
 from ptycassette.system.files import (
     LockHolder,
@@ -71,7 +71,6 @@ from ptycassette.system.files import (
 from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
-    from ptycassette.recording.io.finalising import Finaliser
     from ptycassette.recording.io.tape_journal import TapeInPlace
 
 
@@ -88,7 +87,6 @@ class Recorder:
     Attributes:
         saving: the program has ended, its journal is complete, and its cassette is being made.
         status: how the program ended.
-        saved: the result of the saver, if it did the work.
 
     Raises:
         RefusedError: on entering: a check failed, a lock is held, the target is
@@ -114,11 +112,9 @@ class Recorder:
         self.manifest: Manifest | None = None
         self.saving = False
         self.status: ExitStatus | None = None
-        self.saved: Published | None = None
         self.saver = saver
         self._lifeline = lifeline
         self.started_us: int | None = None
-        self.known: tuple[str, ...] = tuple(plan.known)
         self._stack = ExitStack()
         self._binary: Path | None = None
         self._final: dict[str, Any] = {}
@@ -126,6 +122,7 @@ class Recorder:
         self.meta: SessionMeta
         self.journal: JournalFile
         self.channel: SideChannel
+        self._publisher: Publisher
         self.env: dict[str, str]
 
     def __enter__(self) -> Self:
@@ -149,7 +146,7 @@ class Recorder:
             journal=str(self.journal.path),
             target=str(self.target),
             overwrite=self.plan.overwrite,
-            known=self.known,
+            known=tuple(self.plan.known),
             unseen=self._seen_by_the_program(),
         )
 
@@ -181,6 +178,7 @@ class Recorder:
         # Not this variable, its value is not a secret, and differs each time.
         self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary, tape=tape)
         self.journal = JournalFile(self.meta, directory=place, durability=plan.durability)
+        self._publisher = Publisher(plan, self.meta, self.journal, self.target)
         self._stack.callback(self._let_go)
         if tape is not None:
             tape.appear(self.journal.path)
@@ -255,6 +253,11 @@ class Recorder:
             self.journal.on_event(Noted(elapsed_us, payload))
 
     @property
+    def saved(self) -> Published | None:
+        """The result of the saver, if it did the work."""
+        return self._publisher.saved
+
+    @property
     def reports(self) -> Sequence[str]:
         """What whoever records model traffic has to say to the user."""
         return () if self._tape is None else self._tape.reports
@@ -297,7 +300,7 @@ class Recorder:
         self.status, self.saving = status, True
         self._check_owner()
         try:
-            self.manifest = self._save()
+            self.manifest = self._publisher.publish(self.saver)
         except RunFailedError:
             self.journal.discard()
             raise
@@ -309,7 +312,9 @@ class Recorder:
         return self.manifest
 
     def _showed_output(self) -> bool:
-        return any(isinstance(event, Output) and event.data for event in self._source()())
+        return any(
+            isinstance(event, Output) and event.data for event in JournalSource(self.journal.path)()
+        )
 
     def _late_version(self) -> dict[str, Any]:
         """Ask again for a version that was not read in time; returns fields for the last event."""
@@ -330,58 +335,14 @@ class Recorder:
             self.journal.discard()
         raise SessionError("what started the recorder is gone, so the program was ended", hint=hint)
 
-    def _save(self) -> Manifest:
-        """Take the saver's result. Without a saver, or if it failed, do its work here."""
-        progress = self._progress()
-        if self.saver is not None:
-            self.saved = self.saver.finish(progress)
-            if self.saved is not None:
-                return self.saved.manifest
-            # It may have been killed after it published, before it could report.
-            from ptycassette.cassette.io import published_manifest, remove_abandoned_recordings
-
-            published = published_manifest(self.target, self.meta.id)
-            if published is not None:
-                with disk_errors("publishing the cassette", self.target):
-                    fsync_directory(self.target.parent)
-                remove_abandoned_recordings(self.target)
-                return published
-        return self._finaliser(progress).publish(
-            self.meta, self._source(), self.target, overwrite=self.plan.overwrite
-        )
-
     def fail(self, reason: str, *, stage: str) -> Path:
         """Write the diagnostic of a failed run instead of a cassette; returns its path."""
         self._abandon_saver()
         if self._tape is not None:
             self._tape.close()
-        path = self._finaliser(self._progress()).diagnose(
-            self.meta, self._source(), self.target, reason=reason, stage=stage
-        )
+        path = self._publisher.diagnose(reason, stage=stage)
         self.journal.discard()
         return path
-
-    def _finaliser(self, progress: Callable[[int], None] | None) -> Finaliser:
-        from ptycassette.recording.io.finalising import Finaliser
-
-        return Finaliser(
-            emulator=self.plan.emulator,
-            scrubber=self.plan.scrubber,
-            known=self.known,
-            progress=progress,
-            before_record=self.plan.before_record,
-            tape=tape_journal_of(self.journal.path),
-        )
-
-    def _progress(self) -> Callable[[int], None] | None:
-        tell, total = self.plan.progress, self.journal.size
-        if tell is None:
-            return None
-        tell(0, total)
-        return lambda done: tell(done, total)
-
-    def _source(self) -> JournalSource:
-        return JournalSource(self.journal.path)
 
 
 def _with_journal(hint: str | None, path: Path) -> str:

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from .embeddings import embeddings_scorer as embeddings_scorer
     from .library import ChosenCassette as ChosenCassette
     from .library import Library as Library
-    from .library import ProgramStart as ProgramStart
-    from .library import forget_starts as forget_starts
+    from .library_rules import ProgramStart as ProgramStart
     from .modes import MODE_HELP as MODE_HELP
     from .modes import MODE_VARIABLE as MODE_VARIABLE
     from .modes import RunMode as RunMode
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from .sides import drift as drift
     from .sides import semantic_drift as semantic_drift
     from .sides import side_of as side_of
+    from .start_counts import forget_starts as forget_starts
     from .using import Use as Use
     from .using import UseResult as UseResult
     from .using import use as use
@@ -47,7 +47,9 @@ else:
         __name__,
         {
             "embeddings": "embeddings_scorer",
-            "library": "ChosenCassette Library ProgramStart forget_starts",
+            "library": "ChosenCassette Library",
+            "library_rules": "ProgramStart",
+            "start_counts": "forget_starts",
             "modes": (
                 "MODE_HELP MODE_VARIABLE RunMode action_of mode_named resolve_mode resolve_secrets "
                 "run_modes"

@@ -1,87 +1,36 @@
-"""A library of cassettes, and the rules that choose one when a program is started.
+"""A library of cassettes, of which one is chosen when a program is started.
 
-A library is a directory of cassettes, and maybe a ``library.yaml``::
-
-    rules:
-      - program: claude            # the name it is started by; any when missing
-        argv: [-p, hello]          # exactly these arguments
-        cassettes: [hello]         # one for each start, in this order
-      - program: claude
-        argv_regex: '^--resume .+' # searched in the arguments, joined by spaces
-        cwd: '*/project'           # a shell pattern
-        env: {CLAUDE_MODEL: 'opus*', CI: null}   # patterns; null: not set
-        predicate: choose.py       # its function holds(program, args, cwd, env) decides
-        cassettes: [first, second]
-        match: exact               # how input is compared
-        order: loose               # exchanges may come in another order
-
-The first rule that matches is used. Without rules, a cassette is chosen if it was recorded
-with the same program name and the same arguments. A secret among the arguments must be the
-recorded one if the recording has its digest and ``secrets`` is ``same``. If the choice is
-ambiguous or nothing matches, the error names the candidates and why each was rejected.
-
-A predicate file is Python code, and is executed: a library is part of the tests that use it.
-The file is in the library; no rule can refer to files outside of it.
+A library is a directory of cassettes, and maybe a ``library.yaml`` (``library_rules.py``). The
+first rule that holds is used. Without rules, a cassette is chosen if it was recorded with the
+same program name and the same arguments. A secret among the arguments must be the recorded one
+if the recording has its digest and ``secrets`` is ``same``. If the choice is ambiguous or nothing
+matches, the error names the candidates and why each was rejected.
 """
 
 from __future__ import annotations
 
-import fcntl
-import fnmatch
-import os
 import re
-import stat
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
-from ptycassette.model import FilePatterns, file_pattern, resolved, visible
-from ptycassette.scenario import MAX_YAML_BYTES, parse_yaml
-from ptycassette.scrub.io import concealed_words
+from ptycassette.model import visible
+from ptycassette.replaying.io.library_rules import (
+    RULES_FILE,
+    LibraryRule,
+    ProgramStart,
+    read_rules,
+    why_not,
+)
+from ptycassette.replaying.io.start_counts import StartCounts
+from ptycassette.scenario import MAX_YAML_BYTES
 from ptycassette.system.files import read_plain
-from ptycassette.timeline import SecretsPolicy, order_named, read_secrets, strategy_named
+from ptycassette.timeline import SecretsPolicy, read_secrets
 
-RULES_FILE = "library.yaml"
-STARTS_FILE = "starts.json"
 MAX_CANDIDATES = 20
-_MAX_COUNTS = 1 << 20
-
-
-class LibraryRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule of ``library.yaml``; see the module."""
-
-    cassettes: tuple[str, ...]
-    program: str | None = None
-    argv: tuple[str, ...] | None = None
-    argv_regex: str | None = None
-    cwd: str | None = None
-    env: dict[str, str | None] = msgspec.field(default_factory=dict)
-    predicate: str | None = None
-    match: str | None = None
-    order: str | None = None
-    repeat: bool = False
-
-
-class _Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    rules: tuple[LibraryRule, ...]
-
-
-class ProgramStart(msgspec.Struct, frozen=True, kw_only=True):
-    """How a program was started. ``args`` is without the program's name."""
-
-    program: str
-    args: tuple[str, ...]
-    cwd: str
-    env: Mapping[str, str]
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """``args`` without what is secret in them, as a manifest holds them."""
-        return concealed_words((self.program, *self.args))[1:]
 
 
 class ChosenCassette(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,8 +67,8 @@ class Library:
         self.place = place
         self._secrets = secrets
         self.pending = pending
-        self._state = state
-        self.rules = self._read_rules()
+        self._starts = StartCounts(state)
+        self.rules = read_rules(place)
 
     def choose(self, start: ProgramStart, *, record: bool = False) -> ChosenCassette:
         """Choose the cassette for ``start``.
@@ -141,7 +90,7 @@ class Library:
     def _by_rule(self, start: ProgramStart, *, record: bool) -> ChosenCassette:
         reasons = []
         for number, rule in enumerate(self.rules, 1):
-            reason = _why_not(rule, start) or self._refused(rule, start)
+            reason = why_not(rule, start) or self._refused(rule, start)
             if reason is None:
                 return self._next_of(number, rule, start, record=record)
             reasons.append(f"rule {number} ({', '.join(rule.cassettes)}): {reason}")
@@ -154,7 +103,7 @@ class Library:
     def _next_of(
         self, number: int, rule: LibraryRule, start: ProgramStart, *, record: bool
     ) -> ChosenCassette:
-        used = self._count(f"rule-{number}")
+        used = self._starts.count(f"rule-{number}")
         if used >= len(rule.cassettes) and not rule.repeat:
             raise NotFoundError(
                 f"rule {number} has {len(rule.cassettes)} sessions "
@@ -286,88 +235,6 @@ class Library:
             path = self._current(self.place / f"{stem}-{number}.cassette")
             number += 1
         return path
-
-    # -- files -----------------------------------------------------------------------
-
-    def _read_rules(self) -> tuple[LibraryRule, ...]:
-        path = self.place / RULES_FILE
-        try:
-            data = read_plain(path, max_bytes=MAX_YAML_BYTES)
-        except NotFoundError:
-            return ()
-        try:
-            rules = msgspec.convert(parse_yaml(data, where=str(path)), resolved(_Rules)).rules
-            patterns = FilePatterns()
-            for rule in rules:
-                patterns.check(rule.argv_regex or "")
-                strategy_named(rule.match or "prompt")
-                order_named(rule.order or "strict")
-                if not rule.cassettes:
-                    raise UsageError("a rule names no cassette", where=str(path))
-        except ValueError as exc:
-            raise UsageError(f"no rules of a library: {exc}", where=str(path)) from exc
-        return rules
-
-    def _count(self, key: str) -> int:
-        """Count ``key`` once more; returns the count before. Safe between processes."""
-        path = self._state / STARTS_FILE
-        try:
-            with _open_counts(path) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                counts = msgspec.json.decode(
-                    file.read(_MAX_COUNTS) or b"{}", type=resolved(dict[str, int])
-                )
-                before = counts.get(key, 0)
-                counts[key] = before + 1
-                file.seek(0)
-                file.truncate()
-                file.write(msgspec.json.encode(counts))
-        except (OSError, msgspec.MsgspecError, RecursionError) as exc:
-            raise UsageError(
-                f"it is not kept here which session is next: {visible(str(exc))}", where=str(path),
-                hint="remove the file, or name another directory (ptycassette shim --state)",
-            ) from exc  # fmt: skip
-        return before
-
-
-def _open_counts(path: Path) -> BinaryIO:
-    """Open or create the file of counts. Never follows a link, and never blocks."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    fd = os.open(path, flags, 0o600)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OSError("no regular file")
-    return os.fdopen(fd, "r+b")
-
-
-def forget_starts(state: Path) -> None:
-    """Reset the counts: the next start of each rule is its first."""
-    (state / STARTS_FILE).unlink(missing_ok=True)
-
-
-def _why_not(rule: LibraryRule, start: ProgramStart) -> str | None:  # noqa: PLR0911 - one per condition
-    """Why a rule does not hold; None when it does."""
-    if rule.program is not None and rule.program != start.program:
-        return f"program is {start.program!r}, not {rule.program!r}"
-    if rule.argv is not None and rule.argv != start.args:
-        return f"arguments are {list(start.shown)}, not {list(rule.argv)}"
-    if rule.argv_regex is not None and not file_pattern(rule.argv_regex).found(
-        " ".join(start.args)
-    ):
-        return f"/{rule.argv_regex}/ is not in {' '.join(start.shown)!r}"
-    if rule.cwd is not None and not fnmatch.fnmatchcase(start.cwd, rule.cwd):
-        return f"working directory {start.cwd!r} does not match {rule.cwd!r}"
-    for name, pattern in rule.env.items():
-        value = start.env.get(name)
-        if pattern is None:
-            if value is not None:
-                return f"{name} is set"
-        elif value is None:
-            return f"{name} is not set"
-        elif not fnmatch.fnmatchcase(value, pattern):
-            return f"{name} does not match {pattern!r}"
-    return None
 
 
 def _shown(start: ProgramStart) -> str:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from .driving import driven_rerun as driven_rerun
     from .driving import rerun_error as rerun_error
     from .driving import run_tape_only as run_tape_only
+    from .options import RerunOptions as RerunOptions
     from .preparing import PreparedRerun as PreparedRerun
-    from .preparing import RerunOptions as RerunOptions
     from .preparing import prepared_rerun as prepared_rerun
     from .rerunning import proof as proof
     from .rerunning import rerun as rerun
@@ -24,7 +24,8 @@ else:
         __name__,
         {
             "driving": "DrivenRerun TapeOnlyRun driven_rerun rerun_error run_tape_only",
-            "preparing": "PreparedRerun RerunOptions prepared_rerun",
+            "options": "RerunOptions",
+            "preparing": "PreparedRerun prepared_rerun",
             "rerunning": "proof rerun rerun_cassette",
             "tape_server": "TapeServer",
             "typist": "PAUSE_S",

@@ -17,7 +17,8 @@ import msgspec
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import DivergenceError
 from ptycassette.model import ExitStatus, JournalEvent, Resized, Signalled, Typed
-from ptycassette.rerun.io.preparing import RerunOptions, prepared_rerun
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.io.preparing import prepared_rerun
 from ptycassette.rerun.io.rerunning import proof
 from ptycassette.rerun.report import RerunReport, finding_lines
 from ptycassette.session import child_environment

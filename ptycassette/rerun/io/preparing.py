@@ -6,10 +6,9 @@ Who drives it is left to the caller: the recorded keys, a test, or another progr
 from __future__ import annotations
 
 import shlex
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,89 +16,26 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette import TAPE_KEY
-from ptycassette.cassette.io import Cassette, disk_errors
+from ptycassette.cassette.io import Cassette
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
-from ptycassette.harness import home_variables
-from ptycassette.harness.io import load_profile, placed_run, run_place
+from ptycassette.harness.io import load_profile
 from ptycassette.model import Size, visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io._pointed import Pointed, pointed_at, recorded_pointing, tape_server
+from ptycassette.rerun.io._pointed import pointed_at, recorded_pointing, tape_server
 from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
-from ptycassette.rerun.io.guard import Guard
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.io.place import RerunPlace, copy_folder, placed
 from ptycassette.rerun.io.tape_server import TapeServer
-from ptycassette.rerun.screens import VOLATILE
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
 from ptycassette.tape import DrawnValues, drawn_in
 from ptycassette.tape.io import (
-    base_url_variables,
     load_matching_rules,
-    point_at_provider,
-    proxy_variables,
     served_draws,
 )
 from ptycassette.tape.matching import Rules
-
-
-class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run the program again.
-
-    Attributes:
-        trusted: whether whoever made the cassette may say what this machine does: its command
-            line is run, and the answers of its tape make an agent call tools.
-        argv: what to run; as recorded when empty.
-        harness: the profile's name or path; that of the recording when None.
-        mode: one of the profile's modes; its usual one when None.
-        model: the model to ask for; the one that was asked most, or the profile's, when empty.
-        cwd: the work folder; an empty one in the temporary home when None.
-        files: files of an empty work folder, by name.
-        copied: a folder whose content is copied into an empty work folder.
-        home: a folder whose content is laid over the temporary home: settings of one's own, hooks,
-            prompts. The program is then pointed at the tape as it was when it was recorded.
-        root: where the temporary home is made; in the user's cache folder when None.
-        environment: variables to add to the program's environment.
-        normalise: names of the normalisers that screens are compared with.
-        patience_s: how long to wait for the screen of an input, and for the end, beyond twice
-            the time that it took in the recording.
-        strict_order: refuse a question that comes before an earlier one of its conversation.
-        faketime: give the program a clock that starts when the recording did, by libfaketime.
-        shared_network: leave the program on the network, with proxy variables alone.
-    """
-
-    trusted: bool = False
-    argv: tuple[str, ...] = ()
-    harness: str | None = None
-    mode: str | None = None
-    model: str = ""
-    cwd: Path | None = None
-    files: Mapping[str, str] = msgspec.field(default_factory=dict)
-    copied: Path | None = None
-    home: Path | None = None
-    root: Path | None = None
-    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
-    normalise: tuple[str, ...] = VOLATILE
-    patience_s: float = 20.0
-    strict_order: bool = False
-    faketime: bool = False
-    shared_network: bool = False
-
-
-class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program runs, and with what. ``argv`` is started in its place, and becomes it.
-
-    ``guard`` says what keeps it off the network; ``isolated`` if that is a namespace.
-    """
-
-    argv: tuple[str, ...]
-    program: str
-    environment: Mapping[str, str]
-    home: Path
-    cwd: Path
-    folder: Path
-    guard: str
-    isolated: bool
 
 
 class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +109,7 @@ def prepared_rerun(
     with (
         served_draws(drawn.draws) as draws,
         tape_server(cassette, gates, options.patience_s, server_of) as (server, ca_file),
-        _placed(
+        placed(
             argv,
             profile,
             options,
@@ -182,7 +118,7 @@ def prepared_rerun(
         ) as place,
     ):
         if options.copied is not None and options.cwd is None:
-            _copy(options.copied, place.cwd, without=cassette.path)
+            copy_folder(options.copied, place.cwd, without=cassette.path)
         server.desk = TapeDesk(
             exchanges,
             rules,
@@ -207,87 +143,6 @@ def prepared_rerun(
             place=place,
             server=server,
             desk=server.desk,
-        )
-
-
-def _copy(folder: Path, target: Path, *, without: Path | None = None) -> None:
-    """Copy what was there when the program was recorded: its cassette came later.
-
-    Sockets and named pipes are left out: whoever listens to them is elsewhere.
-    """
-
-    def left_out(inside: str, names: list[str]) -> list[str]:
-        paths = [Path(inside, name) for name in names]
-        return [
-            path.name
-            for path in paths
-            if (without is not None and path.absolute() == without.absolute())
-            or not (path.is_symlink() or path.is_dir() or path.is_file())
-        ]
-
-    with disk_errors("copying the folder", folder):
-        shutil.copytree(
-            folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out
-        )
-
-
-@contextmanager
-def _placed(
-    argv: tuple[str, ...],
-    profile: Profile | None,
-    options: RerunOptions,
-    pointed: Pointed,
-    more: Mapping[str, str],
-) -> Iterator[RerunPlace]:
-    """A temporary home, set up as the profile says, and the guard."""
-    mode, server = options.mode or _usual_mode(profile), pointed.server
-    proxy: dict[str, str] = {}
-    if server.proxy:
-        proxy = proxy_variables(profile, proxy=server.proxy, ca=pointed.ca_file)
-    with ExitStack() as stack:
-        if profile is not None and mode in profile.modes:
-            run = stack.enter_context(
-                placed_run(
-                    profile,
-                    pointed.url,
-                    openai_url=pointed.openai_url,
-                    mode=mode,
-                    model=options.model or pointed.model,
-                    binary=argv[0],
-                    cwd=options.cwd,
-                    files=options.files,
-                    root=options.root,
-                )
-            )
-            argv = run.prepared.instead(argv, profile.binaries)
-            own = {**run.prepared.environment, **proxy}
-            home, cwd, folder = run.home, run.cwd, run.folder
-        else:
-            made = stack.enter_context(
-                run_place(options.root, cwd=options.cwd, files=options.files)
-            )
-            home, cwd, folder = made.home, made.cwd, made.folder
-            own = {**home_variables(str(home)), **(proxy or base_url_variables(pointed.usual_url))}
-        if options.home is not None:
-            _copy(options.home, home)
-            if profile is not None and not proxy:
-                variables, arguments = point_at_provider(profile, pointed.url, {})
-                own |= variables
-                argv = (argv[0], *arguments, *argv[1:])
-        guard = stack.enter_context(
-            Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
-        )
-        kept_off = {} if proxy else guard.environment
-        environment = {**kept_off, **own, **more, **options.environment}
-        yield RerunPlace(
-            argv=guard.argv(argv, environment),
-            program=argv[0],
-            environment=environment,
-            home=home,
-            cwd=cwd,
-            folder=folder.path,
-            guard=guard.text,
-            isolated=guard.isolated,
         )
 
 
@@ -351,9 +206,3 @@ def _profile(cassette: Cassette, name: str | None) -> Profile | None:
     with suppress(NotFoundError):
         return load_profile(cassette.manifest.harness.name)
     return None
-
-
-def _usual_mode(profile: Profile | None) -> str:
-    if profile is None or "key" in profile.modes or not profile.modes:
-        return "key"
-    return next(iter(profile.modes))

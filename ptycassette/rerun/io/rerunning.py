@@ -12,7 +12,8 @@ from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.model import ExitStatus
 from ptycassette.profiles import ExitMessage
 from ptycassette.rerun.exit_messages import without_exit_messages
-from ptycassette.rerun.io.preparing import PreparedRerun, RerunOptions, prepared_rerun
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
 from ptycassette.rerun.io.running import RunOutcome, rows_above, run_again
 from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange, version_notes
 from ptycassette.rerun.screens import MASKED_ADDRESS, ScreenJudge

@@ -13,7 +13,7 @@ from pathlib import Path
 from ptycassette.harness import home_variables
 from ptycassette.recording.io import ask_version, version_arguments
 from ptycassette.rerun.io.guard import kept_off
-from ptycassette.rerun.io.preparing import RerunPlace
+from ptycassette.rerun.io.place import RerunPlace
 
 _TIMEOUT_S = 60.0  # Gemini CLI takes 7 s, and over 15 s on a busy machine
 

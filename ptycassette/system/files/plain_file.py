@@ -26,12 +26,18 @@ def open_plain(path: str | os.PathLike[str], *, follow_links: bool = True) -> in
     try:
         fd = os.open(place, flags)
     except (FileNotFoundError, ValueError) as exc:
-        raise NotFoundError("there is no such file", where=place) from exc
+        raise NotFoundError(
+            "there is no such file", where=place, hint="look at the name, or for where you are"
+        ) from exc
     except OSError as exc:
         raise UnreadableError(f"cannot be read: {exc.strerror}", where=place) from exc
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise UnsafeFileError("no regular file", where=place)
+        raise UnsafeFileError(
+            "no regular file",
+            where=place,
+            hint="give a file; folders, pipes and devices are not read",
+        )
     return fd
 
 
@@ -52,5 +58,9 @@ def read_plain(path: str | os.PathLike[str], *, max_bytes: int, follow_links: bo
         except OSError as exc:
             raise UnreadableError(f"cannot be read: {exc.strerror}", where=os.fspath(path)) from exc
     if large or len(data) > max_bytes:
-        raise LimitError(f"larger than {max_bytes} bytes", where=os.fspath(path))
+        raise LimitError(
+            f"larger than {max_bytes} bytes",
+            where=os.fspath(path),
+            hint="no more than that is read: give a smaller file",
+        )
     return data

@@ -8,7 +8,7 @@ the PTY, it has no controlling terminal.
 Between the recorder and the program stands one small process, the supervisor
 (``_supervisor.py``; docs/decisions/0030): ptyprocess forks, the fork gives up the
 terminal, becomes the subreaper and starts the program in a session that takes
-the terminal; then it becomes the supervisor.
+the terminal; then it becomes the supervisor (``_forked.py``).
 
 ptyprocess opens the PTY, sizes it and forks. We do without the rest of it: its
 ``close`` and ``__del__`` sleep, its ``spawn`` looks at the PATH of the recorder
@@ -18,41 +18,29 @@ puts the resolved path into ``argv[0]``.
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import fcntl
-import gc
 import os
-import select
-import signal
 import socket
 import sys
-import termios
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import msgspec
 from ptyprocess.ptyprocess import PtyProcess
 
 from ptycassette.errors import SpawnError
 from ptycassette.model import Size, visible
 from ptycassette.system.pty import _supervisor as pty_supervisor
 from ptycassette.system.pty._child import DEFAULT_GRACE_S, PtyChild, winsize
-from ptycassette.system.pty.core_dumps import NoCoreDumps, set_limits
+from ptycassette.system.pty._forked import StartPlan, Streams, become_supervised
+from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
 
 __all__ = ["DEFAULT_GRACE_S", "PtyChild", "exit_status", "signal_name", "signal_number", "spawn"]
 
-Streams = tuple[int | None, int | None, int | None]
-
-_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-_PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 _SPAWN_LOCK = threading.Lock()
-_SHORT_MS = 250
 _SUPERVISE = (
     "import sys; sys.path.append(sys.argv[1])\nfrom _supervisor import main; main(sys.argv[2:])"
 )
@@ -96,7 +84,7 @@ def spawn(
     environment = dict(os.environ if env is None else env)
     place = None if cwd is None else os.fspath(cwd)
     cores = NoCoreDumps()
-    plan = _Plan(
+    plan = StartPlan(
         path=_resolve(argv[0], environment.get("PATH", os.defpath), place),
         argv=list(argv),
         env=environment,
@@ -120,21 +108,6 @@ def spawn(
     except BaseException:
         cores.release()
         raise
-
-
-class _Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the forked processes need, prepared before the fork."""
-
-    path: str
-    argv: list[str]
-    env: dict[str, str]
-    cwd: str | None
-    grace_ms: int
-    recorder: int
-    supervisor: list[str] | None
-    cores: tuple[int, int] | None = None
-    streams: Streams = (None, None, None)
-    lingers: bool = False
 
 
 def _resolve(command: str, path: str, cwd: str | None) -> str:
@@ -172,7 +145,7 @@ def _supervisor_argv() -> list[str] | None:
     return [sys.executable, "-I", "-S", "-B", "-c", _SUPERVISE, str(script.parent)]
 
 
-def _fork(plan: _Plan, control: int, size: Size, *, echo: bool) -> tuple[int, int]:
+def _fork(plan: StartPlan, control: int, size: Size, *, echo: bool) -> tuple[int, int]:
     """Fork under a new PTY; the child's pid and the master side, when exec is over."""
     start: Any = PtyProcess.spawn  # it has no types
     with _SPAWN_LOCK, warnings.catch_warnings():
@@ -184,7 +157,7 @@ def _fork(plan: _Plan, control: int, size: Size, *, echo: bool) -> tuple[int, in
                 echo=echo,
                 dimensions=(size.rows, size.cols),
                 pass_fds=(control, *(fd for fd in plan.streams if fd is not None)),
-                preexec_fn=lambda: _in_child(plan, control),
+                preexec_fn=lambda: become_supervised(plan, control),
             )
         except OSError as exc:
             raise SpawnError(
@@ -200,7 +173,7 @@ def _fork(plan: _Plan, control: int, size: Size, *, echo: bool) -> tuple[int, in
 
 
 def _meet(
-    supervisor: int, fd: int, control: socket.socket, plan: _Plan, cores: NoCoreDumps
+    supervisor: int, fd: int, control: socket.socket, plan: StartPlan, cores: NoCoreDumps
 ) -> PtyChild:
     """Wait for the outcome of the start, and return what was started."""
     os.set_blocking(fd, False)
@@ -231,7 +204,7 @@ def _meet(
     return child
 
 
-def _exec_error(plan: _Plan, number: int, stage: bytes) -> SpawnError:
+def _exec_error(plan: StartPlan, number: int, stage: bytes) -> SpawnError:
     """What went wrong between fork and exec, in words."""
     name, reason = visible(plan.argv[0]), os.strerror(number)
     if stage == b"cwd":
@@ -248,136 +221,3 @@ def _exec_error(plan: _Plan, number: int, stage: bytes) -> SpawnError:
     return SpawnError(
         f"{name}: {visible(plan.path)}: {reason}", exit_status=status, where="spawn", hint=hint
     )
-
-
-# The rest runs in the forked process, where coverage is not measured.
-
-
-def _in_child(plan: _Plan, control: int) -> NoReturn:  # pragma: no cover
-    """In the forked process: fork into the supervisor and the program."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # giving up the terminal sends it
-    # If the recorder ignores it, the system would discard the program's status (wait(2)).
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    fcntl.ioctl(0, termios.TIOCNOTTY)
-    if _PRCTL is not None:
-        _PRCTL(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    try:
-        if plan.cores is not None:
-            set_limits(plan.cores)
-        program = _spawn_program(plan, control) if sys.platform == "linux" else os.fork()
-        if program == 0:
-            _become_program(plan, control)
-        if plan.cores is not None:
-            set_limits((0, plan.cores[1]))
-        _become_supervisor(plan, control, program)
-    finally:
-        os._exit(127)
-
-
-def _spawn_program(plan: _Plan, control: int) -> int:  # pragma: no cover
-    """Start the program without copying the recorder's memory (posix_spawn(3)).
-
-    The leader of a new session gets the first terminal that it opens as its own (tty(4)).
-    """
-    tty = os.ttyname(0)
-    stage = b"cwd"
-    try:
-        if plan.cwd is not None:
-            os.chdir(plan.cwd)
-        stage = b"exec"
-        program = os.posix_spawn(
-            plan.path,
-            plan.argv,
-            plan.env,
-            file_actions=_stream_actions(plan.streams, tty),
-            setsid=True,
-            setsigmask=[],
-            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
-        )
-    except OSError as exc:
-        os.write(control, b"P %d %s\n" % (os.getpid(), os.fsencode(tty)))
-        os.write(control, b"E %d %s\n" % (exc.errno or 0, stage))
-        raise
-    # The recorder may be gone already: then the program must have a supervisor to end it.
-    with suppress(OSError):
-        os.write(control, b"P %d %s\n" % (program, os.fsencode(tty)))
-    return program
-
-
-def _stream_actions(streams: Streams, tty: str) -> list[Any]:  # pragma: no cover
-    """The file actions for the program's three streams (posix_spawn_file_actions_addopen(3))."""
-    actions: list[Any] = []
-    opened: int | None = None
-    for number, fd in enumerate(streams):
-        if fd is not None:
-            actions.append((os.POSIX_SPAWN_DUP2, fd, number))
-        elif opened is not None:
-            actions.append((os.POSIX_SPAWN_DUP2, opened, number))
-        else:
-            actions.append((os.POSIX_SPAWN_OPEN, number, tty, os.O_RDWR, 0))
-            opened = number
-    return actions
-
-
-def _become_program(plan: _Plan, control: int) -> None:  # pragma: no cover
-    """Take the terminal and execute, on systems where opening it is not enough to get it.
-
-    Reports a failure over the socket.
-    """
-    os.setsid()
-    tty = os.ttyname(0)
-    if None in plan.streams:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    for number, fd in enumerate(plan.streams):
-        if fd is not None:
-            os.dup2(fd, number)
-            os.close(fd)
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        with suppress(OSError, ValueError):  # libc keeps some for its threads
-            signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    os.write(control, b"P %d %s\n" % (os.getpid(), os.fsencode(tty)))
-    stage = b"cwd"
-    try:
-        if plan.cwd is not None:
-            os.chdir(plan.cwd)
-        stage = b"exec"
-        os.execve(plan.path, plan.argv, plan.env)  # noqa: S606 - no shell is what we want
-    except OSError as exc:
-        os.write(control, b"E %d %s\n" % (exc.errno or 0, stage))
-
-
-def _become_supervisor(plan: _Plan, control: int, program: int) -> None:  # pragma: no cover
-    """Close all of the recorder's descriptors and the terminal, and supervise."""
-    gc.disable()  # finalizers of what is garbage in the recorder must not run here, too
-    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # the supervisor takes them
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    os.closerange(3, control)
-    os.closerange(control + 1, min(1 << 20, os.sysconf("SC_OPEN_MAX")))
-    os.chdir("/")
-    os.set_inheritable(control, True)
-    numbers = (control, program, plan.recorder, plan.grace_ms, int(plan.lingers))
-    words = [str(number) for number in numbers]
-    if plan.supervisor is not None and (plan.lingers or not _ends_soon(program, control)):
-        with suppress(OSError):
-            os.execv(plan.supervisor[0], [*plan.supervisor, *words])  # noqa: S606
-    pty_supervisor.main(words)
-    os._exit(0)
-
-
-def _ends_soon(program: int, control: int) -> bool:  # pragma: no cover
-    """Whether the program ends, or the recorder has an order, before an interpreter is worth it.
-
-    Starting one takes longer than many programs run. False at once where the system cannot say.
-    """
-    if not hasattr(os, "pidfd_open"):
-        return False
-    poll = select.poll()
-    try:
-        poll.register(os.pidfd_open(program), select.POLLIN)
-    except OSError:
-        return False
-    poll.register(control, select.POLLIN)
-    return bool(poll.poll(_SHORT_MS))

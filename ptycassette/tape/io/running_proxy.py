@@ -31,7 +31,8 @@ from ptycassette.tape.io._proxy_messages import (
     Stopped,
 )
 from ptycassette.tape.io.disabled_network import network_disabled, refuse_provider
-from ptycassette.tape.pointing import CA_VARIABLES, Pointing, Providers, pointing
+from ptycassette.tape.pointing import CA_VARIABLES, Pointing, pointing
+from ptycassette.tape.providers import known_providers
 from ptycassette.tape.retries import Retries
 from ptycassette.tape.routing import base_url
 
@@ -40,7 +41,6 @@ PROVIDER_VARIABLE = "PTYCASSETTE_PROVIDER"
 _END_S = 5.0
 _NEEDED = ("h11", "trustme", "wsproto")
 _TOKEN_BYTES = 24
-_PROVIDERS = Path(__file__).parent.parent / "providers.toml"
 
 
 def base_url_variables(url: str) -> dict[str, str]:
@@ -49,7 +49,7 @@ def base_url_variables(url: str) -> dict[str, str]:
     Args:
         url: the base URL without a version.
     """
-    return _providers().base_url_variables(url)
+    return known_providers().base_url_variables(url)
 
 
 def proxy_variables(profile: Profile | None, *, proxy: str, ca: str) -> dict[str, str]:
@@ -60,7 +60,9 @@ def proxy_variables(profile: Profile | None, *, proxy: str, ca: str) -> dict[str
         proxy: the URL of the proxy.
         ca: the file with the certificate to trust.
     """
-    where = pointing(_providers(), profile=profile, provider=None, proxy_env=True, environment={})
+    where = pointing(
+        known_providers(), profile=profile, provider=None, proxy_env=True, environment={}
+    )
     return where.at("", proxy=proxy, ca=ca)[0]
 
 
@@ -79,7 +81,11 @@ def point_at_provider(
         UsageError: it is not known how to point it there, or there is no such provider.
     """
     where = pointing(
-        _providers(), profile=profile, provider=provider, proxy_env=False, environment=environment
+        known_providers(),
+        profile=profile,
+        provider=provider,
+        proxy_env=False,
+        environment=environment,
     )
     for url in where.upstreams.values():
         base_url(url)
@@ -126,7 +132,7 @@ def start_proxy(
             hint="pip install 'ptycassette[tape]'",
         )
     where = pointing(
-        _providers(),
+        known_providers(),
         profile=profile,
         provider=provider,
         proxy_env=proxy_env,
@@ -167,16 +173,16 @@ def refuse_network(profile: Profile, environment: Mapping[str, str]) -> None:
         return
     try:
         where = pointing(
-            _providers(), profile=profile, provider=None, proxy_env=False, environment=environment
+            known_providers(),
+            profile=profile,
+            provider=None,
+            proxy_env=False,
+            environment=environment,
         )
     except UsageError:  # only its own files say
         refuse_provider("")
     else:
         refuse_provider(where.upstreams.get(where.main, ""))
-
-
-def _providers() -> Providers:
-    return Providers.parse(_PROVIDERS.read_text(encoding="utf-8"))
 
 
 class RunningProxy(Closing):

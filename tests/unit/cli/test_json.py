@@ -12,6 +12,7 @@ import click
 import msgspec
 import pytest
 
+from ptycassette.cassette.io import Migrated
 from ptycassette.cli import _drift_report as drift_report
 from ptycassette.cli import _reports as reports
 from ptycassette.cli import _seal_reports as seal_reports
@@ -20,6 +21,8 @@ from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
 from ptycassette.fork import ForkRecord, ForkReport
 from ptycassette.harness.probe_run import ProbeResult
+from ptycassette.importing.io import Imported, ImportedSteps
+from ptycassette.importing.io.session_logs import LogAdded
 from ptycassette.model import Output
 from ptycassette.recording.io.recovery import LeftJournal, Recovered
 from ptycassette.replaying.divergence import Divergence, DivergenceSide, Nearest
@@ -36,12 +39,16 @@ STRUCTS = {
         *vars(drift_report).items(),
         ("ForkReport", ForkReport),
         ("ForkRecord", ForkRecord),
+        ("Imported", Imported),
+        ("LogAdded", LogAdded),
+        ("ImportedSteps", ImportedSteps),
+        ("Migrated", Migrated),
     )
     if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
 }
 # Objects that are printed without a struct of their own in ``cli/reports.py``.
 PRINTED = {
-    "Descent", "Imported", "Review", "RerunReport", "RequestMiss", "ScreenChange", "VersionChange",
+    "Descent", "Review", "RerunReport", "RequestMiss", "ScreenChange", "VersionChange",
     "CheckReport", "ScenarioReport", "CheckLine",
     "StandinReport", "DriftPicture", "Divergence", "DivergenceSide", "Nearest", "Unplayed",
     "ScrubbedReport", "Replacement", "VerifyScrubReport", "ScrubbedCassette",

@@ -320,3 +320,31 @@ def test_flows_of_mitmproxy_are_read(tmp_path: Path) -> None:
     assert [kind for kind, _ in found].count("websocket") == 1
     assert "a flow that is not HTTP" in imported.stdout + imported.stderr
     assert "flow 4" in broken.stderr
+
+
+SENT_TO = [
+    # What a line says, and where it was sent; of a provider that nobody knows, nowhere.
+    ({"messages": []}, {}, "https://api.openai.com/v1/chat/completions"),
+    ({"messages": [], "model": "claude-x"}, {}, "https://api.anthropic.com/v1/messages"),
+    ({"messages": [], "model": "o9"}, {"provider": "Anthropic"},
+     "https://api.anthropic.com/v1/messages"),
+    ({"messages": []}, {"provider": "mistral_ai"}, "https://api.mistral.ai/v1/chat/completions"),
+    ({"messages": []}, {"provider": "nobody"}, "https://imported.invalid/v1/chat/completions"),
+    ({"input": "x"}, {}, "https://api.openai.com/v1/responses"),
+    *(({"contents": [], "model": "g-2"}, said,
+       "https://generativelanguage.googleapis.com/v1beta/models/g-2:generateContent")
+      for said in ({}, {"provider": "google"}, {"provider": "gcp.gemini"}, {"provider": "nobody"})),
+    ({"contents": []}, {},
+     "https://generativelanguage.googleapis.com/v1beta/models/unknown:generateContent"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "said", "url"), SENT_TO)
+def test_the_form_of_a_question_and_its_provider_say_where_it_was_sent(
+    body: dict[str, Any], said: dict[str, Any], url: str
+) -> None:
+    """By what ``providers.toml`` knows; a path is that of the form."""
+    session = read("trace", {"request": body, "response": {}, **said})
+    (begun,) = of_kind(session, RequestBegun)
+
+    assert f"{begun.upstream}{begun.target}" == url

@@ -30,6 +30,8 @@ wait-idle 2s
 secret: typed and hidden
 secret-env TOKEN
 secret-file: ~/.token
+pace 50ms
+pause 2s
 """
 
 
@@ -40,7 +42,7 @@ def test_every_step_is_understood() -> None:
     assert [step.kind for step in steps] == [
         "type", "type", "key", "paste", "submit", "wait-text", "wait-regex", "wait-stable",
         "wait-stable", "wait-exit", "resize", "signal", "note", "wait-idle", "wait-idle",
-        "secret", "secret-env", "secret-file",
+        "secret", "secret-env", "secret-file", "pause",
     ]  # fmt: skip
     assert [step.text for step in steps[:4]] == [
         "echo  hi",
@@ -48,7 +50,7 @@ def test_every_step_is_understood() -> None:
         "enter ctrl-c",
         "two words",
     ]
-    assert {step.kind for step in steps} | {"timeout"} == set(STEPS)
+    assert {step.kind for step in steps} | {"timeout", "pace"} == set(STEPS)
 
 
 def test_values_are_parsed() -> None:
@@ -58,6 +60,7 @@ def test_values_are_parsed() -> None:
     assert (steps[11].seconds, steps[12].seconds) == (0.2, 1.5)
     assert (steps[18].seconds, steps[19].seconds) == (0.5, 2.0)
     assert (steps[12].timeout_s, steps[14].timeout_s) == (10.0, 120.0)
+    assert (steps[24].seconds, steps[24].pace_s, steps[22].pace_s) == (2.0, 0.05, 0.0)
     assert (steps[15].size, steps[17].payload) == (Size(30, 100), {"a": [1]})
 
 

@@ -20,57 +20,44 @@ def scrubber_of(meta: SessionMeta, *, home: str = "", **environment: str) -> Ses
     return scrubber
 
 
-@pytest.mark.parametrize(
-    "name", ["agent", "root", "user", "build", "runner", "app", "node", "test"]
-)
-@pytest.mark.parametrize("parent", ["/home", "/work", ""])
-def test_a_public_account_takes_no_word(meta: SessionMeta, name: str, parent: str) -> None:
-    """Neither as HOME nor as USER: it says nothing about anybody."""
-    text = f"the {name} runs in {parent}/{name}/src as {name}@host"
+NAMED: list[tuple[dict[str, str], str, str]] = [
+    # Who it is, a text, and the text scrubbed. A public account says nothing about anybody.
+    *(
+        ({"home": f"{parent}/{name}", "USER": name}, text, text)
+        for name in ("agent", "root", "user", "build", "runner", "app", "node", "test")
+        for parent in ("/home", "/work", "")
+        for text in [f"the {name} runs in {parent}/{name}/src as {name}@host"]
+    ),
+    # Only below a folder of homes the last part is an account; the path goes all the same.
+    ({"home": "/srv/kitchen"}, "in the kitchen: /srv/kitchen/a", "in the kitchen: $HOME/a"),
+    # A telling name goes wherever it stands as a word.
+    ({"home": "/home/bsmith42"}, "by bsmith42, not xbsmith42", "by <user>, not xbsmith42"),
+    # A host that is a word goes behind an at sign alone.
+    ({"HOSTNAME": "build"}, "me@build: make build", "me@<host>: make build"),
+    # A name that is a word goes where somebody is meant: in paths, prompts, assignments, listings.
+    *(
+        ({"home": "/home/mark", "USER": "mark"}, text, scrubbed)
+        for text, scrubbed in [
+            ("mark@laptop:~$ mark the line", "<user>@laptop:~$ mark the line"),
+            ("USER=mark mark=1", "USER=<user> mark=1"),
+            ('{"username": "mark"}', '{"username": "<user>"}'),
+            ("uid=1000(mark) gid=1000(mark)", "uid=1000(<user>) gid=1000(<user>)"),
+            ("drwxr-xr-x 2 mark mark 4096 mark", "drwxr-xr-x 2 <user> <user> 4096 mark"),
+            ("cd ~mark/src", "cd ~<user>/src"),
+            ("ls /home/mark/src", "ls $HOME/src"),
+            ("ssh me@mark", "ssh me@<user>"),
+            ("a question mark", "a question mark"),
+        ]
+    ),
+]
 
-    assert scrubber_of(meta, home=f"{parent}/{name}", USER=name).text(text, channel="x") == text
 
-
-def test_the_last_part_of_any_other_home_is_no_user(meta: SessionMeta) -> None:
-    """Only below a folder of homes is it an account; the path itself goes all the same."""
-    scrubber = scrubber_of(meta, home="/srv/kitchen")
-
-    assert scrubber.text("in the kitchen: /srv/kitchen/a", channel="x") == "in the kitchen: $HOME/a"
-
-
-def test_a_telling_name_goes_wherever_it_stands(meta: SessionMeta) -> None:
-    """As a word, not inside of one."""
-    scrubber = scrubber_of(meta, home="/home/bsmith42")
-
-    assert scrubber.text("by bsmith42, not xbsmith42", channel="x") == "by <user>, not xbsmith42"
-
-
-@pytest.mark.parametrize(
-    ("text", "scrubbed"),
-    [
-        ("mark@laptop:~$ mark the line", "<user>@laptop:~$ mark the line"),
-        ("USER=mark mark=1", "USER=<user> mark=1"),
-        ('{"username": "mark"}', '{"username": "<user>"}'),
-        ("uid=1000(mark) gid=1000(mark)", "uid=1000(<user>) gid=1000(<user>)"),
-        ("drwxr-xr-x 2 mark mark 4096 mark", "drwxr-xr-x 2 <user> <user> 4096 mark"),
-        ("cd ~mark/src", "cd ~<user>/src"),
-        ("ls /home/mark/src", "ls $HOME/src"),
-        ("ssh me@mark", "ssh me@<user>"),
-        ("a question mark", "a question mark"),
-    ],
-)
-def test_a_name_that_is_a_word_goes_where_somebody_is_meant(
-    meta: SessionMeta, text: str, scrubbed: str
+@pytest.mark.parametrize(("who", "text", "scrubbed"), NAMED)
+def test_names_go_where_somebody_is_meant(
+    meta: SessionMeta, who: dict[str, str], text: str, scrubbed: str
 ) -> None:
-    """In paths, prompts, assignments and listings; the word itself stays."""
-    assert scrubber_of(meta, home="/home/mark", USER="mark").text(text, channel="x") == scrubbed
-
-
-def test_a_host_that_is_a_word_goes_where_a_host_is_meant(meta: SessionMeta) -> None:
-    """Behind an at sign; elsewhere it is a word."""
-    scrubber = scrubber_of(meta, HOSTNAME="build")
-
-    assert scrubber.text("me@build: make build", channel="x") == "me@<host>: make build"
+    """And words stay words."""
+    assert scrubber_of(meta, **who).text(text, channel="x") == scrubbed
 
 
 def test_windows_homes_are_not_taken_apart(meta: SessionMeta) -> None:

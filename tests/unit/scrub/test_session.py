@@ -121,19 +121,79 @@ def test_the_border_beside_a_key_file_stays(value: str) -> None:
     assert after.count("│".encode()) == page.count("│")
 
 
-@pytest.mark.parametrize("slashes", [(0, 9), (5, 12), (3, 21)])
-def test_base64_with_slashes_is_no_path(
-    meta: SessionMeta, value: str, slashes: tuple[int, int]
-) -> None:
-    """A secret key of AWS is known from the environment, whatever slashes are in it."""
-    first, second = slashes
-    value = f"{value[:first]}/{value[first:second]}/{value[second:]}"
-    head = msgspec.structs.replace(
-        meta, environment={"AWS_SECRET_ACCESS_KEY": value, "APP_KEY_FILE_AT": "/home/app/keys/one"}
-    )
-    (after,) = scrub(head, [Output(0, f"{value} /home/app/keys/one".encode())])
+VALUE = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8"
+TORN = "WMWxAaGD" + "PZZxQX" + "Ub"
+KEY_LINES = [f"-----{mark} RSA {'PRIVATE'} KEY-----" for mark in ("BEGIN", "END")]
+ALIKE = "ghp_" + "vMYbnprykVjiRyY5dF1WEspdT07BYH9nZIJ1"
+PAGE = "token: {}\r\n\r\nthe command\r\n{}\r\n\r\n{}\r\njobs\r\n"
 
-    assert after == Output(0, b"x" * len(value) + b" /home/app/keys/one")
+
+def masked(*parts: str) -> str:
+    """Parts that are kept and parts that are masked, in turn."""
+    return "".join("x" * len(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def torn(*cuts: int) -> str:
+    """A secret key of AWS, with slashes in it."""
+    first, second = cuts
+    return f"{VALUE[:first]}/{VALUE[first:second]}/{VALUE[second:]}"
+
+
+LEARNT: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
+    # The environment, what is shown, and what of it is left.
+    **{
+        f"base64 with slashes at {cuts} is no path": (
+            {"AWS_SECRET_ACCESS_KEY": torn(*cuts), "APP_KEY_FILE_AT": "/home/app/keys/one"},
+            [f"{torn(*cuts)} /home/app/keys/one"],
+            [masked("", torn(*cuts), " /home/app/keys/one")],
+        )
+        for cuts in ((0, 9), (5, 12), (3, 21))
+    },
+    "user, host and address of whoever recorded": (
+        {"USER": "alice7", "HOSTNAME": "blue-box", "EMAIL": "a@b.example", "HOST": "x"},
+        ["alice7@blue-box alice77 a@b.example"], ["xxxxxx@xxxxxxxx alice77 xxxxxxxxxxx"],
+    ),
+    # What a rule found is looked for elsewhere only when it cannot be meant otherwise.
+    "neither words nor pieces of addresses": (
+        {},
+        ["https://someone:orange@host/ bob42@services.corp.example.io\r\n",
+         "an orange, and all services.corp of it"],
+        [masked("https://someone:", "orange", "@host/ ", "bob42@services.corp.example.io", "\r\n"),
+         "an orange, and all services.corp of it"],
+    ),
+    # Though the value goes on with it, by chance; the piece of the value beside it goes.
+    "a letter of the word on the row above or below stays": (
+        {}, [PAGE.format(ALIKE, ALIKE[21:], ALIKE[:14])],
+        [PAGE.format(*(masked("", piece) for piece in (ALIKE, ALIKE[21:], ALIKE[:14])))],
+    ),
+    # They go where nothing names them; what stands there as a name stays.
+    "letters that no name has": (
+        {}, ["token=kqzxwvbnmt auth=sessiontoken\r\nnow kqzxwvbnmt and sessiontoken"],
+        [masked("token=", "kqzxwvbnmt", " auth=sessiontoken\r\nnow ", "kqzxwvbnmt",
+                " and sessiontoken")],
+    ),
+    # A second look takes the words of the other column for none of its lines.
+    "beside a masked key": (
+        {}, [beside := "\r\n".join(
+            [KEY_LINES[0], *[f"{'x' * 28}   other words of the other column"] * 4, KEY_LINES[1], ""]
+        )], [beside],
+    ),
+    # Its beginning was shown before the rest of it was.
+    "a value that ends like a short word": (
+        {}, ["".join(f"curl -u bob:{TORN[:at]} x\r\n" for at in (14, 16)), f"{TORN[-8:]} ."],
+        ["".join(f"curl -u bob:{'x' * at} x\r\n" for at in (14, 16)), "xxxxxxxx ."],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LEARNT)
+def test_what_is_learnt_goes_and_nothing_else(meta: SessionMeta, case: str) -> None:
+    """From the environment, and from what was shown before."""
+    environment, shown, left = LEARNT[case]
+    head = msgspec.structs.replace(meta, environment=environment)
+    events: list[JournalEvent] = [Output(at, text.encode()) for at, text in enumerate(shown)]
+
+    assert [e.data.decode() for e in scrub(head, events) if isinstance(e, Output)] == left
 
 
 def test_a_token_goes_wherever_it_stands(meta: SessionMeta, key: str) -> None:
@@ -217,18 +277,6 @@ def test_the_environment_is_known(meta: SessionMeta) -> None:
     assert "xterm-256color /bin/bash /tmp/ssh-XXXX/agent.1 aA1bB2cC3dD4eE5f" in shown
     for secret in ("s3cret", "qP7xR2mK9", "pw0rd", "zY9xW8vU", "MIIEvQIB"):
         assert secret not in shown
-
-
-def test_identities_of_the_machine_are_known(meta: SessionMeta) -> None:
-    """User, host and address of whoever recorded."""
-    somebody = msgspec.structs.replace(
-        meta,
-        environment={"USER": "alice7", "HOSTNAME": "blue-box", "EMAIL": "a@b.example", "HOST": "x"},
-    )
-    (after,) = scrub(somebody, [Output(0, b"alice7@blue-box alice77 a@b.example")])
-
-    assert isinstance(after, Output)
-    assert after.data == b"xxxxxx@xxxxxxxx alice77 xxxxxxxxxxx"
 
 
 def test_the_report_says_what_was_done(meta: SessionMeta, key: str) -> None:
@@ -336,49 +384,18 @@ def test_frames_of_another_emulator_are_masked_cell_for_cell(key: str) -> None:
     assert scrubber.rows(("nothing",)) == ("nothing",)
 
 
-def test_neither_words_nor_pieces_of_addresses_are_learnt(meta: SessionMeta) -> None:
-    """What a rule found is looked for elsewhere only when it cannot be meant otherwise."""
-    found = b"https://someone:orange@host/ bob42@services.corp.example.io\r\n"
-    rest = b"an orange, and all services.corp of it"
-    first, second = scrub(meta, [Output(0, found), Output(1, rest)])
+@pytest.mark.parametrize("words", ["happened", "src/main.rs", "README.md", "./well-known"])
+def test_words_of_the_row_below_a_token_stay_everywhere_else(
+    meta: SessionMeta, key: str, words: str
+) -> None:
+    """The end of the row and the next one look like one token; that costs these words alone."""
+    shown = f"{'. ' * 8}{key[:60]}\r\n{words}\r\n".encode()
+    said = Output(1, f"see what {words} now\r\n".encode())
+    first, second = scrub(meta, [Output(0, shown), said])
 
     assert isinstance(first, Output)
-    assert b"orange" not in first.data
-    assert b"services" not in first.data
-    assert second == Output(1, rest)
-
-
-def test_a_letter_of_the_word_on_the_row_above_or_below_stays(meta: SessionMeta) -> None:
-    """Though the value goes on with it, by chance; the piece of the value beside it goes."""
-    value = "ghp_" + "vMYbnprykVjiRyY5dF1WEspdT07BYH9nZIJ1"
-    rest, begun = value[21:].encode(), value[:14].encode()
-    page = b"token: %s\r\n\r\nthe command\r\n%s\r\n\r\n%s\r\njobs\r\n"
-    (after,) = scrub(meta, [Output(0, page % (value.encode(), rest, begun))])
-
-    assert isinstance(after, Output)
-    assert after.data == page % (b"x" * len(value), b"x" * len(rest), b"x" * len(begun))
-
-
-def test_letters_that_no_name_has_are_learnt(meta: SessionMeta) -> None:
-    """They go where nothing names them; what stands there as a name stays."""
-    letters = b"kqzxwvbnmt"
-    page = b"token=%s auth=sessiontoken\r\nnow %s and sessiontoken" % (letters, letters)
-    (after,) = scrub(meta, [Output(0, page)])
-
-    assert isinstance(after, Output)
-    assert after.data == page.replace(letters, b"x" * len(letters))
-
-
-def test_a_word_on_the_row_below_a_token_stays_everywhere_else(meta: SessionMeta, key: str) -> None:
-    """The end of the row and the next one look like one token; that costs this word alone."""
-    token = key[:60]
-    end = f"{'. ' * 8}{token}\r\n".encode()
-    after = b"what happened then\r\n"
-    shown, said = scrub(meta, [Output(0, end + b"happened\r\n"), Output(1, after)])
-
-    assert isinstance(shown, Output)
-    assert token.encode() not in shown.data
-    assert said == Output(1, after)
+    assert key[:60].encode() not in first.data
+    assert second == said
 
 
 @pytest.mark.parametrize("skip", range(3))
@@ -402,24 +419,6 @@ def test_digits_of_base64_that_are_masked_as_text_stay(meta: SessionMeta, skip: 
     assert scrub(meta, [Output(0, shown.encode())]) == [Output(0, shown.encode())]
 
 
-def test_what_stands_beside_a_masked_key_stays(meta: SessionMeta) -> None:
-    """A second look takes the words of the other column for none of its lines."""
-    head, tail = (f"-----{mark} RSA {'PRIVATE'} KEY-----" for mark in ("BEGIN", "END"))
-    rows = [f"{'x' * 28}   other words of the other column\r\n"] * 4
-    shown = "".join([f"{head}\r\n", *rows, f"{tail}\r\n"]).encode()
-
-    assert scrub(meta, [Output(0, shown)]) == [Output(0, shown)]
-
-
-def test_a_value_that_ends_like_a_short_word_is_learnt_whole(meta: SessionMeta) -> None:
-    """Its beginning was shown before the rest of it was."""
-    value = "WMWxAaGD" + "PZZxQX" + "Ub"
-    shown = "".join(f"curl -u bob:{value[:at]} x\r\n" for at in (14, 16))
-    _, later = scrub(meta, [Output(0, shown.encode()), Output(1, f"{value[-8:]} .".encode())])
-
-    assert later == Output(1, b"xxxxxxxx .")
-
-
 def test_a_webhook_that_grows_goes_from_its_first_characters_on(meta: SessionMeta) -> None:
     """What stands before it is no part of what is learnt."""
     value = "T5D9ECLB0NJ/BIR3J423JKO/rwh9xGlUSa97" + "WT815hk3aMvR"
@@ -428,18 +427,6 @@ def test_a_webhook_that_grows_goes_from_its_first_characters_on(meta: SessionMet
 
     assert isinstance(first, Output)
     assert b"5D9ECLB0" not in first.data
-
-
-@pytest.mark.parametrize("words", ["happened", "src/main.rs", "README.md", "./well-known"])
-def test_a_value_with_words_of_the_next_row_is_no_other_value(
-    meta: SessionMeta, key: str, words: str
-) -> None:
-    """Though it has digits and capitals everywhere else."""
-    token = key[:60]
-    shown = f"{'. ' * 8}{token}\r\n{words}\r\n".encode()
-    _, said = scrub(meta, [Output(0, shown), Output(1, f"see {words} now".encode())])
-
-    assert said == Output(1, f"see {words} now".encode())
 
 
 @pytest.mark.slow

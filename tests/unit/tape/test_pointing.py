@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from ptycassette.errors import UsageError
 from ptycassette.profiles import Profile
 from ptycassette.tape import pointing as module
-from ptycassette.tape.pointing import Pointing, Providers, pointing
+from ptycassette.tape.pointing import Pointing, pointing
+from ptycassette.tape.providers import known_providers
 from ptycassette.tape.routing import Destination, NotServedError, Origin, Routes
 
 FOLDER = Path(module.__file__).parent
-PROVIDERS = Providers.parse((FOLDER / "providers.toml").read_text())
+PROVIDERS = known_providers()
 PROFILES = FOLDER.parent / "profiles"
 BASE = "http://127.0.0.1:7/TOKEN"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
@@ -67,6 +66,34 @@ def echoed(text: str) -> list[JournalEvent]:
 def sent(screen: str, answer: str, line: str = SECRET) -> list[JournalEvent]:
     """A line that a driver sends at once, and what the program writes then."""
     return [shown(screen), typed(line + ENTER), shown(answer)]
+
+
+ECHOED: list[JournalEvent] = [shown("$ "), typed("ls"), shown("ls"), typed(ENTER)]
+# As from a pipe, and echoed, because the program had not switched that off yet.
+AHEAD: list[list[JournalEvent]] = [
+    [typed(f"{SECRET}\n"), shown(f"{SECRET}\n"), shown("Password: ")],
+    [typed(f"{SECRET}\nls\n"), shown(f"{SECRET}\nls\n"), shown("Passphrase: "),
+     shown("\n$ ")],
+    [typed(f"alice\n{SECRET}\n"), shown(f"alice\n{SECRET}\nlogin: "), shown("\n"),
+     shown("Password: ")],
+    [*keys(f"{SECRET}\n"), shown(f"{SECRET}\nWelcome.\n"), shown("Enter your PIN: ")],
+    [typed(f"{SECRET}\n"), shown(f"{SECRET}\nv1: ready\nAPI token: \ngot {SECRET}\n$ ")],
+    [typed(f"{SECRET}\n"), shown(f"{SECRET}\n"), shown(f"Token: got {SECRET}\n")],
+    [typed(f"alice\n{SECRET}\n"),
+     shown(f"alice\n{SECRET}\nlogin: \nPassword: \nok\n")],
+    [shown("Password: "), typed("?\r", unseen=True), shown("\n"), typed(f"{SECRET}\r"),
+     shown(f"{SECRET}\n"), shown("Password: ")],
+]  # fmt: skip
+# A command at a shell, a name that was asked for first, text that nobody asked for.
+TAKEN: list[list[JournalEvent]] = [
+    [shown("$ "), typed("sudo ls\r"), shown("sudo ls\n[sudo] password for alice: ")],
+    [typed("first line\n"), shown("first line\nName: "), shown("\nPassword: ")],
+    [shown("secret? "), typed("?\r", unseen=True), shown("\n"), typed("open\r"),
+     shown("open\n")],
+    [typed("say hi\n"), shown("say hi\nsay hi\nYour password has expired\n")],
+    [typed("my notes\n"), shown("my notes\n$ "), typed("su\r"), shown("su\n"),
+     shown("Password: ")],
+]  # fmt: skip
 
 
 LEARNT: dict[str, tuple[list[JournalEvent], list[str]]] = {
@@ -175,6 +202,58 @@ LEARNT: dict[str, tuple[list[JournalEvent], list[str]]] = {
         [SECRET],
     ),
     "new line": (sent("Say it: ", f"\nyou typed {SECRET}\n"), [SECRET]),
+    # -- typed ahead
+    **{
+        f"typed ahead of its prompt, {number}": (events, [SECRET])
+        for number, events in enumerate(AHEAD)
+    },
+    # What the lines were for becomes known by the end of the input, which is not echoed.
+    **{
+        f"the end of the input, {number}": (
+            [typed(lines), shown(lines), *map(shown, prompts), typed("\x04", unseen=True)], secrets
+        )
+        for number, (lines, prompts, secrets) in enumerate([
+            (f"{SECRET}\n", ["Answer? "], [SECRET]),
+            (f"{SECRET}\n", ["Answer? Traceback:\n"], [SECRET]),
+            (f"alice\n{SECRET}\n", ["Name? ", "\nAnswer? "], [SECRET]),
+            ("alice\n", ["Name? ", "\nAnswer? "], []),
+        ])
+    },
+    **{
+        f"what another prompt took, {number}": (events, [])
+        for number, events in enumerate(TAKEN)
+    },
+    # -- signs of a program that paints a cursor of its own, or takes keys late and loses some (Ink)
+    "no cursor, key by key": (
+        [shown("\x1b[?25lUnlock > _\n\nesc to cancel\n"),
+         *(event for count, char in enumerate(SECRET, 1)
+           for event in (typed(char), shown(f"\x1b[3A\rUnlock > {'*' * count}_\x1b[3B\r"))),
+         typed(ENTER)],
+        [SECRET],
+    ),
+    **{
+        f"signs behind the keys: {sign}": (
+            [shown("\x1b[?25lUnlock > _\n"), *keys(SECRET),
+             *(shown(f"\x1b[1A\rUnlock > {sign * count}_\n") for count in (4, len(SECRET) - 2)),
+             typed(ENTER)],
+            [SECRET],
+        )
+        for sign in "*•●"
+    },
+    # -- not shown, at a prompt where all else is, with time enough to show it
+    **{
+        f"nothing happens: {name}": (
+            [*before, shown("\n" + prompt), typed("swordfish"), typed(ENTER, pause_us),
+             shown("ok", 10**6)],
+            secrets,
+        )
+        for name, prompt, before, pause_us, secrets in [
+            ("all else was shown", "Answer? ", ECHOED, 400_000, ["swordfish"]),
+            ("keys of a game", "Answer? ", [], 400_000, []),
+            ("a slow program", "Answer? ", ECHOED, 100_000, []),
+            ("a pager", "Answer", ECHOED, 400_000, []),
+        ]
+    },
 }  # fmt: skip
 
 
@@ -317,26 +396,6 @@ def test_a_field_that_is_left_without_enter_ends() -> None:
     assert learner.hidden == {1}
 
 
-@pytest.mark.parametrize(
-    "screen",
-    [
-        "$ ",
-        "Name: ",
-        "I changed the password handling.\n╭────╮\n│ >  │\x1b[2;5H\x1b[1B",
-        "> reset the password\n\n> ",
-        "> reset it and then tell me the password: ",
-        "vault\x1b[?25l\n✔ Password: ****\n? Name: ",
-    ],
-    ids=["shell", "name", "log above", "typed above", "typed", "no cursor"],
-)
-def test_ordinary_input_is_not_secret(screen: str) -> None:
-    """Talk of passwords is no prompt."""
-    events = [event for char in "hello" for event in (typed(char), shown(char))]
-    learner = learn(shown(screen), *events, typed(ENTER), shown("\n"))
-
-    assert (texts(learner), learner.hidden) == ([], set())
-
-
 # -- signs in its place ----------------------------------------------------------------
 
 
@@ -347,36 +406,6 @@ def test_what_is_shown_as_signs_is_secret(sign: str) -> None:
 
     assert texts(learner) == [SECRET]
     assert 1 in learner.hidden
-
-
-def test_signs_without_a_cursor_tell_as_well() -> None:
-    """Ink hides the cursor and paints one of its own."""
-    events: list[JournalEvent] = [shown("\x1b[?25lUnlock > _\n\nesc to cancel\n")]
-    for count, char in enumerate(SECRET, 1):
-        events += [typed(char), shown(f"\x1b[3A\rUnlock > {'*' * count}_\x1b[3B\r")]
-
-    assert texts(learn(*events, typed(ENTER))) == [SECRET]
-
-
-@pytest.mark.parametrize("sign", ["*", "•", "●"])
-def test_signs_of_a_program_that_is_behind_the_keys_tell_as_well(sign: str) -> None:
-    """Ink takes keys that come at once late, and loses some."""
-    events: list[JournalEvent] = [shown("\x1b[?25lUnlock > _\n"), *keys(SECRET)]
-    events += [shown(f"\x1b[1A\rUnlock > {sign * count}_\n") for count in (4, len(SECRET) - 2)]
-
-    assert texts(learn(*events, typed(ENTER))) == [SECRET]
-
-
-@pytest.mark.parametrize(
-    ("text", "echo"),
-    [("hello", "hello"), ("****", "****"), ("*args", "*args"), ("hello", "..."), ("hi", ""),
-     ("x = 1", "x = 1")],
-)  # fmt: skip
-def test_what_is_shown_is_not_secret(text: str, echo: str) -> None:
-    """Text that consists of such signs, or something else in its place."""
-    learner = learn(shown("> "), typed(text), shown(echo), typed(ENTER), shown("\n> "))
-
-    assert texts(learner) == []
 
 
 @pytest.mark.parametrize("sign", ["*", "•"])
@@ -415,135 +444,48 @@ def test_a_line_that_was_sent_while_a_box_was_painted(
         assert texts(learner) == learnt, cut
 
 
-@pytest.mark.parametrize(
-    ("screen", "line", "answer"),
-    [
-        ("> ", "hello there", "hello there\n***********\n"),
-        ("> ", "hello there", "h\x1b[4Ge\x1b[5Gllo there\n***********\n"),
-        ("Password: *******\nName> ", "alice-1", "\x1b[HPassword: *******\nName> alice-1\n"),
-        ("> ", "hello there", "............\n"),
-        ("? Say it ‣ ", "blue-green", "\x1b[2K\r? Say it ‣ blue-green\x1b[2K\r✔ Say it · blue\n"),
-        ("? Go on? ‣ ", "yes!", "\x1b[2K\r✔ Go on? · true\n"),
-        ("\x1b[?1049h┌────────────┐\n│            │\x1b[2;3H", "hello", "hello\x1b[?1049l\n"),
-        ("\x1b[?1049h┌────────────┐\n│  item one  │\x1b[2;3H", "jjjj", "\x1b[?1049l\n"),
-        ("Say it: ", "hello", "hello\n"),
-        ("› ", "hello", "\nhello\n"),  # noqa: RUF001
-        ("-- more --", "jjjj", "\nnext line\n"),
-    ],
-    ids=[
-        *("echo", "keys", "another field", "dots", "answer", "confirm", "input box", "menu"),
-        *("prompt", "chat", "pager"),
-    ],
-)  # fmt: skip
-def test_a_line_that_was_sent_at_once_is_mostly_no_secret(
-    screen: str, line: str, answer: str
-) -> None:
-    """What is shown, or answered in words, stays as it is."""
-    learner = learn(shown(screen), typed(line + ENTER), shown(answer))
+def echoed_at(screen: str, text: str = "hello") -> list[JournalEvent]:
+    """Text that is typed and shown, key by key, where the screen is like this."""
+    return [shown(screen), *echoed(text), typed(ENTER), shown("\n")]
+
+
+ORDINARY: dict[str, list[JournalEvent]] = {
+    # -- talk of passwords is no prompt
+    "shell": echoed_at("$ "),
+    "name": echoed_at("Name: "),
+    "log above": echoed_at("I changed the password handling.\n╭────╮\n│ >  │\x1b[2;5H\x1b[1B"),
+    "typed above": echoed_at("> reset the password\n\n> "),
+    "typed": echoed_at("> reset it and then tell me the password: "),
+    "no cursor": echoed_at("vault\x1b[?25l\n✔ Password: ****\n? Name: "),
+    # -- what was sent at once, and is shown, or answered in words
+    "echo": sent("> ", "hello there\n***********\n", "hello there"),
+    "keys": sent("> ", "h\x1b[4Ge\x1b[5Gllo there\n***********\n", "hello there"),
+    "another field": sent(
+        "Password: *******\nName> ", "\x1b[HPassword: *******\nName> alice-1\n", "alice-1"),
+    "dots": sent("> ", "............\n", "hello there"),
+    "answer": sent("? Say it ‣ ",
+                   "\x1b[2K\r? Say it ‣ blue-green\x1b[2K\r✔ Say it · blue\n", "blue-green"),
+    "confirm": sent("? Go on? ‣ ", "\x1b[2K\r✔ Go on? · true\n", "yes!"),
+    "input box": sent("\x1b[?1049h┌────────────┐\n│            │\x1b[2;3H",
+                      "hello\x1b[?1049l\n", "hello"),
+    "menu": sent("\x1b[?1049h┌────────────┐\n│  item one  │\x1b[2;3H", "\x1b[?1049l\n", "jjjj"),
+    "prompt": sent("Say it: ", "hello\n", "hello"),
+    "chat": sent("› ", "\nhello\n", "hello"),  # noqa: RUF001
+    "pager": sent("-- more --", "\nnext line\n", "jjjj"),
+    # -- signs that are the text itself, or no signs
+    **{
+        f"{text!r} shown as {echo!r}": [
+            shown("> "), typed(text), shown(echo), typed(ENTER), shown("\n> ")
+        ]
+        for text, echo in [("hello", "hello"), ("****", "****"), ("*args", "*args"),
+                           ("hello", "..."), ("hi", ""), ("x = 1", "x = 1")]
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_input_is_not_secret(name: str) -> None:
+    """Nor is any of it to be hidden."""
+    learner = learn(*ORDINARY[name])
 
     assert (texts(learner), learner.hidden) == ([], set())
-
-
-# -- nothing in its place --------------------------------------------------------------
-
-
-def silent_at(prompt: str, *, before: Iterable[JournalEvent], pause_us: int) -> TypedSecrets:
-    """Something is typed, nothing happens, Enter is pressed."""
-    return learn(
-        *before,
-        shown("\n" + prompt),
-        typed("swordfish"),
-        typed(ENTER, pause_us),
-        shown("ok", 10**6),
-    )
-
-
-ECHOED: list[JournalEvent] = [shown("$ "), typed("ls"), shown("ls"), typed(ENTER)]
-
-
-def test_what_is_not_shown_where_else_all_is_shown_is_secret() -> None:
-    """At a prompt, with time enough to show it."""
-    assert texts(silent_at("Answer? ", before=ECHOED, pause_us=400_000)) == ["swordfish"]
-
-
-@pytest.mark.parametrize(
-    ("prompt", "before", "pause_us"),
-    [("Answer? ", [], 400_000), ("Answer? ", ECHOED, 100_000), ("Answer", ECHOED, 400_000)],
-    ids=["never shows input", "too soon", "no prompt"],
-)
-def test_what_is_not_shown_is_not_always_secret(
-    prompt: str, before: list[JournalEvent], pause_us: int
-) -> None:
-    """Keys of a game; a slow program; a pager."""
-    assert texts(silent_at(prompt, before=before, pause_us=pause_us)) == []
-
-
-# -- typed ahead -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "events",
-    [
-        (typed(f"{SECRET}\n"), shown(f"{SECRET}\n"), shown("Password: ")),
-        (typed(f"{SECRET}\nls\n"), shown(f"{SECRET}\nls\n"), shown("Passphrase: "), shown("\n$ ")),
-        (
-            *(typed(f"alice\n{SECRET}\n"), shown(f"alice\n{SECRET}\nlogin: ")),
-            *(shown("\n"), shown("Password: ")),
-        ),
-        (*keys(f"{SECRET}\n"), shown(f"{SECRET}\nWelcome.\n"), shown("Enter your PIN: ")),
-        (typed(f"{SECRET}\n"), shown(f"{SECRET}\nv1: ready\nAPI token: \ngot {SECRET}\n$ ")),
-        (typed(f"{SECRET}\n"), shown(f"{SECRET}\n"), shown(f"Token: got {SECRET}\n")),
-        (typed(f"alice\n{SECRET}\n"), shown(f"alice\n{SECRET}\nlogin: \nPassword: \nok\n")),
-        (
-            *(shown("Password: "), typed("?\r", unseen=True), shown("\n"), typed(f"{SECRET}\r")),
-            *(shown(f"{SECRET}\n"), shown("Password: ")),
-        ),
-    ],
-)
-def test_what_was_typed_before_the_prompt_is_its_answer(events: tuple[JournalEvent, ...]) -> None:
-    """As from a pipe, and echoed, because the program had not switched that off yet."""
-    assert texts(learn(*events)) == [SECRET]
-
-
-@pytest.mark.parametrize(
-    ("lines", "prompts", "secrets"),
-    [
-        ([SECRET], ["Answer? "], [SECRET]),
-        ([SECRET], ["Answer? Traceback:\n"], [SECRET]),
-        (["alice", SECRET], ["Name? ", "\nAnswer? "], [SECRET]),
-        (["alice"], ["Name? ", "\nAnswer? "], []),
-    ],
-)
-def test_the_end_of_the_input_at_a_prompt_that_does_not_echo_tells(
-    lines: list[str], prompts: list[str], secrets: list[str]
-) -> None:
-    """The line was piped in before, and echoed; what it was for becomes known by that."""
-    ahead = "".join(f"{line}\n" for line in lines)
-    asked = [shown(prompt) for prompt in prompts]
-    learner = learn(typed(ahead), shown(ahead), *asked, typed("\x04", unseen=True))
-
-    assert texts(learner) == secrets
-
-
-@pytest.mark.parametrize(
-    "events",
-    [
-        (shown("$ "), typed("sudo ls\r"), shown("sudo ls\n[sudo] password for alice: ")),
-        (typed("first line\n"), shown("first line\nName: "), shown("\nPassword: ")),
-        (
-            shown("secret? "),
-            typed("?\r", unseen=True),
-            shown("\n"),
-            typed("open\r"),
-            shown("open\n"),
-        ),
-        (typed("say hi\n"), shown("say hi\nsay hi\nYour password has expired\n")),
-        (
-            *(typed("my notes\n"), shown("my notes\n$ "), typed("su\r")),
-            *(shown("su\n"), shown("Password: ")),
-        ),
-    ],
-)
-def test_what_another_prompt_took_is_no_answer(events: tuple[JournalEvent, ...]) -> None:
-    """A command at a shell, a name that was asked for first, text that nobody asked for."""
-    assert texts(learn(*events)) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ptycassette.scrub._patches import Patches
@@ -68,18 +70,10 @@ def test_output_is_cut_at_the_same_bytes_however_it_comes() -> None:
     assert views(997) == views(len(data))
 
 
-def test_output_blocks_overlap() -> None:
+@pytest.mark.parametrize("views_of", [printed_views, input_views])
+def test_blocks_overlap(views_of: Callable[..., tuple[View, ...]]) -> None:
     """What lies on a cut is in one piece in the next view."""
-    channel = Blocks(printed_views)
-    data = b"x" * (BLOCK - 5) + b" needle-in-one-piece " + b"y" * 100
-    views = [*channel.feed(data), *channel.rest()]
-
-    assert any("needle-in-one-piece" in view.text for view in views)
-
-
-def test_input_blocks_overlap() -> None:
-    """What lies on a cut is in one piece in the next view."""
-    channel = Blocks(input_views)
+    channel = Blocks(views_of)
     data = b"x" * (BLOCK - 5) + b" needle-in-one-piece " + b"y" * 100
     views = [*channel.feed(data), *channel.rest()]
 
@@ -89,6 +83,7 @@ def test_input_blocks_overlap() -> None:
 @pytest.mark.parametrize(
     ("raw", "text"),
     [
+        # Rubout, kill keys and keyboard protocols are done with.
         ("seX\x7fcret\r", "secret\n"),
         ("oops\x15secret", "secret"),
         ("one\rtwo\x15secret", "one\nsecret"),
@@ -98,10 +93,25 @@ def test_input_blocks_overlap() -> None:
         ("ab\x1b[119;5uc", "c"),
         ("\x7f\x15\x17a", "a"),
         ("\x1b[57441;2u", ""),
+        # A character of several bytes is removed whole, by terminals that know UTF-8 (IUTF8).
+        (canonical("pass\u00e9\u4e2d\x7f\x7fword\U0001f600\x7f!\x7f\x7f"), "passwor"),
+        # A repeat types again, a release does not; alternates and text tell which character.
+        ("\x1b[104;1:1u\x1b[104;1:2u\x1b[104;1:3u", "hh"),
+        ("h\x1b[104;1:3u\x1b[13u\x1b[13;1:3u", "h\n"),
+        ("\x1b[104:72;2u\x1b[49:33;2u\x1b[49;2u", "H!1"),
+        ("\x1b[1089::99;1u", "\xd1\x81"),
+        ("\x1b[104;65u\x1b[104;66u", "Hh"),
+        ("\x1b[104;;104u\x1b[0;;104:105u\x1b[;;106u", "hhij"),
+        ("\x1b[57441;2u\x1b[57441;2:3u\x1b[u\x1b[99999999u", ""),
+        ("\x1b[104;1:3u", ""),
+        # What the terminal says is not typed.
+        ("a\x1b]11;rgb:1e1e/1e1e/1e1e\x07b\x1b]4;1;red\x1b\\c", "abc"),
+        ("a\x1bP>|xterm(380)\x1b\\b\x1b_Gi=1;OK\x1b\\c\x1b[M abc!", "abcc!"),
+        ("a\x1b]bc\r", "abc\n"),
     ],
 )
-def test_typed_text_is_what_editing_leaves(raw: str, text: str) -> None:
-    """Rubout, kill keys and keyboard protocols are done with."""
+def test_typed_text_is_what_keys_and_editing_leave(raw: str, text: str) -> None:
+    """Each key says once what it types."""
     assert typed_text(raw).text == text
 
 
@@ -176,34 +186,6 @@ def test_many_places_are_forgotten_in_time() -> None:
     views = [view for number in range(5000) for view in joined.add({f"key{number}": "v"})]
 
     assert len(views) >= 4096
-
-
-def test_rubout_removes_a_character_of_several_bytes() -> None:
-    """Whole, as a terminal does that knows UTF-8 (termios: IUTF8)."""
-    raw = canonical("pass\u00e9\u4e2d\x7f\x7fword\U0001f600\x7f!\x7f\x7f")
-
-    assert typed_text(raw).text == "passwor"
-
-
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
-        ("\x1b[104;1:1u\x1b[104;1:2u\x1b[104;1:3u", "hh"),
-        ("h\x1b[104;1:3u\x1b[13u\x1b[13;1:3u", "h\n"),
-        ("\x1b[104:72;2u\x1b[49:33;2u\x1b[49;2u", "H!1"),
-        ("\x1b[1089::99;1u", "\xd1\x81"),
-        ("\x1b[104;65u\x1b[104;66u", "Hh"),
-        ("\x1b[104;;104u\x1b[0;;104:105u\x1b[;;106u", "hhij"),
-        ("\x1b[57441;2u\x1b[57441;2:3u\x1b[u\x1b[99999999u", ""),
-        ("\x1b[104;1:3u", ""),
-        ("a\x1b]11;rgb:1e1e/1e1e/1e1e\x07b\x1b]4;1;red\x1b\\c", "abc"),
-        ("a\x1bP>|xterm(380)\x1b\\b\x1b_Gi=1;OK\x1b\\c\x1b[M abc!", "abcc!"),
-        ("a\x1b]bc\r", "abc\n"),
-    ],
-)
-def test_keys_say_what_they_type_once(raw: str, text: str) -> None:
-    """A repeat types again, a release does not; alternates and text tell which character."""
-    assert typed_text(raw).text == text
 
 
 @pytest.mark.parametrize(

@@ -75,41 +75,64 @@ def test_spelling_and_names_may_differ(recorded: object, live: object) -> None:
     assert isinstance(run.ask(asked(live)), Hit)
 
 
-def test_heads_belong_to_the_question() -> None:
-    """Method, target, provider and the listed headers count; others do not."""
-    head = {"headers": (("x-session", "s1"), ("host", "a"))}
-    run = matcher(tape((asked({}, **head), {})))
+HEAD = {"headers": (("x-session", "s1"), ("host", "a"))}
+NAMES: list[object] = [
+    {"id": f"id-{name}", "n": n} for n, name in enumerate(["aaaa", "bbbb", "aaaa"])
+]
+SECRETS = ((9, 6), (28, 6))
+DEEP = b"[" * 100_000 + b'"id-abcd"' + b"]" * 100_000
+SOCKETS = {"kind": "websocket"}
+RUNS: dict[str, tuple[list[object], list[tuple[object, bool]]]] = {
+    # What was recorded, and what is asked in one run: is it a hit?
+    "method, target, provider and the listed headers belong to the question": (
+        [asked({}, **HEAD)],
+        [*((asked({}, **{**HEAD, **other}), False) for other in (
+            {"method": "PUT"}, {"target": "/v2"}, {"upstream": "http://b"}, {"headers": ()})),
+         (asked({}, headers=(("x-session", "s2"), ("host", "b"))), True)],
+    ),
+    "a name that was another before is a miss": (
+        NAMES,
+        [({"id": "id-xxxx", "n": 0}, True), ({"id": "id-yyyy", "n": 2}, False),
+         ({"id": "id-yyyy", "n": 1}, True), ({"id": "id-xxxx", "n": 2}, True)],
+    ),
+    "so is a second name for one": (
+        NAMES, [({"id": "id-xxxx", "n": 0}, True), ({"id": "id-xxxx", "n": 1}, False)]
+    ),
+    "two durations that were equal may differ, and the other way round": (
+        [{"clock": 1, "n": 1}, {"clock": 1, "n": 2}, {"clock": 3, "n": 3}],
+        [({"clock": 5, "n": 1}, True), ({"clock": 6, "n": 2}, True), ({"clock": 6, "n": 3}, True)],
+    ),
+    "what the scrubber masks may differ, and is still one name": (
+        [asked({"key": "abc123", "again": "abc123"}, secrets=SECRETS)],
+        [(asked({"key": "xyzxyz", "again": "xyzxyy"}, secrets=SECRETS), False),
+         (asked({"key": "xyzxyz", "again": "xyzxyz"}, secrets=SECRETS), True)],
+    ),
+    "the WebSocket that a message came over is a name, too": (
+        [asked(b"", **SOCKETS, within=1), asked(b"", **SOCKETS, within=2),
+         asked({"n": 1}, kind="message", within=1), asked({"n": 2}, kind="message", within=1)],
+        [(asked(b"", **SOCKETS, within="a"), True), (asked(b"", **SOCKETS, within="b"), True),
+         (asked({"n": 1}, kind="message", within="a"), True),
+         (asked({"n": 2}, kind="message", within="b"), False)],
+    ),
+    # Bounded cost for whatever is sent: names in them are not looked for.
+    "deep and dense bodies are compared by bytes": (
+        [DEEP], [(DEEP.replace(b"abcd", b"wxyz"), False), (DEEP, True)]
+    ),
+}  # fmt: skip
 
-    for other in ({"method": "PUT"}, {"target": "/v2"}, {"upstream": "http://b"}, {"headers": ()}):
-        assert isinstance(run.ask(asked({}, **{**head, **other})), Miss)
-    live = asked({}, headers=(("x-session", "s2"), ("host", "b")))
-    assert isinstance(run.ask(live), Hit)
 
+@pytest.mark.parametrize("case", RUNS)
+def test_what_hits_in_one_run(case: str) -> None:
+    """A name is one name over the whole run."""
+    recorded, asks = RUNS[case]
+    run = matcher(tape(*((question, {}) for question in recorded)))
 
-def test_one_name_is_one_name_over_the_whole_run() -> None:
-    """A name that was another before is a miss, and so is a second name for one."""
-    exchanges = tape(
-        *(({"id": f"id-{name}", "n": n}, {}) for n, name in enumerate(["aaaa", "bbbb", "aaaa"]))
-    )
-    split, merged = matcher(exchanges), matcher(exchanges)
-    for run in (split, merged):
-        run.ask(asked({"id": "id-xxxx", "n": 0}))
+    found = [
+        isinstance(run.ask(one if isinstance(one, Question) else asked(one)), Hit)
+        for one, _ in asks
+    ]
 
-    assert isinstance(split.ask(asked({"id": "id-yyyy", "n": 2})), Miss)
-    assert isinstance(merged.ask(asked({"id": "id-xxxx", "n": 1})), Miss)
-    assert isinstance(split.ask(asked({"id": "id-yyyy", "n": 1})), Hit)
-    assert isinstance(split.ask(asked({"id": "id-xxxx", "n": 2})), Hit)
-
-
-def test_measured_values_are_no_names() -> None:
-    """Two durations that were equal may differ, and the other way round."""
-    run = matcher(
-        tape(({"clock": 1, "n": 1}, {}), ({"clock": 1, "n": 2}, {}), ({"clock": 3, "n": 3}, {}))
-    )
-
-    assert isinstance(run.ask(asked({"clock": 5, "n": 1})), Hit)
-    assert isinstance(run.ask(asked({"clock": 6, "n": 2})), Hit)
-    assert isinstance(run.ask(asked({"clock": 6, "n": 3})), Hit)
+    assert found == [hit for _, hit in asks]
 
 
 def test_equal_questions_are_answered_in_order_and_once() -> None:
@@ -200,18 +223,6 @@ def test_a_cut_within_a_name_stays_within_it(name: str, served: list[bytes]) -> 
     assert [data for _, data in hit.pieces] == served
 
 
-def test_secrets_are_tokens_wherever_they_stand() -> None:
-    """What the scrubber masks may differ, and is still one name."""
-    recorded = asked({"key": "abc123", "again": "abc123"}, secrets=((9, 6), (28, 6)))
-    run = matcher(tape((recorded, {})))
-    assert recorded.body[9:15] == recorded.body[28:34] == b"abc123"
-
-    live = asked({"key": "xyzxyz", "again": "xyzxyy"}, secrets=((9, 6), (28, 6)))
-    assert isinstance(run.ask(live), Miss)
-    live = asked({"key": "xyzxyz", "again": "xyzxyz"}, secrets=((9, 6), (28, 6)))
-    assert isinstance(run.ask(live), Hit)
-
-
 def test_a_conversation_is_strict_if_asked() -> None:
     """Two questions with one parent: free in order, unless it is to be kept."""
     first = {"messages": ["a"]}
@@ -285,22 +296,6 @@ def test_a_changed_name_is_explained() -> None:
     assert miss.reason == "the id 'id-aaaa' is 'id-xxxx' in this run, not 'id-yyyy'"
 
 
-def test_messages_stay_within_their_socket() -> None:
-    """The WebSocket that a message came over is a name, too."""
-    recorded = tape(
-        (asked(b"", kind="websocket", within=1), b""),
-        (asked(b"", kind="websocket", within=2), b""),
-        (asked({"n": 1}, kind="message", within=1), {}),
-        (asked({"n": 2}, kind="message", within=1), {}),
-    )
-    run = matcher(recorded)
-    for socket in ("a", "b"):
-        assert isinstance(run.ask(asked(b"", kind="websocket", within=socket)), Hit)
-    assert isinstance(run.ask(asked({"n": 1}, kind="message", within="a")), Hit)
-
-    assert isinstance(run.ask(asked({"n": 2}, kind="message", within="b")), Miss)
-
-
 def test_what_is_called_otherwise_is_reported() -> None:
     """A new version of a CLI is a hit, and is named."""
     by = cli_rules("claude")
@@ -349,15 +344,6 @@ def test_another_machine_is_a_name_in_what_a_cli_asks(
 
     assert isinstance(matcher(recorded, by).ask(changed), Miss)
     assert isinstance(matcher(recorded, by).ask(question(text.format(other))), Hit)
-
-
-def test_deep_and_dense_bodies_are_compared_by_bytes() -> None:
-    """Bounded cost for whatever is sent: names in them are not looked for."""
-    deep = b"[" * 100_000 + b'"id-abcd"' + b"]" * 100_000
-    run = matcher(tape((deep, {})))
-
-    assert isinstance(run.ask(asked(deep.replace(b"abcd", b"wxyz"))), Miss)
-    assert isinstance(run.ask(asked(deep)), Hit)
 
 
 def test_all_built_in_rules_agree() -> None:

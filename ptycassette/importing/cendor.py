@@ -1,0 +1,133 @@
+"""Cassettes of cendor-cassette, versions 1 and 2: calls of models and of tools.
+
+``{"version": 2, "entries": [...]}``; an entry has ``seq``, ``kind`` (``llm`` or ``tool``),
+``request_hash``, ``request`` and ``response``. Version 2 added ``stream`` to a request and
+``response_type`` to an entry. A request of a model is ``provider``, ``model`` and ``messages``, not
+what was sent, and there are no times. Source: ``cendor/cassette/__init__.py`` of cendor-cassette
+1.1.1, ``_normalized_request`` and ``_recording``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ptycassette.errors import LimitError
+from ptycassette.importing.calls import Call, SkippedError, session_of_calls
+from ptycassette.importing.rebuilt import CHAT, JSON, base_of, chat_answer, chat_question
+from ptycassette.importing.session import BadImportError, ImportedSession
+from ptycassette.model import DEFAULT_LIMITS, Noted, check_density, resolved
+
+VERSIONS = (1, 2)
+_APART_US = 1000
+_OK = 200
+
+
+class _Entry(msgspec.Struct, kw_only=True):
+    seq: int
+    kind: str
+    request: dict[str, Any]
+    response: Any = None
+
+
+class _Versioned(msgspec.Struct):
+    version: int = 1
+
+
+class _Document(msgspec.Struct, kw_only=True):
+    entries: list[_Entry]
+
+
+def read_cendor(data: bytes) -> ImportedSession:
+    """The calls of a cassette; those of tools are service events.
+
+    Raises:
+        BadImportError: it is none, or of a version that is not known.
+    """
+    version = _decoded(data, _Versioned).version
+    if version not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        raise BadImportError(f"its version is {version}, and {known} are known")
+    calls: list[Call] = []
+    notes: list[Noted] = []
+    skipped: Counter[str] = Counter()
+    entries = _decoded(data, _Document).entries
+    for number, entry in enumerate(entries):
+        t_us = number * _APART_US
+        try:
+            match entry.kind:
+                case "llm":
+                    calls.append(_call(entry, t_us))
+                case "tool":
+                    notes += _tool(entry, number, t_us)
+                case _:
+                    skipped["entries of another kind than llm and tool"] += 1
+        except SkippedError as exc:
+            skipped[str(exc)] += 1
+    if not calls and notes:
+        return ImportedSession(
+            events=notes, end_us=notes[-1].t_us, skipped=dict(skipped), rebuilt=True
+        )
+    session = session_of_calls(calls, skipped, dated=False, rebuilt=True)
+    origin_us = min(call.begun_us for call in calls)
+    placed = [Noted(max(0, note.t_us - origin_us), note.payload) for note in notes]
+    end_us = max([session.end_us, *(note.t_us for note in placed)])
+    return msgspec.structs.replace(session, events=placed, end_us=end_us)
+
+
+def _call(entry: _Entry, t_us: int) -> Call:
+    request, response = entry.request, entry.response
+    messages = request.get("messages")
+    if not isinstance(messages, list):
+        raise SkippedError("a call of a model without messages")
+    body = chat_question(request.get("model"), messages, {"stream": request.get("stream") or None})
+    answer = msgspec.json.encode(response)
+    if not isinstance(response, dict):
+        message = {"role": "assistant", "content": response if isinstance(response, str) else None}
+        answer = chat_answer(request.get("model"), [(message, "stop")])
+    return Call(
+        begun_us=t_us,
+        answered_us=t_us,
+        ended_us=t_us,
+        method="POST",
+        url=base_of(request.get("provider")) + _path(response, request.get("model")),
+        headers=JSON,
+        body=body,
+        status=_OK,
+        answer_headers=JSON,
+        answer=answer,
+    )
+
+
+def _path(response: Any, model: object) -> str:
+    """Where an answer of that form comes from."""
+    members = response if isinstance(response, dict) else {}
+    if members.get("type") == "message":
+        return "/v1/messages"
+    if "candidates" in members:
+        return f"/v1beta/models/{model}:generateContent"
+    return CHAT
+
+
+def _tool(entry: _Entry, number: int, t_us: int) -> Iterator[Noted]:
+    """The call of a tool and its result, as the tape has them."""
+    call_id = f"entry-{number}"
+    name, arguments = entry.request.get("name"), entry.request.get("arguments")
+    if not isinstance(name, str):
+        raise SkippedError("a call of a tool without a name")
+    call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
+    yield Noted(t_us, call)
+    yield Noted(t_us, {"type": "tool-result", "call_id": call_id, "output": entry.response})
+
+
+def _decoded(data: bytes, kind: Any) -> Any:
+    try:
+        check_density(data, max(DEFAULT_LIMITS.max_line_values, len(data) // 8), "the document")
+        return msgspec.json.decode(data, type=resolved(kind))
+    except LimitError as exc:
+        raise BadImportError(exc.message) from exc
+    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
+        raise BadImportError(f"the document: {exc}") from exc

@@ -1,0 +1,207 @@
+"""Session logs of agent CLIs: as a cassette of their own, or as events of one that was recorded.
+
+Where a CLI keeps its logs and what their rows mean is in its profile, as for ``rec``, which reads
+the log of the session that it records. The events are the same ones.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatch
+from itertools import accumulate
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+
+from ptycassette.editing import BadEditError, Take
+from ptycassette.errors import CassetteError, UsageError
+from ptycassette.harness.io import known_profiles, load_profile, read_log_file
+from ptycassette.importing.session import BadImportError, ImportedSession
+from ptycassette.model import Finished, JournalEvent, Noted, file_pattern
+from ptycassette.profiles import LogFacts, LogSource
+from ptycassette.recording import compared_with_log
+from ptycassette.system.files import open_plain
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OTHER_SESSION_US = 60_000_000
+"""A log all of whose events are that far outside of a recording is of another session."""
+_BEGIN_CHARS = 4096
+_UNREAD = "rows that say nothing of messages, tools or tokens"
+
+
+def harness_of_log(name: str, begin: bytes) -> str | None:
+    """The CLI whose session log a file is, by its name and its first bytes; None if unknown."""
+    text = begin.decode("utf-8", "replace")[:_BEGIN_CHARS]
+    for harness in known_profiles():
+        try:
+            logs = load_profile(harness).logs
+        except CassetteError:  # of the user's own, and broken: some other command says so
+            continue
+        if any(_is_log(log, name, text) for log in logs):
+            return harness
+    return None
+
+
+def _is_log(log: LogSource, name: str, text: str) -> bool:
+    if log.begins is not None:
+        found = next(file_pattern(log.begins, multiline=True).matches(text), None)
+        return found is not None and found.start() == 0
+    pattern = PurePath(log.glob).name
+    return not pattern.startswith("*") and fnmatch(name, pattern)
+
+
+def read_session_log(name: str, *, harness: str | None) -> ImportedSession:
+    """The session that a log tells of: service events at their times, and tokens at its end.
+
+    Args:
+        name: the path of the log.
+        harness: whose log it is; None to find out by its name and content.
+
+    Raises:
+        UnreadableError: it is broken.
+        UsageError: nobody knows whose it is.
+        BadImportError: nothing in it is an event.
+    """
+    path = Path(name)
+    if harness is None:
+        with os.fdopen(open_plain(path), "rb") as file:
+            harness = harness_of_log(path.name, file.read(_BEGIN_CHARS * 4))
+    if harness is None:
+        raise UsageError(
+            "neither the name nor the content tells whose session log it is",
+            where=str(path),
+            hint="say it with --harness claude, codex, gemini, opencode, ...",
+        )
+    facts = read_log_file(load_profile(harness), path)
+    if not facts.events:
+        raise BadImportError(
+            f"nothing in it is a message, a call of a tool or a count of tokens, as {harness}"
+            " writes them"
+        )
+    began, times = _times(facts)
+    notes = [Noted(t_us, event) for t_us, event in zip(times, facts.events, strict=True)]
+    return ImportedSession(
+        events=notes,
+        end_us=notes[-1].t_us,
+        harness=harness,
+        recorded_at=None if began is None else _EPOCH + timedelta(microseconds=began),
+        final={
+            "usage": facts.usage,
+            "cost_usd": facts.cost_usd,
+            "final_text": facts.final_text,
+            "routing_actual": facts.model,
+        },
+        skipped={_UNREAD: facts.unread} if facts.unread else {},
+    )
+
+
+def _identity(payload: Any) -> object:
+    """What two events have in common that say the same, though one of them was scrubbed.
+
+    An event of the tape is none of the log's, whatever it says.
+    """
+    if isinstance(payload, dict) and "entry" not in payload:
+        name = payload.get("call_id", payload.get("id"))
+        if isinstance(name, str):
+            return payload.get("type"), name
+    return msgspec.json.encode(payload, order="deterministic")
+
+
+def _times(facts: LogFacts) -> tuple[int | None, list[int]]:
+    """When it began, and the events' times since then; they stay in the order of the log."""
+    known = [t_us for t_us in facts.times if t_us is not None]
+    began = min(known, default=None)
+    since = (0 if t_us is None else t_us - (began or 0) for t_us in facts.times)
+    return began, list(accumulate(since, max))
+
+
+class LogAdded(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a log that was added to a recording.
+
+    ``there`` counts events that the recording had already, ``moved`` those that happened before
+    its start or after its end. ``agrees``: whether the log counts the tokens of the tape; None
+    where one of them counts none.
+    """
+
+    added: int
+    there: int
+    moved: int
+    usage: dict[str, Any] | None
+    agrees: bool | None
+
+
+class LogToAdd:
+    """The edit that adds a log's events to a recording. ``done`` is what became of it.
+
+    Args:
+        log: the session that the log tells of.
+        recorded_at: when the recording began, RFC 3339.
+    """
+
+    def __init__(self, log: ImportedSession, recorded_at: str) -> None:
+        self._log = log
+        self._began = datetime.fromisoformat(recorded_at)
+        self.done: LogAdded | None = None
+
+    def __call__(self, takes: Sequence[Take]) -> Take:
+        """The recording with the events, at the moments that the clock said.
+
+        Raises:
+            BadEditError: the log has no times, is of another time, or is there already.
+        """
+        take = takes[0]
+        if self._log.recorded_at is None:
+            raise BadEditError("the log does not say when anything happened")
+        offset_us = (self._log.recorded_at - self._began) // timedelta(microseconds=1)
+        first, last = offset_us, offset_us + self._log.end_us
+        if last < -_OTHER_SESSION_US or first > take.end_us + _OTHER_SESSION_US:
+            raise BadEditError(
+                f"the log is of another session: it begins {first / 1e6:g} s after the start of"
+                f" {take.name or 'the recording'}, which takes {take.end_us / 1e6:g} s"
+            )
+        had = {_identity(event.payload) for event in take.source() if isinstance(event, Noted)}
+        notes = [note for note in self._log.events if isinstance(note, Noted)]
+        new = [note for note in notes if _identity(note.payload) not in had]
+        if not new:
+            raise BadEditError("the recording has all events of the log already")
+        placed = [
+            Noted(min(max(0, note.t_us + offset_us), take.end_us), note.payload) for note in new
+        ]
+        moved = sum(
+            note.t_us + offset_us != put.t_us for note, put in zip(new, placed, strict=True)
+        )
+        end = next(one for one in take.source() if isinstance(one, Finished))
+        ended, agrees = self._ended(end)
+        self.done = LogAdded(
+            added=len(placed),
+            there=len(notes) - len(new),
+            moved=moved,
+            usage=self._log.final.get("usage"),
+            agrees=agrees,
+        )
+
+        def events() -> Iterator[JournalEvent]:
+            waiting = iter(placed)
+            note = next(waiting, None)
+            for event in take.source():
+                while note is not None and (note.t_us < event.t_us or isinstance(event, Finished)):
+                    yield note
+                    note = next(waiting, None)
+                yield ended if isinstance(event, Finished) else event
+
+        return take.changed(events)
+
+    def _ended(self, end: Finished) -> tuple[Finished, bool | None]:
+        """The end with what the log says where it says nothing; tokens are compared."""
+        final = {name: value for name, value in self._log.final.items() if value is not None}
+        missing = {name: value for name, value in final.items() if getattr(end, name) is None}
+        ended = msgspec.structs.replace(end, **missing)
+        tape = (end.metadata or {}).get("tape")
+        if end.usage is None or not isinstance(tape, dict) or "usage" not in final:
+            return ended, None
+        said = compared_with_log(end.usage, final["usage"])
+        metadata = {**(end.metadata or {}), "tape": {**tape, **said}}
+        return msgspec.structs.replace(ended, metadata=metadata), said.get("log_agrees")

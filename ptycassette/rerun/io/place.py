@@ -1,0 +1,122 @@
+"""Where a program runs again: a temporary home, the tape as provider, a guard of the network."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.cassette.io import disk_errors
+from ptycassette.harness import home_variables
+from ptycassette.harness.io import placed_run, run_place
+from ptycassette.profiles import Profile
+from ptycassette.rerun.io._pointed import Pointed
+from ptycassette.rerun.io.guard import Guard
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.tape.io import base_url_variables, point_at_provider, proxy_variables
+
+
+class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program runs, and with what. ``argv`` is started in its place, and becomes it.
+
+    ``guard`` says what keeps it off the network; ``isolated`` if that is a namespace.
+    """
+
+    argv: tuple[str, ...]
+    program: str
+    environment: Mapping[str, str]
+    home: Path
+    cwd: Path
+    folder: Path
+    guard: str
+    isolated: bool
+
+
+def copy_folder(folder: Path, target: Path, *, without: Path | None = None) -> None:
+    """Copy what was there when the program was recorded: its cassette came later.
+
+    Sockets and named pipes are left out: whoever listens to them is elsewhere.
+    """
+
+    def left_out(inside: str, names: list[str]) -> list[str]:
+        paths = [Path(inside, name) for name in names]
+        return [
+            path.name
+            for path in paths
+            if (without is not None and path.absolute() == without.absolute())
+            or not (path.is_symlink() or path.is_dir() or path.is_file())
+        ]
+
+    with disk_errors("copying the folder", folder):
+        shutil.copytree(
+            folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out
+        )
+
+
+@contextmanager
+def placed(
+    argv: tuple[str, ...],
+    profile: Profile | None,
+    options: RerunOptions,
+    pointed: Pointed,
+    more: Mapping[str, str],
+) -> Iterator[RerunPlace]:
+    """A temporary home, set up as the profile says, and the guard."""
+    mode, server = options.mode or _usual_mode(profile), pointed.server
+    proxy: dict[str, str] = {}
+    if server.proxy:
+        proxy = proxy_variables(profile, proxy=server.proxy, ca=pointed.ca_file)
+    with ExitStack() as stack:
+        if profile is not None and mode in profile.modes:
+            run = stack.enter_context(
+                placed_run(
+                    profile,
+                    pointed.url,
+                    openai_url=pointed.openai_url,
+                    mode=mode,
+                    model=options.model or pointed.model,
+                    binary=argv[0],
+                    cwd=options.cwd,
+                    files=options.files,
+                    root=options.root,
+                )
+            )
+            argv = run.prepared.instead(argv, profile.binaries)
+            own = {**run.prepared.environment, **proxy}
+            home, cwd, folder = run.home, run.cwd, run.folder
+        else:
+            made = stack.enter_context(
+                run_place(options.root, cwd=options.cwd, files=options.files)
+            )
+            home, cwd, folder = made.home, made.cwd, made.folder
+            own = {**home_variables(str(home)), **(proxy or base_url_variables(pointed.usual_url))}
+        if options.home is not None:
+            copy_folder(options.home, home)
+            if profile is not None and not proxy:
+                variables, arguments = point_at_provider(profile, pointed.url, {})
+                own |= variables
+                argv = (argv[0], *arguments, *argv[1:])
+        guard = stack.enter_context(
+            Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
+        )
+        kept_off = {} if proxy else guard.environment
+        environment = {**kept_off, **own, **more, **options.environment}
+        yield RerunPlace(
+            argv=guard.argv(argv, environment),
+            program=argv[0],
+            environment=environment,
+            home=home,
+            cwd=cwd,
+            folder=folder.path,
+            guard=guard.text,
+            isolated=guard.isolated,
+        )
+
+
+def _usual_mode(profile: Profile | None) -> str:
+    if profile is None or "key" in profile.modes or not profile.modes:
+        return "key"
+    return next(iter(profile.modes))

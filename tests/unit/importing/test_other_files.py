@@ -1,0 +1,261 @@
+"""Tapes of VHS, session logs, traces of tui-test, cassettes of cendor: what becomes of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette import open_cassette, record
+from ptycassette.cli.entry import main
+from ptycassette.errors import UsageError
+from ptycassette.importing import import_named
+from ptycassette.importing.io import add_log, import_file, import_of, import_script
+from ptycassette.model import Resized
+from ptycassette.recording import parse_script
+
+TAPE = Path(__file__).resolve().parents[3] / "fixtures" / "tapes" / "codex-tape"
+TAPES = [
+    ('Type "a" Enter', ["pace 50ms", 'type "a"', "key enter"]),
+    ("Type@5ms 'say \"hi\"'  # so", ["pace 5ms", 'type "say \\"hi\\""']),
+    ("Type one two", ["pace 50ms", 'type "one two"']),
+    ("Set TypingSpeed .1\nType `x`", ["pace 100ms", 'type "x"']),
+    ("Up@10ms 3 Tab", ["pace 10ms", "key up up up", "pace 50ms", "key tab"]),
+    ("Ctrl+C Ctrl+Alt+X", ["pace 50ms", "key ctrl-c", "key ctrl-alt-x"]),
+    ("Alt+. Shift+Tab Ctrl+[", ["pace 50ms", "key alt-.", "key shift-tab", "key ctrl-["]),
+    ("Sleep 500ms Sleep 2 Sleep 1m", ["pause 0.5s", "pause 2s", "pause 60s"]),
+    ("Wait", ["timeout 15s", 'wait-regex ">$"']),
+    ("Wait+Screen@3s /a.b/", ["timeout 3s", 'wait-regex "a.b"']),
+    ('Set WaitTimeout 2s Set WaitPattern "x" Wait', ["timeout 2s", 'wait-regex "x"']),
+    ('Copy "a b" Paste', ['paste "a b"']),
+    ("Sleep 1 Hide", ["pause 1s", 'note {"type":"marker","label":"Hide"}']),
+]
+
+
+@pytest.mark.parametrize(("tape", "steps"), TAPES, ids=[tape[:30] for tape, _ in TAPES])
+def test_a_tape_of_vhs_is_an_input_script(tape: str, steps: list[str], tmp_path: Path) -> None:
+    """Its keys at its speed, after the prompt and up to the end of the shell."""
+    (tmp_path / "x.tape").write_text(tape)
+    made = import_script(tmp_path / "x.tape", tmp_path / "x.txt", by=import_of(tmp_path / "x.tape"))
+    lines = (tmp_path / "x.txt").read_text().splitlines()
+
+    assert lines[2:] == ["wait-regex >$", *steps, "signal hup"]
+    assert len(parse_script("\n".join(lines))) == sum(
+        "pace" not in s and "timeout" not in s for s in lines[2:]
+    )
+    assert made.command[-3:] == ("bash", "--noprofile", "--norc")
+
+
+def test_settings_of_a_tape_are_options_of_rec(tmp_path: Path) -> None:
+    """Size, shell and environment; what is of the picture alone is counted. Nothing is run."""
+    tape = (
+        f'Output "{tmp_path}/out.gif"\nRequire nosuchprogram\nSet Shell "zsh"\nSet FontSize 10\n'
+        "Set Width 740px Set Height 280 Set Padding 10 Set LetterSpacing 0 Set LineHeight 1\n"
+        'Set Theme { "name": "x" }\nSet Framerate 60\nEnv NAME "a value"\nType x\n'
+    )
+    (tmp_path / "x.tape").write_text(tape)
+    made = import_script(tmp_path / "x.tape", tmp_path / "x.txt", by=import_named("vhs"))
+
+    assert made.command[5:11] == (
+        "--window-size", "120x19", "--env", "PROMPT=> ", "--env", "NAME=a value",
+    )  # fmt: skip
+    assert {reason.split(":")[0]: count for reason, count in made.skipped.items()} == {
+        "Output": 1, "Require": 1, "Set Theme": 1, "Set Framerate": 1,
+    }  # fmt: skip
+    assert {path.name for path in tmp_path.iterdir()} == {"x.tape", "x.txt"}
+
+
+@pytest.mark.slow
+def test_a_recording_of_a_tape_shows_what_the_tape_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command that the import prints, run."""
+    monkeypatch.chdir(tmp_path)
+    Path("x.tape").write_text(
+        'Env WORD "tape"\nSet TypingSpeed 1ms\nType "echo a-$WORD" Enter Wait+Screen /a-tape/'
+    )
+    made = import_script(Path("x.tape"), Path("x.txt"), by=import_named("vhs"))
+    main([*made.command[1:5], "-q", *made.command[5:]])
+
+    with open_cassette("x.cassette") as cassette:
+        assert b"a-tape\r\n" in b"".join(cassette.raw())
+        assert sum(len(one.bytes or b"") for one in cassette.inputs()) == len("echo a-$WORD\r")
+
+
+def _lines(*rows: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
+
+
+def _at(second: int) -> str:
+    return f"2026-01-01T00:00:{second:02}Z"
+
+
+CODEX = _lines(
+    {"timestamp": _at(0), "type": "session_meta", "payload": {}},
+    {"timestamp": _at(1), "type": "response_item", "payload": {
+        "type": "function_call", "call_id": "c1", "name": "run", "arguments": "{}"}},
+    {"timestamp": _at(2), "type": "response_item", "payload": {
+        "type": "function_call_output", "call_id": "c1", "output": "done"}},
+    {"timestamp": _at(3), "type": "event_msg", "payload": {
+        "type": "token_count",
+        "info": {"total_token_usage": {"input_tokens": 7, "output_tokens": 2}}}},
+)  # fmt: skip
+_ANSWER = {"id": "m", "model": "x", "usage": {"input_tokens": 7, "output_tokens": 2}}
+CLAUDE = _lines(
+    {"parentUuid": None, "type": "user", "timestamp": _at(0), "message": {"content": "hi"}},
+    {"parentUuid": "a", "type": "assistant", "timestamp": _at(1), "message": {
+        **_ANSWER, "content": [{"type": "tool_use", "id": "c1", "name": "run", "input": {}}]}},
+    {"parentUuid": "b", "type": "user", "timestamp": _at(2), "message": {
+        "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "done"}]}},
+)  # fmt: skip
+GEMINI = _lines(
+    {"sessionId": "s", "projectHash": "h"},
+    {"id": "m", "timestamp": _at(1), "type": "gemini", "content": "", "model": "x",
+     "tokens": {"input": 7, "output": 2},
+     "toolCalls": [{"id": "c1", "name": "run", "args": {}, "result": "done"}]},
+)  # fmt: skip
+
+
+def _opencode(path: Path) -> None:
+    """Two sessions; the newer one is read, with that of its helper."""
+    answer = {"role": "assistant", "tokens": {"input": 3, "output": 1, "cache": {"read": 0}}}
+    tool = {"type": "tool", "tool": "run", "callID": "c1", "state": {"input": {}, "output": "done"}}
+    rows = [("old", None, 10, "o"), ("new", None, 20, "c1"), ("helper", "new", 30, "c2")]
+    with sqlite3.connect(path) as database:
+        database.executescript(
+            "create table session(id, parent_id); create table message(id, session_id, data);"
+            "create table part(id, message_id, session_id, time_created, data);"
+        )
+        for name, parent, second, call in rows:
+            database.execute("insert into session values(?, ?)", (name, parent))
+            database.execute(
+                "insert into message values(?, ?, ?)", (name, name, json.dumps(answer))
+            )
+            part = json.dumps({**tool, "callID": call})
+            database.execute(
+                "insert into part values(?, ?, ?, ?, ?)", (name, name, name, second * 1000, part)
+            )
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "log", "whose", "tokens"),
+    [
+        ("rollout-1.jsonl", CODEX, "codex", (7, 2)),
+        ("any.jsonl", CLAUDE, "claude", (7, 2)),
+        ("session-1.jsonl", GEMINI, "gemini", (7, 2)),
+        ("opencode.db", None, "opencode", (6, 2)),
+    ],
+)
+def test_a_session_log_is_typed_events_and_tokens(
+    name: str, log: bytes | None, whose: str, tokens: tuple[int, int], tmp_path: Path
+) -> None:
+    """Whose it is, is known by its content; the sums are those of its newest session."""
+    path = tmp_path / name
+    if log is None:
+        _opencode(path)
+    else:
+        path.write_bytes(log)
+    import_file(path, tmp_path / "made", by=import_of(path))
+
+    with open_cassette(tmp_path / "made") as cassette:
+        notes = [one.payload for one in cassette.service_events()]
+        calls = {note["call_id"]: note["type"] for note in notes if "call_id" in note}
+        usage = cassette.final.usage or {}
+        assert cassette.manifest.harness.name == whose
+        assert {"c1": "tool-result"}.items() <= calls.items()
+        assert "o" not in calls
+        assert (usage["input_tokens"], usage["output_tokens"]) == tokens
+
+
+def test_a_log_is_added_to_its_recording(tmp_path: Path) -> None:
+    """At the moments of its clock; twice it is not; that of another time it is not."""
+    with record(["true"], tmp_path / "recorded") as session:
+        session.wait_exit()
+    with open_cassette(tmp_path / "recorded") as cassette:
+        began = cassette.manifest.provenance.recorded_at.removesuffix("Z")
+    log = tmp_path / "rollout.jsonl"
+    log.write_bytes(CODEX.replace(b"2026-01-01T00:00:00", began.encode()))
+    log.write_bytes(re.sub(rb"2026-01-01T00:00:0[1-9]", began.encode(), log.read_bytes()))
+    made = add_log(log, tmp_path / "recorded", tmp_path / "whole")
+    assert made.log is not None
+    with open_cassette(tmp_path / "whole") as cassette:
+        kinds = [one.payload["type"] for one in cassette.service_events()]
+        edits = (cassette.manifest.optional or {})["edited"]
+        assert (kinds, cassette.final.usage) == (
+            ["tool-call", "tool-result", "usage"],
+            {"input_tokens": 7, "output_tokens": 2},
+        )
+
+    assert (made.log.added, made.log.there, made.log.agrees) == (3, 0, None)
+    assert edits[0]["from"] == "codex"
+    with pytest.raises(UsageError, match="already"):
+        add_log(log, tmp_path / "whole", tmp_path / "again")
+    log.write_bytes(CODEX)
+    with pytest.raises(UsageError, match="another session"):
+        add_log(log, tmp_path / "recorded", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_the_tokens_of_a_log_are_compared_with_the_tape(tmp_path: Path) -> None:
+    """The tape's sum stays; what the log says stands beside it."""
+    with open_cassette(TAPE) as cassette:
+        began = cassette.manifest.provenance.recorded_at.removesuffix("Z")
+        usage = cassette.final.usage or {}
+    log = tmp_path / "rollout.jsonl"
+    log.write_bytes(re.sub(rb"2026-01-01T00:00:0.", began.encode(), CODEX))
+    made = add_log(log, TAPE, tmp_path / "whole")
+    with open_cassette(tmp_path / "whole") as cassette:
+        tape = (cassette.final.metadata or {})["tape"]
+
+        assert cassette.final.usage == usage
+        assert (tape["log_usage"]["input_tokens"], tape["log_agrees"]) == (7, False)
+    assert made.log is not None
+    assert made.log.agrees is False
+
+
+def _trace(*points: dict[str, Any]) -> bytes:
+    return zlib.compress(json.dumps({"tracePoints": points, "testName": ["a", "b"]}).encode())
+
+
+def test_a_trace_of_tui_test_is_a_recording(tmp_path: Path) -> None:
+    """Output, its times and sizes; packed by zlib, as tui-test writes it."""
+    path = tmp_path / "any-name"
+    size = {"rows": 5, "cols": 20}
+    path.write_bytes(_trace({"data": "", "time": 5000}, size, {"data": "hi", "time": 5250.5},
+                            {"rows": 6, "cols": 30}, {"data": "\u00e4", "time": 5300}))  # fmt: skip
+    session = import_of(path).read(path.read_bytes())
+
+    assert [type(one).__name__ for one in session.events] == ["Output", "Resized", "Output"]
+    assert [one.t_us for one in session.events] == [250_500, 250_500, 300_000]
+    assert (session.size.rows, session.size.cols, session.title) == (5, 20, "a > b")
+    assert next(one for one in session.events if isinstance(one, Resized)).size.cols == 30
+
+
+CALL = {"kind": "llm", "provider": "openai", "model": "m", "messages": [{"role": "user"}]}
+TOOL = {"kind": "tool", "name": "mul", "arguments": {"args": [6, 7], "kwargs": {}}}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_cassettes_of_cendor_are_read(version: int, tmp_path: Path) -> None:
+    """Calls of models are a tape, those of tools are events; what is neither is counted."""
+    answer = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 1}}
+    entries = [
+        {"seq": 0, "kind": "llm", "request": CALL, "response": answer},
+        {"seq": 1, "kind": "tool", "request": TOOL, "response": 42},
+        {"seq": 2, "kind": "other", "request": {}},
+    ]
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"version": version, "entries": entries}))
+    made = import_file(path, tmp_path / "made", by=import_of(path))
+
+    assert (made.entries, made.rebuilt, sum(made.skipped.values())) == (1, True, 1)
+    with open_cassette(tmp_path / "made") as cassette:
+        notes = [one.payload for one in cassette.service_events() if "entry" not in one.payload]
+        assert [note["type"] for note in notes] == ["tool-call", "tool-result"]
+        assert (cassette.final.usage or {})["input_tokens"] == 5
