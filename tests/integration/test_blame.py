@@ -209,7 +209,7 @@ def test_a_real_cli_is_blamed() -> None:
         patience_s=60,
     )
     options = BlameOptions(
-        oracle=Oracle.parse("text:Applied edit to note"),
+        oracle=Oracle.parse("text:buy almonds"),
         budget=20,
         interventions=("neutral",),
         at=(ForkPlace("tape", 1), ForkPlace("tape", 2), ForkPlace("exchange", 1)),
