@@ -103,7 +103,7 @@ def test_what_is_done_to_a_step_fits_it(
 def blamed(world: World, budget: int = 500, **terms: Any) -> tuple[Experiment, Meter]:
     """The experiment of a course in a made-up world, under a budget."""
     cells = cells_of(STEPS, ("neutral", "drop"), neutral="OK.", reads=False)
-    experiment = Experiment(cells, Terms(pooled=True, **terms), recorded="good")
+    experiment = Experiment(cells, Terms(**{"pooled": True, **terms}), recorded="good")
     meter, runs = Meter(budget), course(experiment)
     try:
         batch = next(runs)
@@ -192,6 +192,33 @@ def test_a_flip_that_does_not_repeat_shows_a_random_run() -> None:
     assert experiment.random
     assert "cause" not in labels(experiment).values()
     assert meter.used == 20 + 10 * len(experiment.cells)
+
+
+def test_a_label_is_of_the_interval_and_not_of_the_rate() -> None:
+    """One flip against one control that did not: the budget ended before it was repeated."""
+    experiment, meter = blamed(planted("tape:2"), 18, pooled=False)
+    found = {step.at: step.interventions[0] for step in judged(experiment)}
+
+    assert (meter.used, meter.refused) == (18, 4 + 1)
+    assert (found["tape:2"].runs.flips, found["tape:2"].control.flips) == (1, 0)
+    assert found["tape:2"].label == "unclear"
+    assert labels(blamed(planted("tape:2"), pooled=False)[0])["tape:2"] == "cause"
+
+
+def test_what_may_be_the_machine_is_tried_once_more() -> None:
+    """A prefix that differs can be that of a busy machine; a crash is a crash."""
+    tried: set[Trial] = set()
+
+    def world(trial: Trial) -> Ran:
+        if trial in tried:
+            return planted("tape:1")(trial)
+        tried.add(trial)
+        return Ran(undefined="prefix")
+
+    experiment, meter = blamed(world)
+    assert labels(experiment)["tape:1"] == "cause"
+    assert meter.used == 2 * (3 + len(experiment.cells) + 2 * 2)
+    assert all(ran.retried for cell in experiment.cells for ran in experiment.of(cell))
 
 
 def test_what_is_never_a_cause_is_seldom_blamed_and_causes_are_found() -> None:
