@@ -72,14 +72,15 @@ def read_artifacts(
 
 
 def _check_entry(name: str, artifact: Artifact, where: str, limits: Limits) -> None:
-    shown = visible(name, limit=80)
     if len(name) > limits.max_name_bytes:
+        shown = visible(name, limit=80)
         raise LimitError(f"optional.artifacts: the name {shown!r} is too long", where=where)
     if not _NAME.match(name) or name == MANIFEST:
+        shown = visible(name, limit=80)
         raise ManifestError(f"optional.artifacts may not name {shown!r}", where=where)
     if not is_sha256(artifact.sha256) or artifact.bytes < 0:
         raise ManifestError(
-            f"optional.artifacts: {shown!r} has no proper sha256 or bytes", where=where
+            f"optional.artifacts: {name!r} has no proper sha256 or bytes", where=where
         )
 
 

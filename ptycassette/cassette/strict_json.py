@@ -27,6 +27,9 @@ from ptycassette.model import INT64_MAX, INT64_MIN, Limits, visible
 
 _MAX_INT_DIGITS = 20  # the longest int64 has 19 digits and a sign
 _CONTAINERS = (dict, list)
+_INDENT = 2
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_LONG_INTEGER = b"0" * 19  # digits; the longest int64 has as many
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -92,6 +95,9 @@ def parse_strict(
         LimitError: it nests too deep.
         InvalidCassetteError: ``error``, with the reason.
     """
+    written = _as_we_write_it(data, limits)
+    if written is not None:
+        return written
     try:
         text = data.decode("utf-8")
         if text.startswith("\ufeff"):
@@ -111,6 +117,26 @@ def parse_strict(
     except RecursionError as exc:
         raise _too_deep(limits, where) from exc
     return value
+
+
+def _as_we_write_it(data: bytes, limits: Limits) -> Any:
+    """The value, if ``data`` is spelt as documents are written; None if it has to be looked at.
+
+    What comes back as the same bytes has no key twice and nothing that a decoder reads loosely
+    (decision 0011). How deep it nests is how far its lines are indented: texts have no line ends.
+    Integers of any length come back, so long ones are looked at.
+    """
+    if b"\n" + _INDENT * b" " * limits.max_depth in data:
+        return None
+    if _LONG_INTEGER in data.translate(_DIGITS):
+        return None
+    try:
+        value = msgspec.json.decode(data)
+        text = msgspec.json.format(msgspec.json.encode(value), indent=_INDENT)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    same = len(text) + 1 == len(data) and data.endswith(b"\n") and data.startswith(text)
+    return value if same else None
 
 
 def check_value(

@@ -15,6 +15,8 @@ from ptycassette.model import visible
 @click.argument("cassettes", metavar="CASSETTE...", nargs=-1, type=click.Path())
 @path_option("--key", metavar="FILE", text="The private key (or in PTYCASSETTE_SEAL_KEY).")
 @path_option("--new-key", metavar="FILE", text="Make a key first: FILE, and FILE.pub to publish.")
+@click.option("--identity", is_flag=True, help="Seal as the CI job that runs (Sigstore; public).")
+@path_option("--sigstore", metavar="FILE", text="With --identity: an instance of your own.")
 @click.option("--overwrite", is_flag=True, help="Replace a seal of another key, or an old one.")
 @json_option
 @allow_unscrubbed_option
@@ -22,6 +24,8 @@ def command(
     cassettes: tuple[str, ...],
     key: Path | None,
     new_key: Path | None,
+    identity: bool,
+    sigstore: Path | None,
     overwrite: bool,
     as_json: bool,
     allow_unscrubbed: bool,
@@ -30,21 +34,26 @@ def command(
 
     The files must be those that the manifest pins. A seal of the same key that
     still holds stays as it is. ptycassette verify --sealed checks seals.
+    With --identity there is no key: Sigstore says who sealed, and writes it into
+    a log that everybody can read.
 
     Example: ptycassette seal tests/cassettes/* --key release.key
     """
     from ptycassette.cli._error_report import ErrorReport
     from ptycassette.cli._seal_reports import SealedCassette, SealsReport
     from ptycassette.cli._seals import cassettes_named
-    from ptycassette.errors import UsageError
     from ptycassette.seal.io import needing_seals
 
-    if key is not None and new_key is not None:
-        raise UsageError("--new-key makes the key: --key is not needed")
-    if not cassettes and new_key is None:
-        raise UsageError("name a cassette, or make a key with --new-key FILE")
+    _check(cassettes, key=key, new_key=new_key, identity=identity, sigstore=sigstore)
     with needing_seals():
-        from ptycassette.seal.io import read_signer, seal_cassettes, write_new_key
+        from ptycassette.seal.io import (
+            IdentitySealer,
+            KeySealer,
+            Sealer,
+            read_signer,
+            seal_cassettes,
+            write_new_key,
+        )
 
     if new_key is not None:
         line = write_new_key(str(new_key)).line
@@ -55,12 +64,16 @@ def command(
         if as_json:
             write_lines([json_text(SealsReport(ok=True, public_key=line, cassettes=()))])
         return 0
-    signer, public = read_signer(None if key is None else str(key))
+    if identity:
+        sealer: Sealer = IdentitySealer(sigstore)
+        line = sealer.own.identities[0].identity
+    else:
+        signer, public = read_signer(None if key is None else str(key))
+        sealer, line = KeySealer(signer, public), public.line
     done = []
     for one in seal_cassettes(
         cassettes_named(cassettes),
-        signer,
-        public,
+        sealer,
         overwrite=overwrite,
         allow_unscrubbed=allow_unscrubbed,
     ):
@@ -75,7 +88,7 @@ def command(
     if as_json:
         report = SealsReport(
             ok=all(one.ok for one in done),
-            public_key=public.line,
+            public_key=line,
             cassettes=tuple(
                 SealedCassette(
                     path=one.path,
@@ -88,6 +101,31 @@ def command(
         )
         write_lines([json_text(report)])
     return next((one.error.exit_status for one in done if one.error is not None), 0)
+
+
+def _check(
+    cassettes: tuple[str, ...],
+    *,
+    key: Path | None,
+    new_key: Path | None,
+    identity: bool,
+    sigstore: Path | None,
+) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        UsageError: it does not.
+    """
+    from ptycassette.errors import UsageError
+
+    if identity and (key is not None or new_key is not None):
+        raise UsageError("--identity seals without a key: --key and --new-key do not go with it")
+    if sigstore is not None and not identity:
+        raise UsageError("--sigstore goes with --identity")
+    if key is not None and new_key is not None:
+        raise UsageError("--new-key makes the key: --key is not needed")
+    if not cassettes and new_key is None:
+        raise UsageError("name a cassette, or make a key with --new-key FILE")
 
 
 def _key_lines(path: Path, line: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -11,7 +11,7 @@ from ptycassette.errors import CassetteError, TamperedError, UnsealedError, Untr
 from ptycassette.model import visible
 from ptycassette.seal.envelope import decode_envelope, verified_keyids
 from ptycassette.seal.statement import SealStatement, decode_statement
-from ptycassette.seal.trust import Trust
+from ptycassette.seal.trust import Trust, TrustedIdentity, TrustedKey, may_seal
 
 _SHOWN = 3
 
@@ -67,8 +67,45 @@ def unreadable(path: str, error: CassetteError) -> SealVerdict:
     return SealVerdict(path=path, status=SealStatus.UNREADABLE, error=error)
 
 
+class OpenedSeal(msgspec.Struct, frozen=True, kw_only=True):
+    """A seal whose signatures were verified.
+
+    Attributes:
+        payload: the statement.
+        keyids: who signed, as the seal says.
+        signed_by: those who are trusted and did sign.
+        reason: why a signature does not count; empty where it is just nobody's.
+    """
+
+    payload: bytes
+    keyids: tuple[str, ...]
+    signed_by: tuple[TrustedKey | TrustedIdentity, ...]
+    reason: str = ""
+
+
+def open_envelope(seal: bytes, trust: Trust, where: str) -> OpenedSeal:
+    """The statement in an envelope, and which trusted keys signed it.
+
+    Raises:
+        TamperedError: it is damaged, or a signature of a trusted key does not verify.
+    """
+    envelope = decode_envelope(seal, where=where)
+    verified = verified_keyids(envelope, (one.key for one in trust.keys), where=where)
+    return OpenedSeal(
+        payload=envelope.payload,
+        keyids=tuple(envelope.signatures),
+        signed_by=tuple(one for one in trust.keys if one.key.keyid in verified),
+    )
+
+
 def judged(
-    seal: bytes, *, path: str, absolute: str, digests: Mapping[str, str], trust: Trust
+    seal: bytes,
+    *,
+    path: str,
+    absolute: str,
+    digests: Mapping[str, str],
+    trust: Trust,
+    opened_by: Callable[[bytes, Trust, str], OpenedSeal] = open_envelope,
 ) -> SealVerdict:
     """The verdict on a cassette with a seal.
 
@@ -82,15 +119,15 @@ def judged(
         absolute: its real path.
         digests: the SHA-256 of every file that is in it now.
         trust: whose seals count.
+        opened_by: verifies the signatures.
     """
     place = visible(f"{path}.seal.json")
     statement: SealStatement | None = None
     keyids: tuple[str, ...] = ()
     try:
-        envelope = decode_envelope(seal, where=place)
-        keyids = tuple(envelope.signatures)
-        verified = verified_keyids(envelope, (one.key for one in trust.keys), where=place)
-        statement = decode_statement(envelope.payload, where=place)
+        opened = opened_by(seal, trust, place)
+        keyids = opened.keyids
+        statement = decode_statement(opened.payload, where=place)
         _check_files(statement, absolute.rpartition("/")[2], digests, visible(path))
     except TamperedError as error:
         return SealVerdict(
@@ -100,13 +137,11 @@ def judged(
             keyids=keyids,
             statement=statement,
         )
-    signed_by = [one for one in trust.keys if one.key.keyid in verified]
-    counted = tuple(one.name for one in signed_by if one.may_seal(absolute))
-    others = [one.name for one in signed_by]
+    counted = tuple(one.name for one in opened.signed_by if may_seal(one, absolute))
     return SealVerdict(
         path=path,
         status=SealStatus.TRUSTED if counted else SealStatus.UNKNOWN_KEY,
-        error=None if counted else _untrusted(keyids, others, trust, place),
+        error=None if counted else _untrusted(opened, trust, place),
         signers=counted,
         keyids=keyids,
         statement=statement,
@@ -143,27 +178,26 @@ def _shown(names: list[str]) -> str:
     return ", ".join(visible(name, limit=80) for name in sorted(names)[:_SHOWN]) + more
 
 
-def _untrusted(
-    keyids: tuple[str, ...], others: list[str], trust: Trust, place: str
-) -> UntrustedError:
-    if others:
-        shown = visible(", ".join(others), limit=200)
+def _untrusted(opened: OpenedSeal, trust: Trust, place: str) -> UntrustedError:
+    if opened.signed_by:
+        shown = visible(", ".join(one.name for one in opened.signed_by), limit=200)
         return UntrustedError(
             f"sealed by {shown}, whose seals do not count at this place",
             where=place,
             hint=f"see paths in {visible(trust.where)}",
         )
-    if not trust.keys:
+    names = [one.name for one in trust.keys] + [one.name for one in trust.identities]
+    if not names:
         return UntrustedError(
             "no key is trusted: nothing says whose seals count",
             where=place,
             hint="name a trust file with --trust, or as seal.trust in the project file",
         )
-    return UntrustedError(
-        f"sealed with a key that is not trusted: {keyids[0][:16]}...",
-        where=place,
-        hint=f"trusted are: {visible(', '.join(one.name for one in trust.keys), limit=200)}",
-    )
+    hint = f"trusted are: {visible(', '.join(names), limit=200)}"
+    if opened.reason:
+        return UntrustedError(f"no identity counts: {opened.reason}", where=place, hint=hint)
+    shown = visible(opened.keyids[0], limit=16) if opened.keyids else "without a name"
+    return UntrustedError(f"sealed by {shown}, which is not trusted", where=place, hint=hint)
 
 
 _LOOK = "see what changed (git diff), then seal it again or restore it"

@@ -40,12 +40,22 @@ class TapeFiles:
         self._limits = limits
         self._spool, self._content = str(staging.path), staging.content
         self._places: dict[str, BodyPlace] = {}
+        self._unfinished: set[IO[bytes]] = set()
         self.entries = stage(TAPE, limits.max_stream_bytes)
         self.bodies = stage(TAPE_BODIES, limits.max_output_bytes)
 
     def body(self) -> _Body:
         """See ``EntrySink.body``."""
-        return _Body(self, self._spool)
+        import tempfile  # noqa: PLC0415 - few recordings have a tape
+
+        packed = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=self._spool)  # noqa: SIM115 - closed by ``finish`` or ``close``
+        self._unfinished.add(packed)
+        return _Body(self, packed)
+
+    def close(self) -> None:
+        """Give up the bodies that are not finished."""
+        while self._unfinished:
+            self._unfinished.pop().close()
 
     def add(self, entry: TapeEntry) -> None:
         """See ``EntrySink.add``.
@@ -70,8 +80,13 @@ class TapeFiles:
             files = {name: directory.open(name) for name in (TAPE, TAPE_BODIES)}
         return list(Tape(files, TapeDeclared(version=TAPE_VERSION), self._limits))
 
-    def keep(self, digest: str, length: int, packed: IO[bytes]) -> BodyPlace:
-        """Store a packed body, unless an equal one is there."""
+    def keep(self, digest: str, length: int, packed: IO[bytes]) -> BodyPlace | None:
+        """Store a packed body, unless it is empty or an equal one is there; closes it."""
+        self._unfinished.discard(packed)
+        with packed:
+            return self._kept(digest, length, packed) if length else None
+
+    def _kept(self, digest: str, length: int, packed: IO[bytes]) -> BodyPlace:
         there = self._places.get(digest)
         if there is not None:
             return there
@@ -105,14 +120,11 @@ class TapeFiles:
 class _Body:
     """A body on its way into the file. A ``BodySink``."""
 
-    def __init__(self, files: TapeFiles, spool: str) -> None:
-        self._files = files
+    def __init__(self, files: TapeFiles, packed: IO[bytes]) -> None:
+        self._files, self._packed = files, packed
         self._deflate = zlib.compressobj(_LEVEL)
         self._digest = sha256()
         self._length = 0
-        import tempfile  # noqa: PLC0415 - few recordings have a tape
-
-        self._packed = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=spool)  # noqa: SIM115 - ``finish`` closes it
 
     def write(self, data: bytes) -> None:
         """See ``BodySink.write``."""
@@ -123,9 +135,6 @@ class _Body:
 
     def finish(self) -> BodyPlace | None:
         """See ``BodySink.finish``."""
-        with self._packed:
-            if not self._length:
-                return None
-            with disk_errors("writing a body of the tape", TAPE_BODIES):
-                self._packed.write(self._deflate.flush())
-            return self._files.keep(self._digest.hexdigest(), self._length, self._packed)
+        with disk_errors("writing a body of the tape", TAPE_BODIES):
+            self._packed.write(self._deflate.flush())
+        return self._files.keep(self._digest.hexdigest(), self._length, self._packed)

@@ -272,7 +272,9 @@ class CassetteWriter:
         return now
 
     def abort(self) -> None:
-        """Remove everything that was written. Does nothing after ``publish``."""
+        """Remove everything that was written. After ``publish`` nothing but what is unfinished."""
+        if self._tape is not None:
+            self._tape.close()
         if self._done:
             return
         self._done = True

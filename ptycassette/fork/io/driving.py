@@ -35,9 +35,13 @@ _ENTERS = (b"\r", b"\n")
 
 
 class TailInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What is typed after the change: the rest of the recording, or these steps."""
+    """What is typed after the change: the rest of the recording, or these steps.
+
+    ``quiet_ms``: how long nothing moves before a recorded input is typed without its screen.
+    """
 
     steps: tuple[ScriptStep, ...] | None = None
+    quiet_ms: int
 
 
 class DrivenFork(msgspec.Struct, kw_only=True):
@@ -127,7 +131,7 @@ class ForkTypist:
         driven = DrivenFork()
         try:
             if inputs.steps is None:
-                self._recorded_rest(session, driven, is_open, is_due)
+                self._recorded_rest(session, driven, inputs.quiet_ms, is_open, is_due)
             else:
                 self._given(session, driven, inputs.steps)
         except (SessionClosedError, InputRefusedError):
@@ -154,13 +158,14 @@ class ForkTypist:
         self,
         session: Recording,
         driven: DrivenFork,
+        quiet_ms: int,
         is_open: Callable[[], bool],
         is_due: Callable[[], bool],
     ) -> None:
         for step in self._cut.rest:
             shown = None if step.follows else self._shown(step)
             with suppress(WaitTimeoutError):  # it is busy; a person would type now, too
-                turn = ItsTurn(shown, is_open, is_due)
+                turn = ItsTurn(shown, is_open, is_due, quiet_ms=quiet_ms)
                 session.wait_for(turn, timeout_s=self._patience(step.t_us))
             self._prepared.server.sent(step.number)  # first: its question may come at once
             self._send(session, step)

@@ -140,7 +140,7 @@ class _Forked:
                 origin = self._origin(self._checked(fingerprint, entries))
                 session.note(msgspec.to_builtins(origin))
                 typist.change(session, options.change)
-                inputs = TailInputs(steps=options.inputs)
+                inputs = TailInputs(steps=options.inputs, quiet_ms=options.quiet_ms)
                 driven = typist.tail(session, inputs, lambda: server.answering > 0, self.is_due)
             finally:
                 self._branch.proceed()

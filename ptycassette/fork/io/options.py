@@ -8,6 +8,7 @@ import msgspec
 
 from ptycassette.fork.changes import Change, Tail
 from ptycassette.fork.io.live import LiveTerms
+from ptycassette.fork.io.turns import QUIET_MS
 from ptycassette.fork.places import ForkPlace
 from ptycassette.recording import ScriptStep
 from ptycassette.rerun.io import RerunOptions
@@ -22,6 +23,8 @@ class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
         tail: who answers afterwards.
         script: a script of answers, for ``scripted``; the recorded answers when None.
         inputs: what is typed afterwards; the rest of the recorded inputs when None.
+        quiet_ms: how long nothing moves before the next of them is typed, where the recorded
+            screen does not come.
         live: what may be asked of whom, for ``live``.
         overwrite: replace the cassette at the target.
         run: how the program is run; its ``argv`` is that of the recording when empty.
@@ -32,6 +35,7 @@ class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
     tail: Tail = "scripted"
     script: Path | None = None
     inputs: tuple[ScriptStep, ...] | None = None
+    quiet_ms: int = QUIET_MS
     live: LiveTerms = LiveTerms()
     overwrite: bool = False
     run: RerunOptions = RerunOptions()

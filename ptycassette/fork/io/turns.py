@@ -7,12 +7,13 @@ from collections.abc import Callable
 from ptycassette.model import Screen
 from ptycassette.session import Idle, SessionView
 
-_QUIET_MS = 700
-"""Of a program that is waited for after the change: longer than the pauses between the pieces of a
-local provider's answers; while a question is open, it is not quiet at all."""
+QUIET_MS = 700
+"""How long nothing moves before an input is typed whose recorded screen does not come: longer than
+the pauses between the pieces of a local provider's answers; while a question is open, the program
+is not quiet at all."""
 _LONG_QUIET_MS = 3000
-"""Of one that asked a question at this place in the recording, and has not yet: a real CLI computes
-for more than a second before it asks."""
+"""The same where a question was asked at this place in the recording, and has not been yet: a real
+CLI computes for more than a second before it asks."""
 _LOOKS_US = 100_000
 
 
@@ -32,9 +33,11 @@ class ItsTurn:
         shown: Callable[[Screen], bool] | None,
         is_open: Callable[[], bool],
         is_due: Callable[[], bool],
+        *,
+        quiet_ms: int = QUIET_MS,
     ) -> None:
         self._shown, self._is_open, self._is_due = shown, is_open, is_due
-        self._idle, self._long_idle = Idle(_QUIET_MS), Idle(_LONG_QUIET_MS)
+        self._idle, self._long_idle = Idle(quiet_ms), Idle(max(quiet_ms, _LONG_QUIET_MS))
         self._looked_us = 0
 
     def met(self, view: SessionView, now_us: int) -> bool:

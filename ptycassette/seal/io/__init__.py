@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from .key_files import write_new_key as write_new_key
     from .policy import needing_seals as needing_seals
     from .policy import require_seal as require_seal
+    from .sealing import KeySealer as KeySealer
     from .sealing import Sealed as Sealed
+    from .sealing import Sealer as Sealer
     from .sealing import seal_cassette as seal_cassette
     from .sealing import seal_cassettes as seal_cassettes
+    from .sigstore_bundles import IdentitySealer as IdentitySealer
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -27,6 +30,7 @@ else:
             "checking": "check_seal check_seals",
             "key_files": "read_signer read_trust write_new_key",
             "policy": "needing_seals require_seal",
-            "sealing": "Sealed seal_cassette seal_cassettes",
+            "sealing": "KeySealer Sealed Sealer seal_cassette seal_cassettes",
+            "sigstore_bundles": "IdentitySealer",
         },
     )

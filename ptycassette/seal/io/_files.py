@@ -66,18 +66,13 @@ def _resolved(directory: str) -> str:
     return os.path.realpath(directory)
 
 
-def seal_path(path: str) -> str:
-    """Where the seal of a cassette is: beside it, under its name."""
-    return f"{real_path(path)}{SUFFIX}"
-
-
-def read_seal(path: str) -> bytes | None:
-    """The bytes of a cassette's seal; None when there is none.
+def read_seal(real: str) -> bytes | None:
+    """The bytes of the seal beside a cassette, whose ``real_path`` this is; None without one.
 
     Raises:
         CassetteError: it cannot be read, is too large, a link, or no file.
     """
     try:
-        return read_plain(seal_path(path), max_bytes=MAX_SEAL_BYTES, follow_links=False)
+        return read_plain(f"{real}{SUFFIX}", max_bytes=MAX_SEAL_BYTES, follow_links=False)
     except NotFoundError:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import msgspec
 from securesystemslib.signer import CryptoSigner
@@ -12,13 +13,14 @@ from ptycassette.errors import CassetteError, ExistsError
 from ptycassette.model import Clock, visible
 from ptycassette.seal.envelope import signed
 from ptycassette.seal.io._files import (
+    SUFFIX,
     HashedFiles,
     hashed_files,
     read_seal,
     real_path,
-    seal_path,
 )
-from ptycassette.seal.judging import SealStatus, judged
+from ptycassette.seal.io.checking import judged_seal
+from ptycassette.seal.judging import SealStatus
 from ptycassette.seal.keys import PublicKey
 from ptycassette.seal.statement import SealStatement, encode_statement
 from ptycassette.seal.trust import Trust, TrustedKey
@@ -44,10 +46,30 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
         return self.error is None
 
 
+class Sealer(Protocol):
+    """Who seals. ``own``: a trust in nobody else."""
+
+    own: Trust
+
+    def sealed(self, payload: bytes) -> bytes:
+        """The text of a seal around a statement."""
+
+
+class KeySealer:
+    """Seals with a private key."""
+
+    def __init__(self, signer: CryptoSigner, public: PublicKey) -> None:
+        self._signer = signer
+        self.own = Trust((TrustedKey("own", public),))
+
+    def sealed(self, payload: bytes) -> bytes:
+        """See ``Sealer``."""
+        return signed(payload, self._signer)
+
+
 def seal_cassette(
     path: str,
-    signer: CryptoSigner,
-    public: PublicKey,
+    sealer: Sealer,
     *,
     overwrite: bool = False,
     allow_unscrubbed: bool = False,
@@ -60,13 +82,13 @@ def seal_cassette(
 
     Args:
         path: the directory.
-        signer: the private key.
-        public: its public key.
-        overwrite: replace a seal of another key, or one that holds no more.
+        sealer: who seals it.
+        overwrite: replace a seal of somebody else, or one that holds no more.
         allow_unscrubbed: seal what was never scrubbed, too.
         clock: says when.
     """
-    target = seal_path(path)
+    real = real_path(path)
+    target = f"{real}{SUFFIX}"
     try:
         files = hashed_files(path)
         manifest = check_pinned(
@@ -76,38 +98,37 @@ def seal_cassette(
             place=visible(path),
             allow_unscrubbed=allow_unscrubbed,
         )
-        if not overwrite and _is_sealed(path, files, public):
+        if not overwrite and _is_sealed(path, real, files, sealer.own):
             return Sealed(path=path, seal=target, kept=True)
         statement = SealStatement(
-            cassette=real_path(path).rpartition("/")[2],
+            cassette=real.rpartition("/")[2],
             id=manifest.id,
             digests=files.digests,
             sealed_at=(clock or MonotonicClock()).wall().strftime("%Y-%m-%dT%H:%M:%SZ"),
             sealed_by=f"ptycassette {__version__}",
         )
-        data = signed(encode_statement(statement), signer)
+        data = sealer.sealed(encode_statement(statement))
         write_whole(target, [data], overwrite=overwrite, durable=False)
     except CassetteError as error:
         return Sealed(path=path, seal=target, error=error)
     return Sealed(path=path, seal=target)
 
 
-def _is_sealed(path: str, files: HashedFiles, public: PublicKey) -> bool:
-    """Whether a seal of this key is there, and holds.
+def _is_sealed(path: str, real: str, files: HashedFiles, own: Trust) -> bool:
+    """Whether an own seal is there, and holds.
 
     Raises:
         ExistsError: a seal is there that is not to be replaced unasked.
     """
-    seal = read_seal(path)
+    seal = read_seal(real)
     if seal is None:
         return False
-    own = Trust((TrustedKey("own", public),))
-    verdict = judged(seal, path=path, absolute=real_path(path), digests=files.digests, trust=own)
+    verdict = judged_seal(seal, path=path, absolute=real, digests=files.digests, trust=own)
     if verdict.ok:
         return True
     holds = verdict.status is SealStatus.UNKNOWN_KEY
     raise ExistsError(
-        f"has a seal already, {'of another key' if holds else 'which does not hold any more'}",
+        f"has a seal already, {'of somebody else' if holds else 'which does not hold any more'}",
         where=visible(path),
         hint="replace it with --overwrite, if you know why it differs",
     )
@@ -115,8 +136,7 @@ def _is_sealed(path: str, files: HashedFiles, public: PublicKey) -> bool:
 
 def seal_cassettes(
     paths: Iterable[str],
-    signer: CryptoSigner,
-    public: PublicKey,
+    sealer: Sealer,
     *,
     overwrite: bool = False,
     allow_unscrubbed: bool = False,
@@ -124,8 +144,6 @@ def seal_cassettes(
     """Seal each, in order."""
 
     def one(path: str) -> Sealed:
-        return seal_cassette(
-            path, signer, public, overwrite=overwrite, allow_unscrubbed=allow_unscrubbed
-        )
+        return seal_cassette(path, sealer, overwrite=overwrite, allow_unscrubbed=allow_unscrubbed)
 
     return map(one, paths)

@@ -29,10 +29,11 @@ def write_whole(
         ExistsError: something is there that may not be replaced; nothing was changed.
         StorageError: the disk or the directory refuses; nothing was changed.
     """
-    target = Path(path)
+    target = os.fspath(path)
     check_replaceable(target, overwrite=overwrite)
+    directory, name = os.path.split(target)
     try:
-        fd, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+        fd, aside = tempfile.mkstemp(prefix=f".{name[:100]}.", dir=directory or ".")
     except OSError as exc:
         raise _refused(target, exc) from exc
     try:
@@ -40,20 +41,20 @@ def write_whole(
             for part in parts:
                 file.write(part)
             file.flush()
-            os.fchmod(file.fileno(), mode)
+            os.fchmod(fd, mode)
             if durable:
-                os.fsync(file.fileno())
+                os.fsync(fd)
         check_replaceable(target, overwrite=overwrite)  # what came there meanwhile
-        Path(name).replace(target)
+        os.replace(aside, target)  # noqa: PTH105 - a path object takes longer than the rename
     except OSError as exc:
-        _remove(name)
+        _remove(aside)
         raise _refused(target, exc) from exc
     except BaseException:
-        _remove(name)
+        _remove(aside)
         raise
 
 
-def check_replaceable(target: Path, *, overwrite: bool = True) -> None:
+def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool = True) -> None:
     """Check whether a file may be written there.
 
     Raises:
@@ -61,18 +62,20 @@ def check_replaceable(target: Path, *, overwrite: bool = True) -> None:
             ``overwrite``.
     """
     try:
-        found = target.lstat()
+        found = os.lstat(target)
     except OSError:
         return  # nothing is there, or writing will say what is wrong
     if not stat.S_ISREG(found.st_mode):
         raise ExistsError(
             "exists, and is not a regular file",
-            where=str(target),
+            where=os.fspath(target),
             hint="name another place; links, pipes and devices are never replaced",
         )
     if not overwrite:
         raise ExistsError(
-            "is there already", where=str(target), hint="name another place, or say --overwrite"
+            "is there already",
+            where=os.fspath(target),
+            hint="name another place, or say --overwrite",
         )
 
 
@@ -81,9 +84,9 @@ def _remove(name: str) -> None:
         Path(name).unlink()
 
 
-def _refused(target: Path, exc: OSError) -> StorageError:
+def _refused(target: str, exc: OSError) -> StorageError:
     return StorageError(
         f"cannot be written: {exc.strerror}",
-        where=str(target),
+        where=os.fspath(target),
         hint="name a place that exists, has room, and may be written",
     )

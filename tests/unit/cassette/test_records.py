@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from ptycassette.cassette._lines import LineReader
@@ -255,9 +256,28 @@ def test_the_values_of_many_lines_are_counted_line_by_line() -> None:
     ],
 )
 def test_loose_json_is_refused_with_its_reason(text: bytes, says: str) -> None:
-    """What readers could read differently."""
-    with pytest.raises(RecordError, match=says):
-        parse_strict(text, where="x", error=RecordError, limits=Limits())
+    """What readers could read differently; also in documents as they are written."""
+    for spelt in (text, text + b"\n", b"[\n  1,\n  " + text + b"\n]\n"):
+        within = "no valid JSON" if says == "byte order mark" and spelt[:1] == b"[" else says
+        with pytest.raises(RecordError, match=within):
+            parse_strict(spelt, where="x", error=RecordError, limits=Limits())
+
+
+@pytest.mark.parametrize("leaf", [b"[]", b"{}", b"[1]", b"1"])
+def test_depth_is_counted_in_every_spelling(leaf: bytes) -> None:
+    """A document as it is written, whose depth shows in its indentation, and a compact one."""
+    outcomes = []
+    for depth in range(1, 7):
+        compact = b'{"a":' * depth + leaf + b"}" * depth
+        for text in (compact, msgspec.json.format(compact, indent=2) + b"\n"):
+            try:
+                value = parse_strict(text, where="x", error=RecordError, limits=Limits(max_depth=4))
+                outcomes.append(value == msgspec.json.decode(compact))
+            except LimitError:
+                outcomes.append(False)
+
+    deepest = 4 if leaf == b"1" else 3
+    assert outcomes == [True] * 2 * deepest + [False] * 2 * (6 - deepest)
 
 
 @pytest.mark.parametrize(

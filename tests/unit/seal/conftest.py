@@ -13,7 +13,7 @@ from securesystemslib.signer import CryptoSigner
 
 from ptycassette.model import ExitStatus, Finished, Output
 from ptycassette.seal import PublicKey, SealVerdict, Trust, TrustedKey
-from ptycassette.seal.io import check_seal, seal_cassette
+from ptycassette.seal.io import KeySealer, check_seal, seal_cassette
 from ptycassette.seal.keys import new_private_key, signer_of
 from ptycassette.testing import write_cassette
 
@@ -50,7 +50,7 @@ class SealedCase:
 
     def seal_it(self, pair: Pair | None = None, path: Path | None = None) -> None:
         """Seal it, or another one, whatever seal is there."""
-        done = seal_cassette(str(path or self.path), *(pair or self.key), overwrite=True)
+        done = seal_cassette(str(path or self.path), KeySealer(*(pair or self.key)), overwrite=True)
         assert done.ok, done.error
 
     def check(self, path: Path | None = None) -> SealVerdict:

@@ -699,3 +699,14 @@ def test_large_streams_are_written_in_blocks(tmp_path: Path) -> None:
     with open_cassette(tmp_path / "c") as cassette:
         events: list[Event] = list(cassette.events())
     assert len(events) == 41
+
+
+def test_an_aborted_writer_closes_the_bodies_that_were_not_finished(tmp_path: Path) -> None:
+    """Of an exchange that had no end."""
+    writer = CassetteWriter(tmp_path / "new")
+    body = writer.tape().body()
+    body.write(b"half of it")
+    writer.abort()
+
+    with pytest.raises(ValueError, match="closed"):
+        body.write(b"more")
