@@ -29,12 +29,12 @@ PASSING: frozenset[str] = frozenset(("prefix",))
 
 _FIRST_SIGNAL_STATUS = 129  # 128 + n, as shells report a program that signal n ended
 _LAST_SIGNAL_STATUS = 128 + 64
-_CRASHED = re.compile(
-    r"^Traceback \(most recent call last\):$"  # Python
-    r"|^thread '[^'\n]{0,200}'.{0,40} panicked at "  # Rust
-    r"|^goroutine \d{1,9} \[running\]:$"  # Go
+_CRASHED = re.compile(  # also behind what a program has said without an end of line
+    r"Traceback \(most recent call last\):$"  # Python
+    r"|thread '[^'\n]{0,200}'.{0,40} panicked at "  # Rust
+    r"|goroutine \d{1,9} \[running\]:$"  # Go
     r"|^Node\.js v\d{1,4}\."  # Node's last line after an error that nothing caught
-    r"|^Exception in thread \"",  # Java
+    r"|Exception in thread \"",  # Java
     re.MULTILINE,
 )
 

@@ -14,7 +14,7 @@ pytest.importorskip("aiohttp")
 from ptycassette.blame import BlameReport, Oracle
 from ptycassette.blame.io import BlameOptions, blame, validate
 from ptycassette.blame.validation import SESSIONS
-from ptycassette.cassette.io import verify_cassette
+from ptycassette.cassette.io import open_cassette, verify_cassette
 from ptycassette.cli.entry import main
 from ptycassette.errors import DivergenceError, NotFoundError, RefusedError, UsageError
 from ptycassette.fork import ForkPlace
@@ -39,6 +39,12 @@ def work(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "note.txt").write_text("buy walnuts\n")
     return folder
+
+
+def open_id() -> str:
+    """The id of the recording, to which a scenario is bound."""
+    with open_cassette(PARENT) as cassette:
+        return cassette.manifest.id
 
 
 def blamed(
@@ -73,8 +79,8 @@ def test_every_oracle_finds_the_answer_that_was_shown(work: Path, tmp_path: Path
     """And every run that it made can be kept: a whole cassette that names its parent."""
     scenario = tmp_path / "says.scenario.yaml"
     scenario.write_text(
-        "version: 1\nname: says\nexpected_manifest_id: 00000000-0000-0000-0000-000000000000\n"
-        "final:\n  - type: final-screen\n    contains: The note says\n"
+        f"name: says\ncassette_path: {PARENT}\nexpected_manifest_id: {open_id()}\n"
+        "groups:\n  screen:\n    - {type: frame_contains, text: The note says}\n"
     )
     command = tmp_path / "oracle"
     command.write_text('#!/bin/sh\ngrep -q "The note says" "$1/output.raw"\n')

@@ -256,7 +256,7 @@ def test_the_unmodified_run_must_be_the_recorded_one() -> None:
     [
         (0, "", [], None),
         (1, "", ["no such note"], None),
-        (1, "", ["$", "Traceback (most recent call last):", "KeyError"], "status 1 below"),
+        (1, "", ["OK.Traceback (most recent call last):", "KeyError"], "status 1 below"),
         (0, "", ["Traceback (most recent call last):"], None),  # of a tool: the agent went on
         (134, "", [], "status 134"),
         (101, "", ["thread 'main' (12) panicked at src/main.rs:2:5:"], "status 101 below"),
