@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from ptycassette.faults import parse_fault
 from ptycassette.fork import Change, ForkPlace
 
 Intervention = Literal["neutral", "drop", "swap", "tool-result", "sham"]
@@ -100,7 +101,7 @@ def _of_answer(
     if intervention == "neutral":
         return Change(kind="response", value=neutral)
     if intervention == "drop":
-        return Change.parse("fault=empty")
+        return Change.of(parse_fault("empty"))
     if intervention == "tool-result":
         return Change(kind="tool-result", value=neutral) if step.tells_result else None
     same = (one for one in others if one.at.kind == "tape" and one.route == step.route)

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from .changes import CHANGES as CHANGES
     from .changes import Change as Change
     from .changes import Tail as Tail
-    from .edited_questions import last_call as last_call
-    from .faults import FAULTS as FAULTS
     from .lineage import Descent as Descent
     from .lineage import lineage_json as lineage_json
     from .lineage import lineage_lines as lineage_lines
@@ -26,8 +24,6 @@ else:
         __name__,
         {
             "changes": "CHANGES Change Tail",
-            "edited_questions": "last_call",
-            "faults": "FAULTS",
             "lineage": "Descent lineage_json lineage_lines",
             "places": "ForkPlace",
             "record": "FORK ForkRecord fork_of",

@@ -9,7 +9,8 @@ import msgspec
 
 from ptycassette.blame.steps import Step
 from ptycassette.cassette.io import Cassette
-from ptycassette.fork import ForkPlace, last_call
+from ptycassette.faults import last_call
+from ptycassette.fork import ForkPlace
 from ptycassette.model import PASTE_END, TapeEntry, visible, visible_bytes
 from ptycassette.timeline import exchanges
 
