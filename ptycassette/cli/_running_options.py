@@ -1,4 +1,4 @@
-"""How `rerun` and `fork` run the real program: their options, and what they say of it."""
+"""How `rerun`, `fork` and `blame` run the real program: options, and what they say of it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from ptycassette.rerun.io import RerunOptions
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
+_CWD = click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The work folder; an empty one in a temporary home.",
+)
 _OPTIONS = (
     click.option(
         "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
@@ -27,11 +32,6 @@ _OPTIONS = (
         "--model",
         metavar="NAME",
         help="The model that its configuration names; the one that was asked most by default.",
-    ),
-    click.option(
-        "--cwd",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="The work folder; an empty one in a temporary home.",
     ),
     click.option(
         "--copy",
@@ -62,11 +62,16 @@ _OPTIONS = (
 )
 
 
-def program_options(command: _Command) -> _Command:
-    """Add them to a command."""
+def copied_program_options(command: _Command) -> _Command:
+    """Add them to a command that runs the program several times, each in a copy of a folder."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def program_options(command: _Command) -> _Command:
+    """Add them to a command that runs the program once, in the folder that ``--cwd`` says, too."""
+    return _CWD(copied_program_options(command))
 
 
 def run_options(given: dict[str, Any], **more: Any) -> RerunOptions:
@@ -78,7 +83,8 @@ def run_options(given: dict[str, Any], **more: Any) -> RerunOptions:
     from ptycassette.rerun import VOLATILE
     from ptycassette.rerun.io import RerunOptions
 
-    if given["cwd"] and given["copy"]:
+    cwd: Path | None = given.get("cwd")
+    if cwd and given["copy"]:
         raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
     return RerunOptions(
         trusted=given["trust"],
@@ -86,8 +92,8 @@ def run_options(given: dict[str, Any], **more: Any) -> RerunOptions:
         harness=given["harness"],
         mode=given["mode"],
         model=given["model"] or "",
-        cwd=given["cwd"] and given["cwd"].resolve(),
-        copied=given["copy"],
+        cwd=cwd and cwd.resolve(),
+        copied=given["copy"] and given["copy"].resolve(),
         root=given["root"] and given["root"].resolve(),
         environment=pairs_of(given["env"], option="--env"),
         normalise=(*VOLATILE, *given["normalise"]),

@@ -62,9 +62,14 @@ class ForkRecord(msgspec.Struct, frozen=True, kw_only=True):
     prefix: PrefixProof
 
     @property
+    def changed(self) -> str:
+        """The change for people: ``input=TEXT``, or ``skip``."""
+        return f"{self.change}={self.value}" if self.value else self.change
+
+    @property
     def line(self) -> str:
         """Place, change and proof in one line, safe to show."""
-        change = visible(f"{self.change}={self.value}", limit=60)
+        change = visible(self.changed, limit=60)
         return (
             f"at {visible(self.at, limit=20)}: {change} ({visible(self.tail, limit=20)};"
             f" verified: requests {len(self.prefix.entries)}, screens {self.prefix.screens})"

@@ -139,7 +139,8 @@ class IdentitySealer:
             raise UsageError(f"no identity: {visible(str(wrong), limit=300)}") from wrong
         if token is None:
             raise UsageError(
-                "no identity: this is no CI job that has one, and SIGSTORE_IDENTITY_TOKEN is not set",
+                "no identity: this is no CI job that has one, and SIGSTORE_IDENTITY_TOKEN is not"
+                " set",
                 hint="GitHub gives one to jobs with the permission id-token: write",
             )
         try:
