@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io import open_cassette, verify_cassette
+from ptycassette.faults import parse_fault
 from ptycassette.fork import Change, ForkPlace, Tail
 from ptycassette.fork.io import ForkOptions, fork
 from ptycassette.harness.io import load_profile
@@ -78,8 +79,11 @@ def test_an_agent_is_forked(  # noqa: PLR0917 - the columns of a table
         patience_s=60,
     )
     options = ForkOptions(
-        at=ForkPlace.parse(at), change=Change.parse(change), tail=tail, run=run
-    )  # fmt: skip
+        at=ForkPlace.parse(at),
+        change=Change.of(parse_fault("error")) if change == "fault=error" else Change.parse(change),
+        tail=tail,
+        run=run,
+    )
     with pytest.MonkeyPatch.context() as patch, open_cassette(TAPES / name) as cassette:
         patch.setenv("PATH", path)
         report = fork(cassette, tmp_path / "child", options)

@@ -19,7 +19,7 @@ import aiohttp
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.fork.made_answers import made_hit
+from ptycassette.faults import made_hit
 from ptycassette.model import Chunk
 from ptycassette.system import Closing
 from ptycassette.tape.consent import Terms
