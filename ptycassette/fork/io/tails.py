@@ -138,9 +138,12 @@ def wire(
     async def here(question: Question, recorded: Hit) -> Hit | Miss:
         if change.fault is not None:
             branch.tail = once_more(question, recorded, branch.tail)
+            branch.told(question, recorded)
             return faulty(change.fault, question, recorded, clock)
         if made is not None:
-            return await made(question)
+            answer = await made(question)
+            branch.told(question, answer)
+            return answer
         if tail is None:
             return recorded
         call = last_call(question.body) if change.kind == "tool-result" else None
@@ -164,6 +167,7 @@ def tail_of(
         asked = Counter(one.entry.upstream for one in cassette.tape() if one.entry.upstream)
         recorded = next((url for url, _ in asked.most_common(1)), "")
         with LiveTail(options.live, recorded=recorded, environment=os.environ) as live:
+            branch.learn = live.learn
             yield live
     else:
         yield None
