@@ -24,6 +24,8 @@ DOCS = Path(__file__).resolve().parent
 AGENTS = Path("fixtures") / "agents"
 OUT = DOCS / "screens"
 
+# To the session's id in what Codex says of itself, and over it.
+MASK_KEYS = " ".join(["g # 1 1 6 enter X", *["up"] * 15, *["right"] * 21, "space", *["right"] * 36])
 # Name of the picture, recordings, size, keys.
 SCREENS = (
     ("viewer", ("codex-tui",), (120, 36), "5"),
@@ -33,6 +35,7 @@ SCREENS = (
     ("viewer-narrow", ("gemini-tui",), (80, 24), "7 p tab"),
     ("viewer-divergences", ("codex-tui",), (150, 38), "d p tab tab tab tab tab"),
     ("viewer-no-color", ("codex-tui",), (120, 36), "slash w a l n u t s enter n p tab"),
+    ("viewer-mask", ("codex-tui",), (110, 36), MASK_KEYS),
     ("viewer-compare", ("aider-tui", "aider-logged-out"), (170, 38), "p W 6 d"),
     ("viewer-overlay", ("codex-tui", "codex-account"), (120, 38), "o 3 d d"),
     ("viewer-browse", ("",), (110, 24), ""),

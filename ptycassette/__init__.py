@@ -12,6 +12,8 @@ from ptycassette.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
+    from ptycassette.editing import Mask, Region
+    from ptycassette.editing.io import mask_cassette, preview_mask
     from ptycassette.errors import CassetteError
     from ptycassette.export import export_of_file, exports_of, screen_html, still_svg
     from ptycassette.harness.io import scenario_environment
@@ -83,6 +85,8 @@ else:
         __name__,
         {
             "cassette.io": ("Cassette", "CassetteWriter", "open_cassette"),
+            "editing": ("Mask", "Region"),
+            "editing.io": ("mask_cassette", "preview_mask"),
             "errors": ("CassetteError",),
             "export": ("export_of_file", "exports_of", "screen_html", "still_svg"),
             "harness.io": ("scenario_environment",),
@@ -168,10 +172,12 @@ __all__ = [
     "FrameRecord",
     "InputRecord",
     "JournalFollower",
+    "Mask",
     "Matching",
     "OutputRecord",
     "PyteEmulator",
     "Recording",
+    "Region",
     "ReportedDivergence",
     "RerunReport",
     "Screen",
@@ -198,8 +204,10 @@ __all__ = [
     "exports_of",
     "live_journals",
     "load_emulator",
+    "mask_cassette",
     "open_cassette",
     "painted_bytes",
+    "preview_mask",
     "printable",
     "read_reports",
     "record",

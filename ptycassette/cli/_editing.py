@@ -120,18 +120,18 @@ def run_edit(
     of: Callable[[Sequence[Take]], Take],
     arguments: dict[str, Any],
     overwrite: bool,
-    hidden: tuple[str, ...] = (),
 ) -> None:
     """Edit cassettes and say what was made."""
     from ptycassette.editing.io import Operation, edit_cassettes
 
     said = {key: value for key, value in arguments.items() if value is not None}
-    operation = Operation(name=name, arguments=said, of=of, hidden=hidden)
+    operation = Operation(name=name, arguments=said, of=of)
     made = edit_cassettes(cassettes, operation, output, overwrite=overwrite)
-    write_lines(_lines(made))
+    write_lines(edited_lines(made))
 
 
-def _lines(made: Edited) -> Iterator[str]:
+def edited_lines(made: Edited) -> Iterator[str]:
+    """What was made, for people."""
     sources = ", ".join(made.sources)
     yield visible(f"{made.cassette}: {made.duration_ms / 1000:g} s, {made.operation} of {sources}")
     if made.replaced:

@@ -13,6 +13,7 @@ from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli._program_words import CommandWithProgram, program_words
 
 if TYPE_CHECKING:
+    from ptycassette.fork import Change, ForkPlace
     from ptycassette.recording import ScriptStep
     from ptycassette.rerun.io import RerunOptions
 
@@ -22,11 +23,17 @@ _MOST_SCRIPT = 1 << 20
 
 
 @click.command("fork", cls=CommandWithProgram, options_metavar="[OPTIONS]")
-@click.argument("cassette", metavar="CASSETTE [-- ARGV...]", type=click.Path())
+@click.argument("cassette", metavar="CASSETTE [-- ARGV...]", type=click.Path(), required=False)
 @click.option(
     "--at", metavar="PLACE", help="exchange:3 (typed; 3 means that, too), or tape:2 (a request)."
 )
 @click.option("--change", metavar="NAME=VALUE", help="The one thing that is changed there.")
+@click.option(
+    "--fault",
+    metavar="NAME[@N]",
+    help="In place of --change: what goes wrong with request N of the tape, as truncated@2.",
+)
+@click.option("--list-faults", is_flag=True, help="List all faults, and do nothing.")
 @click.option(
     "-o", "--output", metavar="CHILD", type=click.Path(path_type=Path), help="The new cassette."
 )
@@ -92,41 +99,50 @@ _MOST_SCRIPT = 1 << 20
 @click.option("--overwrite", is_flag=True, help="Replace CHILD.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
 @json_option
-def command(cassette: str, quiet: bool, as_json: bool, **given: Any) -> int:
+def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> int:
     """Run a recording again up to a place, change one thing there, and record what follows.
 
     The real program runs as in `rerun`. Up to PLACE every request and every screen must be
     the recorded one; if not, this ends with 1, and there is no child. Then one thing is changed.
     At an exchange of the terminal: what is typed (input=TEXT). At a request of the tape: what the
     model answers (response=TEXT, or @FILE), what it is told of a tool (tool-result=TEXT), what
-    goes wrong with its answer (fault=NAME: rate-limit, truncated, stalled, ...). At either: the
-    model (model=NAME), the program, which must do the same up to there (binary=PATH), the size of
-    the terminal (size=COLSxROWS), the end (exit=STATUS).
+    goes wrong (--fault: rate-limit, truncated, stalled, ...). At either: the model (model=NAME),
+    the program, which must do the same up to there (binary=PATH), the size of the terminal
+    (size=COLSxROWS), the end (exit=STATUS).
 
     CHILD is a cassette that can be played, and run again. See docs/fork.md.
 
     Example: ptycassette fork --trust a.cassette --at tape:2 --change response=No -o b.cassette
 
+    Example: ptycassette fork --trust a.cassette --fault overloaded@2 -o b.cassette
+
     Example: ptycassette fork --places a.cassette
     """
+    if given["list_faults"]:
+        from ptycassette.faults import fault_lines, faults_json
+
+        write_lines([json_text(faults_json())] if as_json else fault_lines())
+        return 0
+    if cassette is None:
+        raise click.UsageError("which cassette?")
     with needing_provider():
         from ptycassette.fork.io import ForkOptions, fork, place_lines
     if given["places"]:
         with opened(cassette) as parent:
             write_lines(place_lines(parent))
         return 0
-    for name, option in (("at", "--at"), ("change", "--change"), ("output", "--output")):
-        if given[name] is None:
-            raise click.UsageError(f"{option} is missing (or --places)")
+    change, place = _changed(given)
+    if given["output"] is None:
+        raise click.UsageError("--output is missing (or --places)")
     if given["cwd"] and given["copy"]:
         raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
     if given["script"] and given["tail"] != "scripted":
         raise click.UsageError("--script goes with --tail scripted only")
-    from ptycassette.fork import Change, ForkPlace, fork_json, fork_lines
+    from ptycassette.fork import fork_json, fork_lines
 
     options = ForkOptions(
-        at=ForkPlace.parse(given["at"]),
-        change=Change.parse(given["change"]),
+        at=place,
+        change=change,
         tail=given["tail"],
         script=given["script"],
         inputs=_steps(given["typed"]),
@@ -141,6 +157,28 @@ def command(cassette: str, quiet: bool, as_json: bool, **given: Any) -> int:
     elif not quiet:
         write_lines(fork_lines(report))
     return REFUSED_STATUS if report.refused else 0
+
+
+def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
+    """What is changed, and where: ``--change`` with ``--at``, or ``--fault``."""
+    from ptycassette.fork import Change, ForkPlace
+
+    if given["fault"] is None:
+        for name in ("at", "change"):
+            if given[name] is None:
+                raise click.UsageError(f"--{name} is missing (or --fault, or --places)")
+        return Change.parse(given["change"]), ForkPlace.parse(given["at"])
+    from ptycassette.faults import parse_fault
+
+    if given["change"] is not None:
+        raise click.UsageError("a fault is the one thing that is changed: no --change with --fault")
+    fault = parse_fault(given["fault"])
+    if (fault.at is None) == (given["at"] is None):
+        raise click.UsageError(
+            "where? Write --fault NAME@2 for tape:2, or --fault NAME --at tape:2"
+        )
+    change = Change.of(fault)
+    return change, ForkPlace.parse(given["at"] or f"tape:{fault.at}")
 
 
 def _run(given: dict[str, Any]) -> RerunOptions:

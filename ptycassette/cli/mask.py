@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli._editing import edit_options, run_edit, stretch_options, stretch_us
+from ptycassette.cli._editing import edit_options, edited_lines, stretch_options, stretch_us
+from ptycassette.cli._present import write_lines
 from ptycassette.errors import UsageError
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
-    from ptycassette.editing import Region, Take
+    from ptycassette.editing import Region
 
 _REGION = re.compile(r"(\d{1,4}),(\d{1,4}):(\d{1,4})x(\d{1,4})")
 
@@ -57,7 +57,8 @@ def command(
 
     Example: ptycassette mask demo.cassette --exchanges 4 -o shown.cassette
     """
-    from ptycassette.editing import mask_region, mask_stretch
+    from ptycassette.editing import Mask
+    from ptycassette.editing.io import mask_cassette
 
     hidden = _words(words, word_file)
     stretch = not (start is None and end is None and exchanges is None)
@@ -66,45 +67,15 @@ def command(
     if hidden and (region or stretch):
         raise UsageError("--word goes everywhere: it takes neither a region nor a stretch of time")
     begin_us, stop_us = stretch_us(cassette, start, end, exchanges)
-    of: Callable[[Sequence[Take]], Take]
-    arguments: dict[str, Any] = {"what": "words"}
-    if hidden:
-        of = _as_it_is
-    else:
-        arguments = {"what": "stretch", "start_us": begin_us, "end_us": stop_us}
-        of = lambda takes: mask_stretch(takes[0], begin_us, stop_us)  # noqa: E731
-    if region:
-        part = _region(region)
-        arguments |= {"what": "region", "region": region}
-        of = lambda takes: mask_region(takes[0], part, begin_us, stop_us)  # noqa: E731
-    run_edit(
-        [cassette],
-        output,
-        name="mask",
-        of=of,
-        arguments=arguments,
-        hidden=hidden,
-        overwrite=overwrite,
-    )
-
-
-def _as_it_is(takes: Sequence[Take]) -> Take:
-    return takes[0]
+    part = _region(region) if region else None
+    what = Mask(words=hidden, region=part, start_us=begin_us, end_us=stop_us)
+    write_lines(edited_lines(mask_cassette(cassette, what, output, overwrite=overwrite)))
 
 
 def _words(words: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
     from ptycassette.scrub.io import known_lines
-    from ptycassette.scrub.search import SHORTEST_KNOWN
 
-    found = (*words, *(known_lines(file) if file is not None else ()))
-    for word in found:
-        if len(word.strip()) < SHORTEST_KNOWN:
-            raise UsageError(
-                f"--word takes {SHORTEST_KNOWN} characters or more: shorter ones are part"
-                " of other words",
-                hint="mask the --region in which it is shown",
-            )
-    return found
+    return (*words, *(known_lines(file) if file is not None else ()))
 
 
 def _region(text: str) -> Region:

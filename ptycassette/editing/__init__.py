@@ -12,9 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .annotating import annotate as annotate
     from .joining import join as join
+    from .masking import Mask as Mask
     from .masking import Region as Region
-    from .masking import mask_region as mask_region
-    from .masking import mask_stretch as mask_stretch
+    from .masking import mask as mask
+    from .masking import masked_screen as masked_screen
     from .session import BadEditError as BadEditError
     from .session import Take as Take
     from .slices import cut as cut
@@ -27,7 +28,7 @@ else:
         {
             "annotating": "annotate",
             "joining": "join",
-            "masking": "Region mask_region mask_stretch",
+            "masking": "Mask Region mask masked_screen",
             "session": "BadEditError Take",
             "slices": "cut trim",
             "timing": "change_speed limit_pauses",

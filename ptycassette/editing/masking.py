@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ptycassette.editing.session import BadEditError, Take
-from ptycassette.model import JournalEvent, Output, Resized, Typed
+from ptycassette.model import JournalEvent, Output, Resized, Screen, Typed
 from ptycassette.scrub import mask_text
-from ptycassette.terminal import PaintedBytes
+from ptycassette.terminal import PaintedBytes, default_emulator
 
 
 class Region(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +19,54 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     column: int
     rows: int
     columns: int
+
+
+class Mask(msgspec.Struct, frozen=True, kw_only=True):
+    """What to mask: words wherever they are, or what was seen in a stretch of time.
+
+    Attributes:
+        words: texts; then there is neither a region nor a stretch.
+        region: only what was seen there, and nothing that was typed.
+        start_us, end_us: the stretch; to the end of the recording when ``end_us`` is None.
+    """
+
+    words: tuple[str, ...] = ()
+    region: Region | None = None
+    start_us: int = 0
+    end_us: int | None = None
+
+
+def mask(take: Take, what: Mask) -> Take:
+    """Mask a region or a stretch. Words are masked when the result is scrubbed.
+
+    Raises:
+        BadEditError: nothing was there.
+    """
+    if what.words:
+        return take
+    if what.region is not None:
+        return mask_region(take, what.region, what.start_us, what.end_us)
+    return mask_stretch(take, what.start_us, what.end_us)
+
+
+def masked_screen(take: Take, what: Mask, paintings: int) -> Screen:
+    """The screen after so many outputs and resizes, with a region or a stretch masked.
+
+    Raises:
+        BadEditError: nothing was there.
+    """
+    emulator = default_emulator(take.meta.size)
+    for event in mask(take, what).source():
+        if not isinstance(event, Output | Resized):
+            continue
+        if not paintings:
+            break
+        paintings -= 1
+        if isinstance(event, Output):
+            emulator.feed(event.data)
+        else:
+            emulator.resize(event.size)
+    return emulator.snapshot()
 
 
 def mask_region(take: Take, region: Region, start_us: int = 0, end_us: int | None = None) -> Take:
@@ -35,10 +83,16 @@ def mask_region(take: Take, region: Region, start_us: int = 0, end_us: int | Non
         rows=range(region.row - 1, region.row - 1 + region.rows),
         columns=range(region.column - 1, region.column - 1 + region.columns),
     )
+    listens = False
     for event in take.source():
+        if event.t_us > start_us and not listens:
+            painted.feed(b"", listen=True)  # what is there at the start is seen, too
+            listens = True
         if event.t_us > stop_us:
             break
         _feed(painted, event, listen=event.t_us >= start_us)
+    if not listens:
+        painted.feed(b"", listen=True)
     return _masked(take, painted.stretches(), inputs=None)
 
 

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from .changes import CHANGES as CHANGES
     from .changes import Change as Change
     from .changes import Tail as Tail
-    from .faults import FAULTS as FAULTS
     from .lineage import Descent as Descent
     from .lineage import lineage_json as lineage_json
     from .lineage import lineage_lines as lineage_lines
@@ -25,7 +24,6 @@ else:
         __name__,
         {
             "changes": "CHANGES Change Tail",
-            "faults": "FAULTS",
             "lineage": "Descent lineage_json lineage_lines",
             "places": "ForkPlace",
             "record": "FORK ForkRecord fork_of",

@@ -7,7 +7,7 @@ from typing import Literal, cast, get_args
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.fork.faults import Fault
+from ptycassette.faults import FaultSpec, provider_fault
 from ptycassette.fork.places import ForkPlace
 from ptycassette.model import Size, visible
 from ptycassette.recording import parse_size
@@ -23,7 +23,7 @@ CHANGES: dict[ChangeKind, str] = {
     "binary": "the program: another version that does the same up to there",
     "size": "the size of the terminal, COLSxROWS",
     "exit": "the program is ended there, and this is its status",
-    "fault": "what goes wrong with the answer to a request of the tape",
+    "fault": "what goes wrong with a request of the tape or its answer; --fault NAME@N",
 }
 """Every change, and what it changes."""
 
@@ -47,7 +47,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     value: str
     size: Size | None = None
     status: int | None = None
-    fault: Fault | None = None
+    fault: FaultSpec | None = None
 
     @classmethod
     def parse(cls, text: str) -> Change:
@@ -57,10 +57,13 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: there is no such change, or its value is wrong.
         """
         name, sign, value = text.partition("=")
+        if name == "fault":
+            raise UsageError("a fault has an option of its own", hint="write --fault NAME@N")
         if name not in get_args(ChangeKind) or not sign:
+            names = ", ".join(one for one in CHANGES if one != "fault")
             raise UsageError(
                 f"{visible(name, limit=40)} is no change",
-                hint=f"write NAME=VALUE; a name is one of {', '.join(CHANGES)}",
+                hint=f"write NAME=VALUE; a name is one of {names}",
             )
         if not value:
             raise UsageError(f"{name} of what? Write {name}=VALUE")
@@ -71,8 +74,17 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             value=value,
             size=size,
             status=_status(value) if kind == "exit" else None,
-            fault=Fault.parse(value) if kind == "fault" else None,
         )
+
+    @classmethod
+    def of(cls, fault: FaultSpec) -> Change:
+        """A fault of the provider as the change.
+
+        Raises:
+            UsageError: it is one of the terminal.
+        """
+        provider_fault(fault)
+        return cls(kind="fault", value=fault.text, fault=fault)
 
     def check(self, place: ForkPlace, tail: Tail, *, script: bool) -> None:
         """Refuse a change that says nothing there.
@@ -89,9 +101,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         if wanted is not None and place.kind != wanted:
             what = "a request: --at tape:N" if wanted == "tape" else "an input: --at exchange:N"
             raise UsageError(f"{self.kind} cannot be changed at {place}: it is changed at {what}")
-        if self.kind in {"tool-result", "model"} and tail == "scripted" and not script:
+        asks = self.fault is not None and provider_fault(self.fault).of_questions
+        if (asks or self.kind in {"tool-result", "model"}) and tail == "scripted" and not script:
             raise UsageError(
-                f"a recorded answer does not depend on {self.kind}",
+                f"a recorded answer does not depend on {self.value if asks else self.kind}",
                 hint="--tail fake, --tail live, or --script FILE with answers",
             )
 

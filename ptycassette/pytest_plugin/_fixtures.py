@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ptycassette.errors import CassetteError
+from ptycassette.pytest_plugin._fault_option import without_fault
 from ptycassette.pytest_plugin._naming import cassette_path
 from ptycassette.pytest_plugin._settings import Settings, config_value, project_of, settings_of
 from ptycassette.pytest_plugin._state import TestState
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette
+    from ptycassette.faults import FaultSpec
     from ptycassette.pytest_plugin._runs import ShimRun
     from ptycassette.replaying.io import Use
     from ptycassette.scenario import ScenarioOutcome
@@ -41,8 +43,15 @@ def default_path(item: pytest.Item, marker_path: str | None) -> Path:
     base = directory_of(item)
     if marker_path is not None:
         return base / marker_path
-    inner = item.nodeid.partition("::")[2].replace("::", ".")
+    inner = without_fault(item.nodeid).partition("::")[2].replace("::", ".")
     return cassette_path(base, item.path.stem, inner or item.name)
+
+
+@pytest.fixture
+def ptycassette_fault(request: pytest.FixtureRequest) -> str | None:
+    """The name of the fault of this test, with ``--ptycassette-faults``; None without one."""
+    spec: FaultSpec | None = getattr(request, "param", None)
+    return None if spec is None else spec.name
 
 
 @pytest.fixture

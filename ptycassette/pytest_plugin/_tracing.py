@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ptycassette.errors import CassetteError
+from ptycassette.pytest_plugin._frames import code_under_test
 from ptycassette.pytest_plugin._settings import config_value
 from ptycassette.pytest_plugin._state import TestState
 from ptycassette.replaying.io import watch_uses
@@ -92,16 +93,11 @@ def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
     found = call.excinfo
     if found is None or any(step.error_id == id(found.value) for step in log.steps):
         return
-    own = [entry for entry in found.traceback if not _is_library(Path(str(entry.path)))]
+    own = code_under_test(found)
     if own:
         error = f"{found.typename}: {found.value}"
         source = str(own[-1].statement).strip().partition("\n")[0]
         note_assertion(log, Path(str(own[-1].path)), own[-1].lineno + 1, source, error)
-
-
-def _is_library(path: Path) -> bool:
-    here = Path(__file__).parents[1]
-    return path.is_relative_to(here) or bool({"_pytest", "pluggy"} & set(path.parts))
 
 
 def written_trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:

@@ -6,17 +6,21 @@ declares options.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import ExitStack
 from pathlib import Path
-from traceback import walk_tb
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ptycassette.errors import CassetteError, DivergenceError
+from ptycassette.pytest_plugin._fault_option import (
+    FAULTS_MARKER,
+    RUNNING,
+    add_fault_options,
+    fault_specs,
+)
+from ptycassette.pytest_plugin._fault_results import check_marker
+from ptycassette.pytest_plugin._fault_runs import FaultRuns
 from ptycassette.pytest_plugin._fixtures import (
     STATE,
     default_path,
@@ -24,6 +28,7 @@ from ptycassette.pytest_plugin._fixtures import (
     ptycassette_cassette,
     ptycassette_clock,
     ptycassette_config,
+    ptycassette_fault,
     ptycassette_path,
     ptycassette_scenario,
     ptycassette_session,
@@ -31,6 +36,7 @@ from ptycassette.pytest_plugin._fixtures import (
     ptycassette_shims,
     ptycassette_use,
 )
+from ptycassette.pytest_plugin._frames import leave_our_frames_out, name_the_end
 from ptycassette.pytest_plugin._network import LEVEL, blocked_network
 from ptycassette.pytest_plugin._provider import ptycassette_provider
 from ptycassette.pytest_plugin._run_summary import RunSummary
@@ -61,6 +67,7 @@ __all__ = [
     "ptycassette_cassette",
     "ptycassette_clock",
     "ptycassette_config",
+    "ptycassette_fault",
     "ptycassette_path",
     "ptycassette_provider",
     "ptycassette_scenario",
@@ -72,19 +79,18 @@ __all__ = [
 
 RUN_SUMMARY = pytest.StashKey[RunSummary]()
 SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
-_PACKAGE = Path(__file__).parent.parent
-_STANDARD_LIBRARY = Path(contextlib.__file__).parent
-_RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare options and ini keys."""
     add_options(parser)
+    add_fault_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker; report wrong settings before any test runs."""
     config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", FAULTS_MARKER)
     settings_of(config, None, {})
     for name, default in (
         ("trace", "on-failure"), ("network", "block"), ("stale", "report"), ("orphans", "report"),
@@ -93,6 +99,9 @@ def pytest_configure(config: pytest.Config) -> None:
     kept_runs(config)
     set_run_name(config)
     config.stash[RUN_SUMMARY] = RunSummary(config)
+    specs = fault_specs(config)
+    if specs:
+        config.pluginmanager.register(FaultRuns(config, specs), "ptycassette-faults")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -121,8 +130,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if cassette is not None:
             run_summary.expect(cassette)
             continue
+        check_marker(item)
         marker = item.get_closest_marker("ptycassette")
-        if marker is None and not _RUNNING & set(getattr(item, "fixturenames", ())):
+        if marker is None and not RUNNING & set(getattr(item, "fixturenames", ())):
             continue
         try:
             path = settings_of(config, marker, {}).path
@@ -178,7 +188,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _replays(item: pytest.Item) -> bool:
-    if not _RUNNING & set(getattr(item, "fixturenames", ())):
+    if not RUNNING & set(getattr(item, "fixturenames", ())):
         return False
     settings = getattr(item, "funcargs", {}).get("ptycassette_settings")
     return settings is not None and settings.mode in {"replay", "auto"}
@@ -190,9 +200,9 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Write a trace of a failed test, and report its path; collect data for the summary."""
     if not item.config.getoption("fulltrace", False):
-        _leave_our_frames_out(call)
+        leave_our_frames_out(call)
     report = yield
-    _name_the_end(call, report)
+    name_the_end(call, report)
     state = item.stash.get(STATE, None)
     if state is None or call.when == "teardown":
         return report
@@ -225,54 +235,6 @@ def pytest_runtest_makereport(
             report.outcome = "failed"
             report.longrepr = "\n".join(stale)
     return report
-
-
-def _leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
-    """For an error that we raised, show only the test's lines, not ours.
-
-    Causes are left out as well, unless user code, such as a hook, took part in one.
-    """
-    if call.excinfo is None or not isinstance(call.excinfo.value, CassetteError):
-        return
-    frames = []
-    frame: TracebackType | None = call.excinfo.tb
-    while frame is not None:
-        frames.append(frame)
-        frame = frame.tb_next
-    paths = [Path(frame.tb_frame.f_code.co_filename) for frame in frames]
-    while len(paths) > 1 and _is_ours(paths[-1]):
-        paths.pop()
-    if not {"_pytest", "pluggy"} & set(paths[-1].parts):
-        # pytest builds its list from these, so these must be cut.
-        frames[len(paths) - 1].tb_next = None
-        call.excinfo.traceback = type(call.excinfo.traceback)(call.excinfo.tb)
-    if all(_is_ours(path) for path in _files_of_causes(call.excinfo.value)):
-        call.excinfo.value.__cause__, call.excinfo.value.__suppress_context__ = None, True
-
-
-def _files_of_causes(error: BaseException) -> Iterator[Path]:
-    """The files in the tracebacks of an error's causes."""
-    cause = error.__cause__ or error.__context__
-    if cause is not None:
-        for frame, _ in walk_tb(cause.__traceback__):
-            yield Path(frame.f_code.co_filename)
-        yield from _files_of_causes(cause)
-
-
-def _name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-    """Show no source line for an error that was found after the test's body: there is none."""
-    if call.excinfo is None or not isinstance(call.excinfo.value, DivergenceError):
-        return
-    paths = [Path(str(entry.path)) for entry in call.excinfo.traceback]
-    if all(_is_ours(path) or {"_pytest", "pluggy"} & set(path.parts) for path in paths):
-        report.longrepr = f"when the body of the test was over:\n{call.excinfo.value}"
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether a file belongs to this package, or to the standard library, which it calls."""
-    if path.is_relative_to(_PACKAGE):
-        return True
-    return path.is_relative_to(_STANDARD_LIBRARY) and "site-packages" not in path.parts
 
 
 def pytest_assertion_pass(item: pytest.Item, lineno: int, orig: str) -> None:

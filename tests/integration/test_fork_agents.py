@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io import open_cassette, verify_cassette
+from ptycassette.faults import parse_fault
 from ptycassette.fork import Change, ForkPlace, ForkReport, Tail
 from ptycassette.fork.io import ForkOptions, LiveTerms, fork
 from ptycassette.harness.io import FakeProviderServer, load_profile
@@ -77,7 +78,8 @@ def forked(name: str, at: str, change: str, folder: Path, **more: Any) -> tuple[
         environment={"PATH": path, "TZ": "UTC", "LANG": "C.UTF-8"},
         patience_s=60,
     )
-    options = ForkOptions(at=ForkPlace.parse(at), change=Change.parse(change), run=run, **more)
+    made = Change.of(parse_fault("error")) if change == "fault=error" else Change.parse(change)
+    options = ForkOptions(at=ForkPlace.parse(at), change=made, run=run, **more)
     with pytest.MonkeyPatch.context() as patch, open_cassette(TAPES / name) as cassette:
         patch.setenv("PATH", path)
         return folder / "child", fork(cassette, folder / "child", options)

@@ -12,7 +12,9 @@ pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io import open_cassette, verify_cassette
 from ptycassette.errors import UsageError
-from ptycassette.fork import FAULTS, Change, ForkPlace, ForkReport
+from ptycassette.faults import parse_fault
+from ptycassette.faults.provider import PROVIDER_FAULTS
+from ptycassette.fork import Change, ForkPlace, ForkReport
 from ptycassette.fork.io import ForkOptions, fork
 from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
@@ -46,7 +48,7 @@ def forked(parent: Path, child: Path, fault: str, *words: str) -> ForkReport:
     """The agent with this fault."""
     options = ForkOptions(
         at=ForkPlace("tape", 1),
-        change=Change.parse(f"fault={fault}"),
+        change=Change.of(parse_fault(fault)),
         run=RerunOptions(trusted=True, argv=(*AGENT, *words), patience_s=20),
     )
     with open_cassette(parent) as cassette:
@@ -65,7 +67,7 @@ def printed(child: Path) -> str:
     "fault",
     [
         pytest.param(name, marks=() if name in {"error", "disconnect"} else pytest.mark.slow)
-        for name in FAULTS
+        for name in (one.name for one in PROVIDER_FAULTS if not one.of_questions)
     ],
 )
 def test_a_fault_breaks_who_is_not_ready(parent: Path, tmp_path: Path, fault: str) -> None:
@@ -97,6 +99,50 @@ def test_what_a_fault_did_to_the_connection_is_on_the_childs_tape(
 
     assert outcomes == ["provider-gone", "complete"]
     assert answers == [False, True]
+
+
+RESULTS = """
+version = 1
+[[replies]]
+when = { after = "prompt" }
+[[replies.parts]]
+tool = "clock"
+arguments = { zone = "UTC" }
+[[replies.parts]]
+tool = "clock"
+arguments = { zone = "HST" }
+[[replies]]
+times = 0
+when = { result_contains = "noon UTC\\nnoon HST" }
+text = "noon UTC, noon HST"
+[[replies]]
+times = 0
+text = "noon HST, noon UTC"
+"""
+
+
+@pytest.mark.slow
+def test_swapped_results_mislead_who_does_not_check(tmp_path: Path) -> None:
+    """The model is told them once; whoever asks again gets a true answer."""
+    script = tmp_path / "script.toml"
+    script.write_text(RESULTS)
+    with FakeProviderServer(Script.parse(RESULTS, where="script", variables={})) as provider:
+        options: dict[str, Any] = {"tape": provider.url, "probe_version": False}
+        with record((*AGENT, "--two"), tmp_path / "agent", **options) as session:
+            session.wait_for_text("it is noon UTC, noon HST", timeout_s=30)
+            session.wait_exit(timeout_s=30)
+    for words in ((), ("--ready",)):
+        fork_options = ForkOptions(
+            at=ForkPlace("tape", 2),
+            change=Change.of(parse_fault("swapped-tool-result")),
+            script=script,
+            run=RerunOptions(trusted=True, argv=(*AGENT, "--two", *words), patience_s=20),
+        )
+        with open_cassette(tmp_path / "agent") as cassette:
+            fork(cassette, tmp_path / f"child{len(words)}", fork_options)
+
+    assert printed(tmp_path / "child0") == "it is noon HST, noon UTC\r\n"
+    assert printed(tmp_path / "child1") == "no use: ValueError\r\nit is noon UTC, noon HST\r\n"
 
 
 def test_a_fault_that_the_api_does_not_have_is_refused(parent: Path, tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ KEYS: tuple[BindingType, ...] = (
     _key("M", "unmark", "Remove marker"),
     _key("x", "export", "Export"),
     _key("y", "copy", "Copy"),
+    _key("X", "mask", "Mask in a new recording"),
     *_LEAVING,
 )
 """Of one recording."""
@@ -117,6 +118,7 @@ HELP = (
     ("m M", "set a marker with a note, remove it"),
     ("' \"", "next, last marker"),
     ("x y", "export this screen to a file, copy its text"),
+    ("X", "mask a region, a word or an exchange in a new recording"),
     *_PANES_HELP,
     ("z", "zoom: the screen alone, the panels alone, all"),
     _PALETTE_HELP,

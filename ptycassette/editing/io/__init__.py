@@ -9,5 +9,14 @@ if TYPE_CHECKING:
     from .editing import Edited as Edited
     from .editing import Operation as Operation
     from .editing import edit_cassettes as edit_cassettes
+    from .editing import take_of as take_of
+    from .masking import mask_cassette as mask_cassette
+    from .masking import preview_mask as preview_mask
 else:
-    __getattr__, __all__ = face(__name__, {"editing": "Edited Operation edit_cassettes"})
+    __getattr__, __all__ = face(
+        __name__,
+        {
+            "editing": "Edited Operation edit_cassettes take_of",
+            "masking": "mask_cassette preview_mask",
+        },
+    )

@@ -89,7 +89,7 @@ def edit_cassettes(
         raise UsageError("an edit leaves its cassette as it is", hint="write to another --output")
     with ExitStack() as stack:
         cassettes = [stack.enter_context(open_cassette(path, check="full")) for path in paths]
-        takes = [_take(cassette) for cassette in cassettes]
+        takes = [take_of(cassette) for cassette in cassettes]
         try:
             take = operation.of(takes)
         except BadEditError as exc:
@@ -127,7 +127,12 @@ def _hits(cassette: Cassette) -> int:
     return sum((cassette.scrub_report.hit_counts or {}).values())
 
 
-def _take(cassette: Cassette) -> Take:
+def take_of(cassette: Cassette) -> Take:
+    """An open cassette, as edits take it.
+
+    Raises:
+        CassetteError: it holds files that an edit does not know.
+    """
     refuse_unknown_files(cassette, verb="edit")
     meta, source = cassette_session(cassette)
     final = cassette.final

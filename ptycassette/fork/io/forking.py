@@ -15,8 +15,8 @@ import msgspec
 from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import DivergenceError, UsageError
+from ptycassette.faults import last_call, provider_fault
 from ptycassette.fork.changes import Change
-from ptycassette.fork.edited_questions import last_call
 from ptycassette.fork.io.branch import Branch
 from ptycassette.fork.io.driving import ForkTypist, TailInputs
 from ptycassette.fork.io.live import LiveTail
@@ -245,7 +245,8 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
         if one.entry.entry != cut.entry:
             continue
         if options.change.fault is not None:
-            options.change.fault.check(_asked(one.entry, one.question()), MonotonicClock())
+            fault = provider_fault(options.change.fault)
+            fault.check(_asked(one.entry, one.question()), MonotonicClock())
         if options.change.kind == "tool-result" and last_call(one.question()) is None:
             raise UsageError(
                 f"{options.at} tells the model no tool's result",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.fork.edited_questions import last_call
+from ptycassette.faults import last_call
 from ptycassette.model import visible, visible_bytes
 from ptycassette.timeline import exchanges
 

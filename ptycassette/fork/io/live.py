@@ -21,8 +21,8 @@ import aiohttp
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.faults import made_hit
 from ptycassette.fork.conversations import Conversations, asks, messages_of
-from ptycassette.fork.made_answers import made_hit
 from ptycassette.model import Chunk
 from ptycassette.system import Closing
 from ptycassette.tape.consent import Terms

@@ -12,8 +12,8 @@ from typing import Any
 
 from aiohttp import web
 
+from ptycassette.faults import PacedHit
 from ptycassette.fork.io.noting import TapeNotes
-from ptycassette.fork.made_answers import PacedHit
 from ptycassette.rerun import Gates
 from ptycassette.rerun.io import TapeServer
 from ptycassette.tape.matching import Hit, Miss, Question

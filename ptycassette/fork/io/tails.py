@@ -11,13 +11,11 @@ from pathlib import Path
 
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import UnreadableError, UsageError
+from ptycassette.faults import MadeAnswers, last_call, provider_fault, said, with_model, with_result
 from ptycassette.fork.changes import Change
-from ptycassette.fork.edited_questions import last_call, with_model, with_result
-from ptycassette.fork.faults import faulty
 from ptycassette.fork.io.branch import AnswerSource, Branch
 from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.options import ForkOptions
-from ptycassette.fork.made_answers import MadeAnswers, said
 from ptycassette.harness import example_script
 from ptycassette.harness.io import read_script
 from ptycassette.harness.provider.fake import Script
@@ -137,9 +135,13 @@ def wire(
 
     async def here(question: Question, recorded: Hit) -> Hit | Miss:
         if change.fault is not None:
-            branch.tail = once_more(question, recorded, branch.tail)
+            fault = provider_fault(change.fault)
+            source = branch.tail
+            if fault.of_questions:
+                return await source(fault.question(question))
+            branch.tail = once_more(question, recorded, source)
             branch.told(question, recorded)
-            return faulty(change.fault, question, recorded, clock)
+            return fault.answer(question, recorded, clock)
         if made is not None:
             answer = await made(question)
             branch.told(question, answer)

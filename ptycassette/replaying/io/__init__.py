@@ -7,6 +7,10 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .embeddings import embeddings_scorer as embeddings_scorer
+    from .faults import FAULT_LOG_VARIABLE as FAULT_LOG_VARIABLE
+    from .faults import FAULT_VARIABLE as FAULT_VARIABLE
+    from .faults import fault_in_force as fault_in_force
+    from .faults import note_met as note_met
     from .library import ChosenCassette as ChosenCassette
     from .library import Library as Library
     from .library_rules import ProgramStart as ProgramStart
@@ -47,6 +51,7 @@ else:
         __name__,
         {
             "embeddings": "embeddings_scorer",
+            "faults": "FAULT_LOG_VARIABLE FAULT_VARIABLE fault_in_force note_met",
             "library": "ChosenCassette Library",
             "library_rules": "ProgramStart",
             "start_counts": "forget_starts",

@@ -7,16 +7,27 @@ PTY. Time is logical: it advances only while the session waits, and nothing slee
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 
 from ptycassette.cassette.io import Cassette
+from ptycassette.faults import FaultSpec
 from ptycassette.model import Event, ExitStatus, OutputRecord, OutputStream, Size, streams_of
 from ptycassette.replaying.divergence import divergence_error
+from ptycassette.replaying.io.faults import note_met
 from ptycassette.replaying.io.rendered import screen_after
-from ptycassette.replaying.standin import Listen, Play, RunEnded, StandinEngine, StandinOptions
+from ptycassette.replaying.standin import (
+    Listen,
+    Play,
+    RunEnded,
+    StandinEngine,
+    StandinOptions,
+    faulty_engine,
+)
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
 from ptycassette.timeline import Matching, read_secrets
 
@@ -65,6 +76,7 @@ class ReplayPty:
         options: how it is played.
         size: the terminal's size at the start.
         allow_unplayed: allow the session to be closed before the recording ends.
+        fault: what goes wrong meanwhile.
 
     Attributes:
         engine: makes the decisions; has the divergences.
@@ -84,23 +96,35 @@ class ReplayPty:
         options: StandinOptions,
         size: Size,
         allow_unplayed: bool = False,
+        fault: FaultSpec | None = None,
     ) -> None:
         inputs = tuple(cassette.inputs())
         kinds = streams_of(cassette.manifest)
         self.piped = not kinds.only_terminal
         self._has_size = kinds.with_terminal
-        self.engine = StandinEngine(
-            cassette.events(),
-            inputs,
-            options=msgspec.structs.replace(
+        more: dict[str, Any] = {
+            "options": msgspec.structs.replace(
                 options,
                 stdin_is_stream=kinds.stdin != "terminal",
                 recorded_size=options.recorded_size if self._has_size else None,
             ),
-            matching=matching,
-            size=size,
-            screen=lambda seq: screen_after(cassette, seq),
-            secrets=read_secrets(cassette.manifest, where=str(cassette.path)),
+            "matching": matching,
+            "size": size,
+            "screen": lambda seq: screen_after(cassette, seq),
+            "secrets": read_secrets(cassette.manifest, where=str(cassette.path)),
+        }
+        terminal = cassette.manifest.terminal
+        self.engine = (
+            StandinEngine(cassette.events(), inputs, **more)
+            if fault is None
+            else faulty_engine(
+                fault,
+                cassette.events,
+                inputs,
+                recorded=Size(rows=terminal.initial_rows, cols=terminal.initial_cols),
+                met=lambda: note_met(os.environ),
+                **more,
+            )
         )
         self._where = str(cassette.path)
         self._allow_unplayed = allow_unplayed

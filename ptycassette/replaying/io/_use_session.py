@@ -37,6 +37,7 @@ from ptycassette.replaying.io._use_program import (
     recording_options,
     rerun_options,
 )
+from ptycassette.replaying.io.faults import fault_in_force
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.standin import StandinOptions, Unplayed
@@ -258,7 +259,7 @@ def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, 
     )
     pty = ReplayPty(
         cassette, clock, matching=plan.matching, options=options, size=size,
-        allow_unplayed=plan.allow_unplayed,
+        allow_unplayed=plan.allow_unplayed, fault=fault_in_force("", os.environ),
     )  # fmt: skip
     return pty, clock, size
 

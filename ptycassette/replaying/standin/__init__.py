@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .decisions import StandinOptions as StandinOptions
     from .decisions import Unplayed as Unplayed
     from .engine import StandinEngine as StandinEngine
+    from .faulty import faulty_engine as faulty_engine
     from .reported import ReportedDivergence as ReportedDivergence
     from .reported import reported_divergences as reported_divergences
 else:
@@ -23,6 +24,7 @@ else:
         {
             "decisions": "Listen Play RunEnded StandinOptions Unplayed",
             "engine": "StandinEngine",
+            "faulty": "faulty_engine",
             "reported": "ReportedDivergence reported_divergences",
         },
     )

@@ -25,7 +25,8 @@ class StandinReport(msgspec.Struct, frozen=True, kw_only=True):
     ``diverged``, ``unplayed`` (no divergence, but not everything was played) or
     ``failed`` (the stand-in itself; ``error`` says why). Shims also say ``recorded``, and,
     where they recorded only to compare, ``passed`` or ``drifted`` (see ``notes``, and ``drift``
-    for the screens before and now).
+    for the screens before and now). ``fault`` is what was made to go wrong (``--fault``), and
+    ``fault_met`` whether the driver came so far.
     """
 
     result: str
@@ -41,6 +42,8 @@ class StandinReport(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     drift: tuple[DriftPicture, ...] = ()
     error: str = ""
+    fault: str = ""
+    fault_met: bool = False
 
 
 def report_object(report: StandinReport) -> dict[str, Any]:
@@ -61,6 +64,8 @@ def report_object(report: StandinReport) -> dict[str, Any]:
         "notes": list(report.notes),
         "drift": [picture_object(picture) for picture in report.drift],
         "error": report.error,
+        "fault": report.fault,
+        "fault_met": report.fault_met,
     }
 
 
@@ -69,6 +74,9 @@ def report_lines(report: StandinReport) -> Iterator[str]:
     yield f"stand-in for {visible(report.cassette)}: {report.result}"
     if report.argv:
         yield f"  started as: {visible(' '.join(report.argv))}"
+    if report.fault:
+        met = "" if report.fault_met else ", which was not met"
+        yield f"  with the fault {visible(report.fault)}{met}"
     if report.error:  # put together from parts that are escaped; its lines are meant
         yield from (f"  {printable(line)}" for line in report.error.split("\n"))
     for found in report.divergences:

@@ -37,6 +37,6 @@ def test_every_command_stands_in_the_list_of_the_guide(name: str) -> None:
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| `{name}[ `].*\|$", text, flags=re.MULTILINE)
 
-    assert row is not None
+    assert row is not None, f"docs/cli.md has no row | `{name} ...` | ... | [page](page.md) |"
     linked = re.findall(r"\((\w[\w-]*\.md)\)", row[0])
     assert "below" in row[0] or [(DOCS / page).exists() for page in linked] == [True]

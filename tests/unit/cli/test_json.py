@@ -48,7 +48,8 @@ STRUCTS = {
 }
 # Objects that are printed without a struct of their own in ``cli/reports.py``.
 PRINTED = {
-    "Descent", "Review", "RerunReport", "RequestMiss", "ScreenChange", "VersionChange",
+    "Descent", "Fault", "FaultResult",
+    "Review", "RerunReport", "RequestMiss", "ScreenChange", "VersionChange",
     "CheckReport", "ScenarioReport", "CheckLine",
     "StandinReport", "DriftPicture", "Divergence", "DivergenceSide", "Nearest", "Unplayed",
     "ScrubbedReport", "Replacement", "VerifyScrubReport", "ScrubbedCassette",

@@ -18,10 +18,9 @@ from ptycassette.editing import (
     cut,
     join,
     limit_pauses,
-    mask_region,
-    mask_stretch,
     trim,
 )
+from ptycassette.editing.masking import mask_region, mask_stretch
 from ptycassette.model import (
     ExitStatus,
     Finished,
@@ -221,6 +220,17 @@ def test_a_marker_comes_behind_what_happened_at_its_moment(t_us: int) -> None:
     assert all(event.t_us <= t_us for event in made[:at])
     assert all(event.t_us > t_us or isinstance(event, Finished) for event in made[at + 1 :])
     assert [one for one in made if one is not marker] == list(SESSION)
+
+
+def test_what_stands_still_in_a_region_is_seen() -> None:
+    """Although nothing was printed between the two moments."""
+    take = take_of(Output(0, b"secret"), Output(900, b" and more"), Finished(t_us=1_000))
+    made = mask_region(take, Region(row=1, column=1, rows=1, columns=6), 300, 400)
+
+    assert [event.data for event in made.source() if isinstance(event, Output)] == [
+        b"xxxxxx",
+        b" and more",
+    ]
 
 
 def test_a_masked_stretch_has_neither_what_was_typed_nor_what_was_printed() -> None:

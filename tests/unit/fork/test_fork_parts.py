@@ -9,10 +9,9 @@ import msgspec
 import pytest
 
 from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.faults import MadeAnswers, last_call, said, with_model, with_result
 from ptycassette.fork.changes import Change
-from ptycassette.fork.edited_questions import last_call, with_model, with_result
 from ptycassette.fork.lineage import Descent, lineage_json, lineage_lines, related
-from ptycassette.fork.made_answers import MadeAnswers, said
 from ptycassette.fork.places import ForkPlace, cut_at
 from ptycassette.fork.record import ForkRecord, ParentOf, PrefixProof, fork_of
 from ptycassette.harness.provider.fake import Script

@@ -91,11 +91,13 @@ def test_another_kind_is_a_mistake_of_whoever_makes_it() -> None:
 def test_the_guides_have_every_kind(kind: DivergenceKind) -> None:
     """The table of kinds, with the words of the registry, and the list of their names."""
     guide = (DOCS / "stand-in.md").read_text(encoding="utf-8").splitlines()
+    row = f"| `{kind.name}` | {kind.when} |"
     listed = re.search(r"^\| `kind` \| string \| (`input-.*) \|$", JSON, re.MULTILINE)
 
-    assert f"| `{kind.name}` | {kind.when} |" in guide
+    assert row in guide, f"docs/stand-in.md lacks the row {row}"
     assert listed is not None
-    assert listed[1].split(", ") == [f"`{name}`" for name in DIVERGENCE_KINDS]
+    names = [f"`{name}`" for name in DIVERGENCE_KINDS]
+    assert listed[1].split(", ") == names, "docs/json.md: the values of `kind`"
 
 
 def test_a_kind_is_worded_in_one_place() -> None:

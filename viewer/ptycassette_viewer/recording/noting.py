@@ -1,14 +1,16 @@
-"""Keys for markers, exports and the clipboard."""
+"""Keys for markers, exports, masks and the clipboard."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ptycassette import CassetteError, printable, render_text, visible
 from ptycassette_viewer.annotations import Annotations, LiveNotes, Note
 from ptycassette_viewer.dialogs import AskDialog, ErrorDialog
 from ptycassette_viewer.exports import SCREEN_ENDINGS, write_export
+from ptycassette_viewer.masking.mask_screen import MaskScreen
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 
 
@@ -106,6 +108,18 @@ class Noting(PlayheadScreen):
             self.app.push_screen(ErrorDialog(problem))
             return
         self.say(f"written: {printable(str(path), limit=60)}")
+
+    def action_mask(self) -> None:
+        """Mask what one points at, in a new recording."""
+        if self.cassette is None or self.shown is None:
+            self.say("a recording in progress cannot be masked")
+            return
+        self.playback.playing = False
+        self.app.push_screen(MaskScreen(self.cassette, self.session, self.shown), self._masked)
+
+    def _masked(self, path: Path | None) -> None:
+        if path is not None:
+            self.say(f"written: {printable(str(path), limit=60)}")
 
     def action_copy(self) -> None:
         """Copy the text on screen to the clipboard."""

@@ -33,6 +33,7 @@ HEAD_BYTES = 1 << 16
 PINNED_BYTES = 16 << 20  # of files that are hashed before the first byte: about 10 ms
 SMALL_BYTES = 256 << 10  # what Python's own SHA-256 does faster than OpenSSL's is loaded
 SMALL_OPTIONS = {"--match", "--order", "--report", "--input-timeout", "--threshold", "--name"}
+FAULT_VARIABLE = "PTYCASSETTE_FAULT"  # what goes wrong may go wrong with the first bytes
 SMALL_FLAGS = {"--lenient", "--ignore-size"}
 
 
@@ -63,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
     handover = Handover()
     try:
         cassette = quick_path(args)
-        if cassette is not None:
+        if cassette is not None and not os.environ.get(FAULT_VARIABLE):
             first_bytes(cassette, handover)
     except (OSError, ValueError, KeyError, TypeError, IndexError, StopIteration, RecursionError):
         pass  # the real stand-in says what is wrong, with all it takes

@@ -47,6 +47,8 @@ STANDIN_OPTIONS: tuple[Option, ...] = (
     Option("--allow-unscrubbed", "", "also play what was recorded without scrubbing"),
     Option("--newlines", "HOW", "over pipes: 'unix' turns CR LF into LF (default for what was "
            "recorded at a terminal), 'recorded' leaves it"),
+    Option("--fault", "NAME[@K]", "let this go wrong at input K, as enter-dropped@2 "
+           "(PTYCASSETTE_FAULT); ptycassette fork --list-faults lists them"),
     Option("--name", "NAME", "what reports call this run"),
 )  # fmt: skip
 _BY_NAME = {option.name: option for option in STANDIN_OPTIONS}
@@ -72,6 +74,7 @@ class StandinSettings(msgspec.Struct, frozen=True, kw_only=True):
     expect_sha256: str | None = None
     allow_unscrubbed: bool = False
     newlines: str = "auto"
+    fault: str = ""
     name: str = ""
 
     @property

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -95,7 +95,9 @@ def play(settings: StandinSettings, started: Started | None = None) -> int:
             cassette.check_pins(
                 most_bytes=_PINNED_BYTES, checked=started.checked if started else frozenset()
             )
-            report = msgspec.structs.replace(report, cassette_id=cassette.manifest.id)
+            report = msgspec.structs.replace(
+                report, cassette_id=cassette.manifest.id, fault=_fault_text(settings)
+            )
             write_report(settings.report, report)
             report = _Run(cassette, settings, started).report(report)
         write_report(settings.report, report)
@@ -130,9 +132,8 @@ class _Run:
         self._minds_sizes = not settings.ignore_size or any(
             record.kind == "resize" for record in self._inputs
         )
-        self._engine = StandinEngine(
-            cassette.events(),
-            self._inputs,
+        self._fault_met = False
+        self._engine = self._made_engine(
             options=msgspec.structs.replace(
                 settings.engine_options(),
                 recorded_size=recorded,
@@ -148,6 +149,31 @@ class _Run:
         self._port.most_input = self._engine.most_input
         self._shape = self._output_shape()
         self._screens: RecordedScreens | None = None
+
+    def _made_engine(self, **options: Any) -> StandinEngine:
+        """The engine, with its fault if one was asked for, whose modules few need."""
+        if not _fault_text(self._settings):
+            return StandinEngine(self._cassette.events(), self._inputs, **options)
+        from ptycassette.replaying.io import fault_in_force  # noqa: PLC0415
+        from ptycassette.replaying.standin.faulty import faulty_engine  # noqa: PLC0415
+
+        spec = fault_in_force(self._settings.fault, os.environ)
+        assert spec is not None  # noqa: S101 - there is a text
+        terminal = self._cassette.manifest.terminal
+        return faulty_engine(
+            spec,
+            self._cassette.events,
+            self._inputs,
+            recorded=_size(terminal.initial_rows, terminal.initial_cols),
+            met=self._note_met,
+            **options,
+        )
+
+    def _note_met(self) -> None:
+        from ptycassette.replaying.io import note_met  # noqa: PLC0415
+
+        self._fault_met = True
+        note_met(os.environ)
 
     def report(self, report: StandinReport) -> StandinReport:
         """Play to the end; returns the report."""
@@ -241,6 +267,7 @@ class _Run:
             early_eof=port.gone and not finished.complete,
             killed_by=finished.killed_by,
             exit=self._exit(finished),
+            fault_met=self._fault_met,
         )
 
     def _exit(self, finished: RunEnded) -> ExitStatus:
@@ -271,6 +298,11 @@ class _UnixNewlines:
         data = self._held + data
         self._held = b"\r" if data.endswith(b"\r") else b""
         return data.removesuffix(self._held).replace(b"\r\n", b"\n")
+
+
+def _fault_text(settings: StandinSettings) -> str:
+    """The fault that was asked for, as it was written."""
+    return settings.fault or os.environ.get("PTYCASSETTE_FAULT", "")
 
 
 def _size(rows: int, cols: int) -> Size:

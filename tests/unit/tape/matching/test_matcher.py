@@ -125,7 +125,7 @@ RUNS: dict[str, tuple[list[object], list[tuple[object, bool]]]] = {
 def test_what_hits_in_one_run(case: str) -> None:
     """A name is one name over the whole run."""
     recorded, asks = RUNS[case]
-    run = matcher(tape(*((question, {}) for question in recorded)))
+    run = matcher(tape(*((question, b"") for question in recorded)))
 
     found = [
         isinstance(run.ask(one if isinstance(one, Question) else asked(one)), Hit)

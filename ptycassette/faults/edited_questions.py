@@ -1,7 +1,7 @@
-"""A question as the provider gets it after the change: another model, another tool result. Pure.
+"""A question as the provider gets it after a change: another model, other tool results. Pure.
 
 The program asked what it asked, and its child's tape says so. Only what goes to the provider is
-another text: for a tool result, wherever that result is told again, too.
+another text: for a tool result, wherever that result is given again, too.
 """
 
 from __future__ import annotations
@@ -56,6 +56,24 @@ def with_result(question: Question, call: str, text: str) -> Question:
             changed = True
     if not changed:
         return question
+    return msgspec.structs.replace(question, body=msgspec.json.encode(document))
+
+
+def with_swapped(question: Question) -> Question | None:
+    """The question with its last two results of tools, each given as that of the other call.
+
+    None where it does not tell two results that differ. Ids and order stay, so it is a valid
+    request of its API.
+    """
+    document = _document(question.body)
+    places = list(_places(document))
+    results = {place.call: place.within[place.member] for place in places}
+    last = list(dict.fromkeys(place.call for place in reversed(places)))[:2]
+    if len(last) < 2 or results[last[0]] == results[last[1]]:
+        return None
+    other = {last[0]: results[last[1]], last[1]: results[last[0]]}
+    for place in places:
+        place.within[place.member] = other.get(place.call, place.within[place.member])
     return msgspec.structs.replace(question, body=msgspec.json.encode(document))
 
 

@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.fork.faults import FAULTS, Fault, PacedHit, faulty
-from ptycassette.fork.made_answers import MadeAnswers, said
+from ptycassette.faults import (
+    MadeAnswers,
+    PacedHit,
+    ProviderFault,
+    last_call,
+    parse_fault,
+    provider_fault,
+    said,
+)
+from ptycassette.faults.provider import PROVIDER_FAULTS
 from ptycassette.tape.matching import Hit, Question
 from ptycassette.testing import ManualClock
 from tests.unit.fork.test_fork_parts import MESSAGES, question
@@ -32,9 +40,14 @@ def recorded(api: str) -> Hit:
     return MadeAnswers(said("The note says something."), ManualClock()).ask(asked(api))
 
 
+def fault_of(text: str) -> ProviderFault:
+    """A fault."""
+    return provider_fault(parse_fault(text))
+
+
 def served(fault: str, api: str) -> Hit:
     """The answer with the fault."""
-    return faulty(Fault.parse(fault), asked(api), recorded(api), ManualClock())
+    return fault_of(fault).answer(asked(api), recorded(api), ManualClock())
 
 
 def body(hit: Hit) -> bytes:
@@ -97,7 +110,7 @@ def test_an_answer_is_whole_and_says_nothing_of_use(api: str) -> None:
 def test_the_arguments_of_a_call_are_no_json(api: str) -> None:
     """The message around them is."""
     streamed = question(api, tools=[TOOLS[api]], stream=True)
-    hit = faulty(Fault.parse("malformed-tool-call"), streamed, recorded(api), ManualClock())
+    hit = fault_of("malformed-tool-call").answer(streamed, recorded(api), ManualClock())
     events = [
         json.loads(line.removeprefix("data: "))
         for line in body(hit).decode().splitlines()
@@ -124,24 +137,52 @@ def _strings(value: Any) -> list[str]:
 def test_arguments_that_are_an_object_cannot_be_malformed(api: str) -> None:
     """It is refused before anything is started. Anthropic's are a text in streams alone."""
     with pytest.raises(UsageError, match="as an object"):
-        Fault.parse("malformed-tool-call").check(asked(api), ManualClock())
+        fault_of("malformed-tool-call").check(asked(api), ManualClock())
 
 
 def test_no_two_faults_are_the_same() -> None:
     """Each has an answer of its own."""
-    hits = [served(name, "chat") for name in FAULTS]
+    names = [one.name for one in PROVIDER_FAULTS if not one.of_questions]
+    hits = [served(name, "chat") for name in names]
     seen = {
         (hit.status, body(hit), hit.entry.outcome, getattr(hit, "delays_s", ())) for hit in hits
     }
 
-    assert len(seen) == len(FAULTS)
+    assert len(seen) == len(names) == len(PROVIDER_FAULTS) - 1
 
 
-@pytest.mark.parametrize("text", ["", "late", "error:1", "stalled:x", "stalled:-1", "stalled:9999"])
-def test_anything_else_is_no_fault(text: str) -> None:
-    """And the message says what is one."""
-    with pytest.raises(UsageError):
-        Fault.parse(text)
+def twice(api: str, *, second: str = "eggs") -> Question:
+    """A question that tells the results of two calls: milk, and ``second``."""
+    target, body = MESSAGES[api]
+    text = json.dumps(body)
+    member = next(name for name in ("messages", "input", "contents") if name in body)
+    turns = body[member]
+    more = json.loads(json.dumps(turns[1:]).replace("t1", "t2").replace("milk", second))
+    assert text.count("milk") == 1
+    whole = {**body, member: [*turns, *more]}
+    return Question(kind="http", method="POST", target=target, body=json.dumps(whole).encode())
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_results_of_tools_are_swapped(api: str) -> None:
+    """The request is a valid one of its API, with the same calls; the fault happens to it alone."""
+    asked_now = twice(api)
+    swapped = fault_of("swapped-tool-result").question(asked_now)
+    text = swapped.body.decode()
+
+    assert text.index("eggs") < text.index("milk")
+    back = text.replace("eggs", "?").replace("milk", "eggs").replace("?", "milk")
+    assert json.loads(back) == json.loads(asked_now.body)
+    assert last_call(swapped.body) == last_call(asked_now.body)
+    assert MadeAnswers(said("Hm."), ManualClock()).ask(swapped).status == 200
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_one_result_cannot_be_swapped(api: str) -> None:
+    """Nor two that are the same: refused before anything is started."""
+    for one in (asked(api), twice(api, second="milk")):
+        with pytest.raises(UsageError, match="two results"):
+            fault_of("swapped-tool-result").check(one, ManualClock())
 
 
 def test_a_websocket_has_no_faults_of_http() -> None:
@@ -149,6 +190,6 @@ def test_a_websocket_has_no_faults_of_http() -> None:
     message = Question(kind="message", body=b"{}", form="text")
     for name in ("disconnect", "truncated"):
         with pytest.raises(UsageError, match="WebSocket"):
-            Fault.parse(name).check(message, ManualClock())
-        Fault.parse(name).check(asked("chat"), ManualClock())
-    Fault.parse("error").check(message, ManualClock())
+            fault_of(name).check(message, ManualClock())
+        fault_of(name).check(asked("chat"), ManualClock())
+    fault_of("error").check(message, ManualClock())

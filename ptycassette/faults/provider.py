@@ -1,0 +1,264 @@
+"""Faults of the provider: what can go wrong with one request and its answer. Pure.
+
+Errors and calls are written by the fake provider, so they are valid messages of the API that was
+asked. Faults of the connection and of time happen to the recorded answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.faults.edited_questions import with_swapped
+from ptycassette.faults.fault import Fault
+from ptycassette.faults.made_answers import MadeAnswers, PacedHit, made_hit
+from ptycassette.harness.provider.fake import Script
+from ptycassette.model import Chunk, Clock, resolved
+from ptycassette.tape.matching import Hit, Question
+
+_DROP_BYTES = 8
+_BROKEN = b'@\\"}'
+
+
+class ProviderFault(Fault):
+    """A fault of one request.
+
+    Attributes:
+        of_questions: it changes what the provider is asked, so a recorded answer cannot show it.
+    """
+
+    of_questions: ClassVar[bool] = False
+
+    def check(self, question: Question, clock: Clock) -> None:
+        """Refuse a fault that this request cannot have, before anything is started.
+
+        Raises:
+            UsageError: it cannot.
+        """
+        del clock
+        self.question(question)
+
+    def question(self, question: Question) -> Question:
+        """The request as the provider gets it."""
+        return question
+
+    def answer(self, question: Question, recorded: Hit, clock: Clock) -> Hit:
+        """The answer as the program gets it.
+
+        Raises:
+            UsageError: its API has no such answer.
+        """
+        del question, clock
+        return recorded
+
+
+class _Reply(ProviderFault):
+    """An answer of the fake provider in place of the recorded one."""
+
+    reply: ClassVar[dict[str, Any]]
+
+    def answer(self, question: Question, recorded: Hit, clock: Clock) -> Hit:
+        del recorded
+        return _made(self.reply, question, clock)
+
+
+class RateLimit(_Reply):
+    name = "rate-limit"
+    what = "the answer is 429, with retry-after: 1"
+    reply = {"error": {"status": 429, "message": "rate-limit, on purpose", "retry_after_s": 1}}
+
+
+class Overloaded(_Reply):
+    name = "overloaded"
+    what = "the answer is 529"
+    reply = {"error": {"status": 529, "message": "overloaded, on purpose"}}
+
+
+class ServerError(_Reply):
+    name = "error"
+    what = "the answer is 500"
+    reply = {"error": {"status": 500, "message": "error, on purpose"}}
+
+
+class Empty(_Reply):
+    name = "empty"
+    what = "the answer says nothing"
+    reply = {"text": ""}
+
+
+class Refusal(_Reply):
+    name = "refusal"
+    what = "the model refuses to answer"
+    reply = {"text": "I cannot help with that.", "stop": "refusal"}
+
+
+class UnknownTool(_Reply):
+    name = "unknown-tool"
+    what = "a call of a tool that was not offered"
+    reply = {"parts": [{"tool": "no_such_tool", "arguments": {}, "unoffered": True}]}
+
+
+class _OfConnection(ProviderFault):
+    """The connection of an answer over HTTP is broken off."""
+
+    def check(self, question: Question, clock: Clock) -> None:
+        del clock
+        if question.kind == "message":
+            raise UsageError(
+                f"{self.name} is a fault of an answer over HTTP, and this is a WebSocket"
+            )
+
+
+class Disconnect(_OfConnection):
+    name = "disconnect"
+    what = "the connection is broken off before an answer begins"
+
+    def answer(self, question: Question, recorded: Hit, clock: Clock) -> Hit:
+        del recorded, clock
+        return made_hit(question, 0, (), (), complete=False)
+
+
+class Truncated(_OfConnection):
+    name = "truncated"
+    what = "the connection is broken off in the middle of the answer"
+
+    def answer(self, question: Question, recorded: Hit, clock: Clock) -> Hit:
+        del clock
+        kept = _in_halves(recorded)[:1]
+        return made_hit(
+            question, recorded.status or 200, recorded.headers, kept, complete=False
+        )  # fmt: skip
+
+
+class Stalled(ProviderFault):
+    name = "stalled"
+    what = "the answer stops in the middle, and goes on"
+    number = "SECONDS"
+    default = 30.0
+
+    def answer(self, question: Question, recorded: Hit, clock: Clock) -> Hit:
+        del question, clock
+        pieces = _in_halves(recorded)
+        wait_s = self.spec.value
+        return _paced(recorded, pieces, (0.0, wait_s) if len(pieces) > 1 else (wait_s,))
+
+
+class Dribble(ProviderFault):
+    name = "dribble"
+    what = "the answer comes 8 bytes at a time; SECONDS between them"
+    number = "SECONDS"
+    default = 0.02
+
+    def answer(self, question: Question, recorded: Hit, clock: Clock) -> Hit:
+        del clock
+        whole = recorded.pieces if question.kind == "message" else _in_drops(recorded)
+        return _paced(recorded, whole, (self.spec.value,) * len(whole))
+
+
+class MalformedToolCall(ProviderFault):
+    """A call of an offered tool; its arguments, a JSON text in a string, are cut off."""
+
+    name = "malformed-tool-call"
+    what = "a call whose arguments are no JSON"
+
+    def check(self, question: Question, clock: Clock) -> None:
+        self.answer(question, made_hit(question, 200, (), ()), clock)
+
+    def answer(self, question: Question, recorded: Hit, clock: Clock) -> Hit:
+        del recorded
+        part = {"tool": _offered(question), "arguments": {"broken": "@"}, "unoffered": True}
+        whole = _made({"parts": [part]}, question, clock)
+        pieces = tuple(
+            (Chunk(0, len(data), chunk.form), data)
+            for chunk, piece in whole.pieces
+            for data in (piece.replace(_BROKEN, b"@"),)
+        )
+        if pieces == whole.pieces:
+            raise UsageError("a call of this API holds its arguments as an object: they are JSON")
+        headers = tuple(one for one in whole.headers if one[0] != "content-length")
+        return msgspec.structs.replace(whole, pieces=pieces, headers=headers)
+
+
+class SwappedToolResult(ProviderFault):
+    """The model is told the last two results of tools, each as that of the other call."""
+
+    name = "swapped-tool-result"
+    what = "the model is told the results of the last two tool calls, swapped"
+    of_questions = True
+
+    def question(self, question: Question) -> Question:
+        swapped = with_swapped(question)
+        if swapped is None:
+            raise UsageError(
+                "swapped-tool-result needs a request that tells two results of tools that differ",
+                hint="ptycassette fork --places CASSETTE shows which request tells results",
+            )
+        return swapped
+
+
+PROVIDER_FAULTS: tuple[type[ProviderFault], ...] = (
+    RateLimit,
+    Overloaded,
+    ServerError,
+    Disconnect,
+    Truncated,
+    Stalled,
+    Dribble,
+    Empty,
+    Refusal,
+    UnknownTool,
+    MalformedToolCall,
+    SwappedToolResult,
+)
+
+
+def _in_halves(recorded: Hit) -> tuple[tuple[Chunk, bytes], ...]:
+    """The answer in two pieces, of a message over a WebSocket between two messages."""
+    if recorded.entry.kind == "message":
+        return recorded.pieces
+    body = b"".join(data for _, data in recorded.pieces)
+    half = len(body) // 2
+    return tuple((Chunk(0, len(data)), data) for data in (body[:half], body[half:]) if data)
+
+
+def _in_drops(recorded: Hit) -> tuple[tuple[Chunk, bytes], ...]:
+    body = b"".join(data for _, data in recorded.pieces)
+    drops = (body[at : at + _DROP_BYTES] for at in range(0, len(body), _DROP_BYTES))
+    return tuple((Chunk(0, len(data)), data) for data in drops)
+
+
+def _paced(
+    recorded: Hit, pieces: tuple[tuple[Chunk, bytes], ...], delays_s: tuple[float, ...]
+) -> Hit:
+    return PacedHit(
+        entry=recorded.entry,
+        status=recorded.status,
+        headers=recorded.headers,
+        pieces=pieces,
+        delays_s=delays_s,
+    )
+
+
+def _made(reply: dict[str, Any], question: Question, clock: Clock) -> Hit:
+    script = msgspec.convert(
+        {
+            "version": 1,
+            "unknown_fields": "report",
+            "pace": {"chunk_chars": 1 << 20},
+            "replies": [{"times": 0, **reply}],
+        },
+        resolved(Script),
+    )
+    return MadeAnswers(script, clock, first_number=20_000_000).ask(question)
+
+
+def _offered(question: Question) -> str:
+    """The name of the first tool that a request offers."""
+    try:
+        tools = msgspec.json.decode(question.body)["tools"]
+        first = tools[0]
+        return str(first.get("name") or first["function"]["name"])
+    except (msgspec.DecodeError, KeyError, IndexError, TypeError, AttributeError):
+        return "tool"

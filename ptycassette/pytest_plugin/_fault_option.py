@@ -1,0 +1,95 @@
+"""``--ptycassette-faults``: the option, and the fault of a test, which is a parameter of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ptycassette.errors import CassetteError
+from ptycassette.pytest_plugin._settings import settings_of
+
+if TYPE_CHECKING:
+    from ptycassette.faults import FaultSpec
+
+FAULT = "ptycassette_fault"
+FAULTS_MARKER = (
+    "ptycassette_faults(*names, raises=()): with --ptycassette-faults, faults that the test need "
+    "not survive, and the errors by which its code says that a fatal fault leaves it no answer"
+)
+RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
+"""Fixtures that play a recording to a driver."""
+_ID = re.compile(r"(?:-|(?<=\[))(?:no-fault|fault:[a-z0-9:.@-]+)\]$")
+
+
+def add_fault_options(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("ptycassette")
+    group.addoption(
+        "--ptycassette-faults",
+        nargs="?",
+        const="all",
+        default=None,
+        metavar="NAMES",
+        help="run each test that uses a cassette once more with each fault of the terminal, or "
+        "with those named, as enter-dropped,stall:5@2; write --ptycassette-faults=all before paths",
+    )
+    group.addoption(
+        "--ptycassette-fault-timeout",
+        type=float,
+        default=30.0,
+        metavar="SECONDS",
+        help="end a test with a fault that takes longer, as not survived (default: 30)",
+    )
+    group.addoption(
+        "--ptycassette-faults-json", default=None, metavar="PATH", help="write the results there"
+    )
+
+
+def fault_specs(config: pytest.Config) -> tuple[FaultSpec, ...]:
+    """The faults that were asked for; none without the option.
+
+    Raises:
+        pytest.UsageError: there is no such fault of the terminal, or nothing is replayed.
+    """
+    given = config.getoption("ptycassette_faults")
+    if given is None:
+        return ()
+    from ptycassette.faults import TERMINAL_FAULTS, check_terminal, parse_fault
+
+    if settings_of(config, None, {}).mode not in {"replay", "auto"}:
+        raise pytest.UsageError(
+            "--ptycassette-faults: faults happen where recordings are played, in mode replay"
+        )
+    if not config.getoption("ptycassette_fault_timeout") > 0:
+        raise pytest.UsageError("--ptycassette-fault-timeout: write seconds, more than 0")
+    words = [*TERMINAL_FAULTS] if given == "all" else given.split(",")
+    try:
+        found = tuple(parse_fault(word) for word in words)
+        for spec in found:
+            check_terminal(spec)
+    except CassetteError as wrong:
+        hint = ""
+        if Path(given).exists():
+            hint = f"\n  hint: for the path {given}, write --ptycassette-faults=all {given}"
+        raise pytest.UsageError(f"--ptycassette-faults: {wrong}{hint}") from wrong
+    return found
+
+
+def without_fault(nodeid: str) -> str:
+    """The id of a test as it is without the option."""
+    return _ID.sub("]", nodeid).removesuffix("[]")
+
+
+def is_varied(item: pytest.Item) -> bool:
+    """Whether a test is run with faults, or is the one without."""
+    return FAULT in getattr(getattr(item, "callspec", None), "params", {})
+
+
+def spec_of(item: pytest.Item) -> FaultSpec | None:
+    """The fault of a test."""
+    callspec: Any = getattr(item, "callspec", None)
+    spec: FaultSpec | None = callspec.params.get(FAULT) if callspec is not None else None
+    return spec

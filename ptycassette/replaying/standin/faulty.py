@@ -1,0 +1,221 @@
+"""A stand-in with a fault of the terminal between its recording and the driver. Pure.
+
+Output, input, resizes and the end pass the fault, which says what becomes of them
+(``ptycassette.faults``). What was recorded is compared as ever: a driver that recovers from the
+fault must do what was recorded then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from ptycassette.faults import End, FaultSpec, Show, TerminalFault, scene_of, terminal_fault
+from ptycassette.model import Event, InputRecord, OutputRecord, Size
+from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded, StandinOptions, Unplayed
+from ptycassette.replaying.standin.engine import StandinEngine
+from ptycassette.timeline import is_terminal_answer
+
+_ENDING_SIGNALS = frozenset(("hup", "int", "quit", "term", "kill"))
+_OURS = Event(0, 0, "output", OutputRecord(seq=0, t_ms=0, offset=0, length=0))
+"""Stands for an output that nobody recorded."""
+_PATIENCE_US = 600_000_000
+"""How long a driver may take to find out that the fault took its Enter."""
+
+
+class FaultyEngine(StandinEngine):
+    """As ``StandinEngine``, with a fault.
+
+    Args:
+        fault: of this run.
+        met: called once, when the driver meets it.
+        args, options: as for ``StandinEngine``.
+    """
+
+    def __init__(
+        self, fault: TerminalFault, met: Callable[[], None], *args: Any, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        self._fault, self._met = fault, met
+        self._reported = False
+        self._acts: Iterator[Show | End | RunEnded] = fault.begin()
+        self._next: tuple[int, Play] | None = None
+        self._over: RunEnded | None = None
+        self._like = _OURS
+        self._held_since_us: int | None = None
+        self._played = 0
+        self._taken_us: int | None = None
+
+    def step(self, now_us: int) -> Play | Listen | RunEnded:
+        """What to do at ``now_us``."""
+        decided = self._decided(now_us)
+        if self._fault.met and not self._reported:
+            self._reported = True
+            self._met()
+        return decided
+
+    def feed(self, data: bytes, now_us: int, *, cooked: bool = False) -> None:
+        """Take input, as the fault leaves it."""
+        self._held_since_us = now_us
+        typed = self._fault.typed(data, now_us)
+        self._taken_us = now_us if typed.passed != data else None
+        if typed.acts:
+            if any(isinstance(act, End) for act in typed.acts):
+                self._next, self._acts = None, iter(())
+            self._acts = chain(typed.acts, self._acts)
+        if typed.passed:
+            super().feed(typed.passed, now_us, cooked=cooked)
+
+    def resized(self, size: Size, now_us: int) -> None:
+        """Take another size, unless the program ignores it."""
+        if self.position == 0 or self._fault.resized():
+            super().resized(size, now_us)
+            self._fault.followed(size)
+
+    def signalled(self, name: str, now_us: int) -> None:
+        """Take a signal; one that ends programs ends a screen of the fault, too."""
+        if self._fault.holds and name in _ENDING_SIGNALS:
+            self._end_now(RunEnded(None, complete=False, killed_by=name))
+        else:
+            super().signalled(name, now_us)
+
+    def input_ended(self, *, of_pipe: bool = False) -> None:
+        """Note the end of input, which ends a screen of the fault, too."""
+        if self._fault.holds:
+            self._end_now(RunEnded(None, complete=False))
+        super().input_ended(of_pipe=of_pipe)
+
+    def unplayed(self) -> Unplayed:
+        """The parts that were not played; none where the fault leaves no way to play them."""
+        if self._fault.fatal and self._fault.met:
+            return Unplayed()
+        return super().unplayed()
+
+    # -- inside --------------------------------------------------------------------
+
+    def _decided(self, now_us: int) -> Play | Listen | RunEnded:
+        while self._over is None:
+            if self._next is not None:
+                due_us, play = self._next
+                if now_us < due_us:
+                    return Listen(due_us - now_us)
+                self._next = None
+                return play
+            act = next(self._acts, None)
+            if act is not None:
+                self._do(act, now_us)
+            elif self._fault.holds:
+                return self._hold(now_us)
+            else:
+                todo = self._recorded(now_us)
+                if todo is not None:
+                    return todo
+        return self._over
+
+    def _do(self, act: Show | End | RunEnded, now_us: int) -> None:
+        match act:
+            case Show(data=data, after_s=after_s):
+                if data:
+                    play = Play(msgspec.structs.replace(self._like, data=data))
+                    self._next = now_us + round(after_s * 1e6), play
+            case End(exit=exit_status):
+                self._over = RunEnded(exit_status)
+            case _:
+                self._over = act
+
+    def _recorded(self, now_us: int) -> Play | Listen | None:
+        """Go on with the recording; None where the fault has to say what comes."""
+        fault = self._fault
+        before = fault.exchange
+        if self._taken_us is not None and now_us - self._taken_us < _PATIENCE_US:
+            self.driver.last_us = now_us  # its line is not at its end: the fault took the key
+        todo = super().step(now_us)
+        if not self.options.stdin_is_stream:
+            fault.exchange = len(self.entries) - len(self._typed.upcoming)
+        if fault.exchange != before:
+            fault.offset = self._played = 0
+        match todo:
+            case Play(event=event):
+                return self._output(event)
+            case Listen():
+                quiet = _any(fault.quiet()) if self._waits else None
+                if quiet is None:
+                    return todo
+                self._like, self._acts = _OURS, quiet
+            case RunEnded():
+                exit_status = fault.ending(todo.exit) if todo.complete else todo.exit
+                over = msgspec.structs.replace(todo, exit=exit_status)
+                self._like, self._acts = _OURS, chain(fault.quiet(), [over])
+        return None
+
+    def _output(self, event: Event) -> Play | None:
+        record = event.record
+        if isinstance(record, OutputRecord) and record.eof:
+            return Play(event)
+        self._fault.offset += self._played
+        self._played = len(event.data)
+        self._fault.played(event)
+        self._like, self._acts = event, self._fault.output(event)
+        return None
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the recording goes on only when the driver acts."""
+        event = self._scheduler.next_event
+        return event is not None and event.kind == "input" and not is_terminal_answer(event)
+
+    def _hold(self, now_us: int) -> Listen:
+        """Wait for the driver at a screen of the fault, as long as for any input."""
+        timeout_us = self.options.input_timeout_us
+        if self._held_since_us is None:
+            self._held_since_us = now_us
+        if timeout_us is None:
+            return Listen(None)
+        left_us = self._held_since_us + timeout_us - now_us
+        if left_us <= 0:
+            self._end_now(RunEnded(None, complete=False))
+        return Listen(max(1, left_us))
+
+    def _end_now(self, ended: RunEnded) -> None:
+        self._next, self._acts, self._over = None, iter(()), self._over or ended
+
+
+def faulty_engine(
+    spec: FaultSpec,
+    events: Callable[[], Iterable[Event]],
+    inputs: Sequence[InputRecord],
+    *,
+    recorded: Size,
+    met: Callable[[], None],
+    options: StandinOptions,
+    **more: Any,
+) -> StandinEngine:
+    """A stand-in's engine with a fault; without, where the fault has no meaning for the program.
+
+    Args:
+        spec: the fault.
+        events: gives a fresh pass over the recording.
+        inputs: as for ``StandinEngine``.
+        recorded: the size of the recording's terminal at its start.
+        met: called once, when the driver meets the fault.
+        options: as for ``StandinEngine``.
+        more: as for ``StandinEngine``.
+
+    Raises:
+        UsageError: it is a fault of the provider.
+        NotFoundError: there is no such input in the recording.
+    """
+    scene = scene_of(events(), size=recorded, stdin_is_stream=options.stdin_is_stream)
+    fault = terminal_fault(spec, scene)
+    if fault.needs_keys and options.stdin_is_stream:
+        return StandinEngine(events(), inputs, options=options, **more)
+    return FaultyEngine(fault, met, events(), inputs, options=options, **more)
+
+
+def _any(acts: Iterator[Any]) -> Iterator[Any] | None:
+    """The same acts; None where there are none."""
+    first = next(acts, None)
+    return None if first is None else chain([first], acts)
