@@ -79,7 +79,7 @@ class Branch:
             return await self._here(question, found)
         return found
 
-    def told(self, question: Question, answer: Hit | Miss) -> None:
+    def note_answer(self, question: Question, answer: Hit | Miss) -> None:
         """Tell a tail what was answered without it."""
         if self.learn is not None and isinstance(answer, Hit):
             self.learn(question, answer)
@@ -95,7 +95,7 @@ class Branch:
             else:
                 self.served.add(found.entry.entry)
                 if found.entry.entry != self._cut.entry:
-                    self.told(question, found)
+                    self.note_answer(question, found)
             self._changed.notify_all()
             return found
 

@@ -140,11 +140,11 @@ def wire(
             if fault.of_questions:
                 return await source(fault.question(question))
             branch.tail = once_more(question, recorded, source)
-            branch.told(question, recorded)
+            branch.note_answer(question, recorded)
             return fault.answer(question, recorded, clock)
         if made is not None:
             answer = await made(question)
-            branch.told(question, answer)
+            branch.note_answer(question, answer)
             return answer
         if tail is None:
             return recorded

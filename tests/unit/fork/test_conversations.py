@@ -22,9 +22,9 @@ def create(*items: Any, **more: Any) -> bytes:
 
 def done(name: str, *items: Any, listed: bool = True) -> tuple[bytes, ...]:
     """An answer, whose items are in its last event, or told one by one."""
-    told = [{"type": "response.output_item.done", "item": item} for item in items]
+    steps = [{"type": "response.output_item.done", "item": item} for item in items]
     response = {"id": name, "output": list(items) if listed else []}
-    return tuple(map(text_of, (*told, {"type": "response.completed", "response": response})))
+    return tuple(map(text_of, (*steps, {"type": "response.completed", "response": response})))
 
 
 @pytest.mark.parametrize("listed", [True, False])
