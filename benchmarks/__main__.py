@@ -25,6 +25,7 @@ NAMES = {
     "tape": "what the tape's proxy costs a CLI, and that it changes and loses nothing",
     "reruns": "real agent CLIs again from their tapes: equal, and what is changed is named",
     "pages": "the page of a recording: to make, to open and to seek in Chromium",
+    "pictures": "pictures and films of a minute of agents, beside agg: time, size, equal screens",
     "seals": "what sealing and checking seals takes beside sha256sum",
     "house": "modules, lines and public names of each package, and who imports it",
 }

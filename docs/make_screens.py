@@ -1,9 +1,10 @@
-"""Make the pictures of the viewer and of pages that the documentation shows.
+"""Make the pictures of the viewer, of pages and of exports that the documentation shows.
 
 ``python docs/make_screens.py`` makes all, with names behind it those of these names.
 Each is the real app on a recording of ``fixtures/agents``, driven by its own keys. The report of
 divergences is that of a real stand-in, which was asked about another file. Pages are those of
-``ptycassette export``, in headless Chromium; without it, their pictures stay as they are.
+``ptycassette export``, in headless Chromium; without it, their pictures stay as they are. So does
+that of characters where no font has CJK and coloured emoji.
 """
 
 from __future__ import annotations
@@ -47,6 +48,24 @@ PAGES = (
     ("page", "tapes/codex-tape", 4.5, (1280, 780), {}),
     ("page-phone", "agents/codex-tui", 4.4, (390, 760), {"prefers-color-scheme": "dark"}),
 )
+
+
+def export_pictures(folder: Path, only: list[str]) -> None:
+    """A film of a recording, and a picture of characters."""
+    if not only or "codex" in only:
+        words = ("--from", "1", "--to", "4.6", "--caption", "--overwrite")
+        exported("agents/codex-tui", OUT / "codex.gif", *words)
+    if only and "characters" not in only:
+        return
+    made, picture_ = folder / "characters.cassette", folder / "characters.png"
+    command = (sys.executable, "-m", "ptycassette")
+    recorded = (*command, "rec", "-q", "--headless", "--size", "76x10", str(made), "--")
+    subprocess.run((*recorded, "bash", "docs/characters.sh"), check=True)
+    done = subprocess.run(
+        (*command, "export", str(made), str(picture_)), check=True, capture_output=True, text=True
+    )
+    if "no font" not in done.stderr:
+        shutil.copyfile(picture_, OUT / "characters.png")
 
 
 async def picture(
@@ -95,11 +114,11 @@ async def trace_picture(path: Path, size: tuple[int, int], title: str) -> str:
         return app.export_screenshot(title=title)
 
 
-def exported(recording: str, page: Path) -> Path:
-    """The page of a fixture."""
-    command = [sys.executable, "-m", "ptycassette", "export", f"fixtures/{recording}", str(page)]
-    subprocess.run(command, check=True)
-    return page
+def exported(recording: str, out: Path, *words: str) -> Path:
+    """An export of a fixture."""
+    command = (sys.executable, "-m", "ptycassette", "export", f"fixtures/{recording}", str(out))
+    subprocess.run((*command, *words), check=True)
+    return out
 
 
 async def page_pictures(folder: Path, program: str, only: list[str]) -> None:
@@ -178,6 +197,7 @@ def main(only: list[str]) -> None:
         chromium = shutil.which("chromium")
         if chromium and (not only or {name for name, *_ in PAGES} & {*only}):
             asyncio.run(page_pictures(Path(folder), chromium, only))
+        export_pictures(Path(folder), only)
         report = diverged(Path(folder))
         for name, recordings, size, keys in SCREENS:
             if only and name not in only:

@@ -8,10 +8,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from ptycassette.errors import CassetteError, WaitTimeoutError
+from ptycassette.errors import CassetteError, UsageError, WaitTimeoutError
 from ptycassette.model import printable, visible
 
 BATCH_LINES = 500
+
+
+def check_stdout_takes(name: str, *, is_binary: bool) -> None:
+    """Refuse to write what is no text to a terminal, which would obey the bytes.
+
+    Raises:
+        UsageError: stdout is a terminal.
+    """
+    if is_binary and sys.stdout.isatty():
+        raise UsageError(
+            f"{name} is no text, and stdout is a terminal", hint=f"name a file: > NAME.{name}"
+        )
 
 
 def error_lines(failed: CassetteError) -> Iterator[str]:

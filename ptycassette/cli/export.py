@@ -18,6 +18,7 @@ from ptycassette.cli._options import (
     cassette_argument,
     opened,
 )
+from ptycassette.cli._present import check_stdout_takes
 from ptycassette.errors import UsageError
 from ptycassette.export import (
     EXPORT_OPTIONS,
@@ -32,7 +33,8 @@ from ptycassette.model import visible
 
 FORMATS = exports_of("recording")
 MAX_ROWS = 1_000_000
-VIDEOS = (".gif", ".mp4", ".webm", ".mov", ".apng")
+MAX_SPEED = 1000
+PIXELS = (6, 72)
 
 
 def _help(option: ExportOption) -> str:
@@ -52,6 +54,10 @@ def _click_option(option: ExportOption) -> Callable[[Any], Any]:
             settings["type"] = TIME
         case "rows":
             settings |= {"type": click.IntRange(0, MAX_ROWS), "metavar": "ROWS"}
+        case "factor":
+            settings |= {"type": click.FloatRange(0, MAX_SPEED, min_open=True), "metavar": "FACTOR"}
+        case "pixels":
+            settings |= {"type": click.IntRange(*PIXELS), "metavar": "PIXELS"}
         case "choice":
             settings |= {"type": click.Choice(option.choices), "show_default": True}
             settings["default"] = option.choices[0]
@@ -115,13 +121,15 @@ def command(
     allow_unscrubbed: bool,
     **options: Any,
 ) -> None:
-    """Write CASSETTE as a page, a picture, an asciicast, text, or a test to begin with.
+    """Write CASSETTE as a page, a picture, a film, an asciicast, text, or a test to begin with.
 
     OUT appears whole or not at all, and replaces nothing; `-` is stdout.
 
     Example: ptycassette export hello.cassette hello.html
 
     Example: ptycassette export hello.cassette hello.svg
+
+    Example: ptycassette export hello.cassette hello.gif --from 2 --to 10 --speed 2 --caption
 
     Example: ptycassette export hello.cassette hello.cast --idle-limit 1
 
@@ -136,8 +144,13 @@ def command(
     chosen = _format_of(out) if kind is None else export_named(kind)
     taken = {name: value for name, value in options.items() if name in chosen.options}
     _refuse_others(chosen)
+    if out == "-":
+        check_stdout_takes(chosen.name, is_binary=chosen.is_binary)
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
-        _write(out, chosen.recording(source, **taken), overwrite=overwrite)
+        parts = chosen.recording(source, **taken)
+        _write(out, parts, overwrite=overwrite)
+        for note in getattr(parts, "notes", ()):
+            click.echo(visible(f"{out}: {note}"), err=True)
         _report_losses(
             out, left_out(source, chosen, with_input=bool(taken.get("with_input"))), chosen
         )
@@ -154,13 +167,6 @@ def _format_of(out: str) -> ExportFormat:
                     where=out,
                     hint=f"write: ptycassette frames CASSETTE --last --format {one.name} > {out}",
                 ) from wrong
-        if out.lower().endswith(VIDEOS):
-            raise UsageError(
-                "a session cannot be written as a GIF or a video",
-                where=out,
-                hint="write an animated .svg, or a .cast and give that to agg, asciinema's"
-                " converter: agg NAME.cast NAME.gif",
-            ) from wrong
         raise UsageError(
             "the ending of OUT does not tell the format",
             where=out,

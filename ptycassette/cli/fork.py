@@ -39,10 +39,11 @@ _MOST_SCRIPT = 1 << 20
 )
 @click.option(
     "--tail",
-    type=click.Choice(["scripted", "fake", "live"]),
+    type=click.Choice(["scripted", "held", "fake", "live"]),
     default="scripted",
     show_default=True,
-    help="Who answers afterwards: the recorded answers or --script, or a provider.",
+    help="Who answers afterwards: the recorded answers or --script; held: the recorded ones in"
+    " their order, whatever is asked; or a provider.",
 )
 @click.option(
     "--script",
@@ -106,7 +107,8 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
     the recorded one; if not, this ends with 1, and there is no child. Then one thing is changed.
     At an exchange of the terminal: what is typed (input=TEXT). At a request of the tape: what the
     model answers (response=TEXT, or @FILE), what it is told of a tool (tool-result=TEXT), what
-    goes wrong (--fault: rate-limit, truncated, stalled, ...). At either: the model (model=NAME),
+    goes wrong (--fault: rate-limit, truncated, stalled, ...), or the answer to another request
+    (swap=tape:N). skip types nothing, none changes nothing. At either: the model (model=NAME),
     the program, which must do the same up to there (binary=PATH), the size of the terminal
     (size=COLSxROWS), the end (exit=STATUS).
 

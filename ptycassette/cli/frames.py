@@ -21,7 +21,7 @@ from ptycassette.cli._options import (
     json_option,
     opened,
 )
-from ptycassette.cli._present import json_text, write_lines
+from ptycassette.cli._present import check_stdout_takes, json_text, write_lines
 from ptycassette.errors import NotFoundError
 from ptycassette.export import exports_of
 from ptycassette.model import moment_us, visible
@@ -70,7 +70,7 @@ def command(
 
     Without a choice, lists all frames. With --at, --seq or --last, writes one
     screen: as JSON, or as export writes it: text, text with colours (ansi), a
-    picture (svg), a page (html). Nothing but text and colours comes out,
+    picture (svg, png), a page (html). Nothing but text and colours comes out,
     whatever was recorded.
 
     Example: ptycassette frames hello.cassette --at 2.5 --format ansi
@@ -164,7 +164,9 @@ def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: str) -
         report = FramesReport(path=str(source.path), count=count, frame=frame)
         write_lines([json_text(report)])
     else:
-        click.echo(export_named(form).screen(screen_of(frame)), nl=False)
+        chosen = export_named(form)
+        check_stdout_takes(form, is_binary=chosen.is_binary)
+        click.echo(chosen.screen(screen_of(frame)), nl=False)
 
 
 def _write_all(source: Cassette, *, diff: bool, as_json: bool) -> None:

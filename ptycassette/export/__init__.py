@@ -1,4 +1,4 @@
-"""Events to asciicast, text, HTML, SVG and GIF bytes."""
+"""Recordings in other formats: asciicasts, text, pages, pictures and films."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from .markdown_text import fenced as fenced
     from .markdown_text import inline_code as inline_code
     from .markdown_text import screen_text_lines as screen_text_lines
-    from .registry import EXPORT_OPTIONS as EXPORT_OPTIONS
+    from .options import EXPORT_OPTIONS as EXPORT_OPTIONS
+    from .options import ExportOption as ExportOption
     from .registry import ExportFormat as ExportFormat
-    from .registry import ExportOption as ExportOption
     from .registry import Kind as Kind
     from .registry import export_named as export_named
     from .registry import export_of_file as export_of_file
@@ -33,10 +33,8 @@ else:
             "html": "screen_html",
             "losses": "left_out",
             "markdown_text": "fenced inline_code screen_text_lines",
-            "registry": (
-                "EXPORT_OPTIONS ExportFormat ExportOption Kind export_named export_of_file "
-                "exports_of"
-            ),
+            "options": "EXPORT_OPTIONS ExportOption",
+            "registry": ("ExportFormat Kind export_named export_of_file exports_of"),
             "svg": "still_svg",
             "text": "TextStream",
         },

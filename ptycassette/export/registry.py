@@ -2,8 +2,8 @@
 
 A new export is a module of this package and a row of ``EXPORTS``. ``ptycassette export`` (its
 choices, its help, the endings of OUT), the viewer's export dialog and the tables of the docs read
-this table; an option that no other export has is a row of ``EXPORT_OPTIONS``. The functions are
-named, not imported, so that listing the exports loads none of them.
+this table; an option that no other export has is a row of ``EXPORT_OPTIONS`` in ``options``. The
+functions are named, not imported, so that listing the exports loads none of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.export.options import EXPORT_OPTIONS
 from ptycassette.model import Event, FrameRecord, Manifest, Screen
 
 Made = Literal["recording", "screen"]
@@ -38,6 +39,11 @@ class ExportSource(Protocol):
         """Its manifest."""
         ...
 
+    @property
+    def output_size(self) -> int:
+        """How many bytes of output there are."""
+        ...
+
     def frames(self) -> Iterator[FrameRecord]:
         """The stored frames, in order."""
         ...
@@ -45,26 +51,6 @@ class ExportSource(Protocol):
     def events(self) -> Iterator[Event]:
         """All events, in order."""
         ...
-
-
-class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
-    """An option of ``ptycassette export``; makers get its value as the keyword ``name``.
-
-    ``kind`` is the kind of its value: a text, a time in seconds, a number of rows, nothing
-    (``flag``), one of ``choices``, of which the first is the default, a range of numbers (a pair),
-    or reports of stand-ins, of which makers get the content. ``short`` is one letter, or empty.
-    """
-
-    name: str
-    kind: Literal["text", "seconds", "rows", "flag", "choice", "range", "reports"]
-    help: str
-    short: str = ""
-    choices: tuple[str, ...] = ()
-
-    @property
-    def flag(self) -> str:
-        """Its spelling on the command line."""
-        return f"--{self.name.replace('_', '-')}"
 
 
 class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +62,8 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     (``ExportSource`` and the ``options`` as keywords, to pieces of the file) and from one screen
     (``Screen``, to the file). One of them may be missing. ``holds`` says which kinds of events a
     format of recordings has a place for; None where it is not one. ``losses`` names the function
-    that says what another format leaves out, and how often.
+    that says what another format leaves out, and how often. ``is_binary`` is a file that is no
+    text, and nothing for a terminal.
     """
 
     name: str
@@ -86,6 +73,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     of_screen: str | None = None
     options: tuple[str, ...] = ()
     holds: frozenset[Kind] | None = None
+    is_binary: bool = False
     losses: str | None = None
 
     @property
@@ -119,42 +107,9 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
         return data
 
 
-EXPORT_OPTIONS = (
-    ExportOption(name="title", short="t", kind="text", help="A title for the picture or the file."),
-    ExportOption(
-        name="idle_limit",
-        short="i",
-        kind="seconds",
-        help="Shorten pauses to this (svg, html: 2 s unless given).",
-    ),
-    ExportOption(name="theme", kind="choice", choices=("dark", "light"), help="The colours."),
-    ExportOption(name="still", kind="flag", help="The last frame alone, no animation."),
-    ExportOption(name="with_input", kind="flag", help="Also what was typed."),
-    ExportOption(
-        name="scrollback",
-        kind="rows",
-        help="Above the last screen, up to so many rows that scrolled off (10000 unless given).",
-    ),
-    ExportOption(
-        name="frames", kind="flag", help="Instead of the session every frame, below its time."
-    ),
-    ExportOption(
-        name="all",
-        kind="flag",
-        help="Every line that was ever shown, once each: also what scrolled off or was erased.",
-    ),
-    ExportOption(
-        name="exchanges",
-        kind="range",
-        help="Only these exchanges: 3-7, or 3.",
-    ),
-    ExportOption(
-        name="report",
-        kind="reports",
-        help="Also the divergences in this report of a stand-in, or directory of reports.",
-    ),
-)
-
+_FILM_OPTIONS = (
+    "idle_limit", "theme", "speed", "start", "end", "caption", "font", "font_size",
+)  # fmt: skip
 _CONVERSATION = "trajectory.conversation:left_out_of"
 
 EXPORTS = (
@@ -164,7 +119,33 @@ EXPORTS = (
         writes="an animated picture; of one screen, a picture",
         of_recording="svg:recording_svg",
         of_screen="svg:still_svg",
-        options=("title", "idle_limit", "theme", "still"),
+        options=("title", "idle_limit", "theme", "still", "speed", "start", "end"),
+    ),
+    ExportFormat(
+        name="png",
+        endings=(".png",),
+        writes="a picture of the last screen, or that at `--to`; of one screen, a picture",
+        of_recording="pictures.io:recording_png",
+        of_screen="pictures.io:screen_png",
+        options=("theme", "end", "caption", "font", "font_size"),
+        is_binary=True,
+    ),
+    *(
+        ExportFormat(
+            name=name,
+            endings=(f".{name}",),
+            writes=writes,
+            of_recording=f"pictures.io:recording_{name}",
+            options=_FILM_OPTIONS,
+            is_binary=True,
+        )
+        for name, writes in (
+            ("gif", "an animated GIF"),
+            ("webp", "an animated WebP, without loss"),
+            ("apng", "an animated PNG"),
+            ("mp4", "a film (H.264), made by ffmpeg"),
+            ("webm", "a film (VP9), made by ffmpeg"),
+        )
     ),
     ExportFormat(
         name="asciicast",
@@ -335,4 +316,12 @@ def _maker(name: str, made_by: str | None) -> Any:
     if made_by is None:
         raise UsageError(f"{name} is not made of that", hint="see the table of exports")
     module, _, function = made_by.partition(":")
-    return getattr(importlib.import_module(f"ptycassette.export.{module}"), function)
+    try:
+        return getattr(importlib.import_module(f"ptycassette.export.{module}"), function)
+    except ModuleNotFoundError as missing:
+        if missing.name != "PIL":
+            raise
+        raise UsageError(
+            f"{name} needs Pillow, which is not installed",
+            hint="pip install 'ptycassette[pictures]'; .svg and .html need nothing more",
+        ) from missing

@@ -19,6 +19,7 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.export._colors import DARK, Theme, css_color, css_lines, theme_named
+from ptycassette.export.pace import Pace, pace_of, paced
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun, screen_of
 from ptycassette.terminal import split_clusters
@@ -37,10 +38,8 @@ _FONT = (
 class SvgOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the picture.
 
-    Lengths in CSS pixels, times in microseconds. Pauses longer than
-    ``idle_limit_us`` are shortened to it; frames closer together than
-    ``min_frame_us`` are merged, the later one wins; the last frame stays for
-    ``hold_us`` before the loop starts again.
+    Lengths in CSS pixels, times in microseconds. The last frame stays for ``hold_us`` before the
+    loop starts again.
     """
 
     theme: Theme = DARK
@@ -49,8 +48,7 @@ class SvgOptions(msgspec.Struct, frozen=True, kw_only=True):
     cell_height: float = 18.0
     padding: float = 12.0
     title: str = ""
-    idle_limit_us: int = 2_000_000
-    min_frame_us: int = 33_000
+    pace: Pace = Pace()
     hold_us: int = 2_500_000
 
 
@@ -61,6 +59,9 @@ def recording_svg(
     idle_limit: float | None = None,
     theme: str = "dark",
     still: bool = False,
+    speed: float | None = None,
+    start: float | None = None,
+    end: float | None = None,
 ) -> Iterator[bytes]:
     """The stored frames of a recording as one animated picture.
 
@@ -70,6 +71,9 @@ def recording_svg(
         idle_limit: no pause longer than this, in seconds; 2 when None.
         theme: ``dark`` or ``light``.
         still: only the last frame.
+        speed: so many times as fast as recorded.
+        start: from this moment on, in seconds.
+        end: until this moment.
 
     Raises:
         UsageError: there is no frame.
@@ -87,9 +91,10 @@ def recording_svg(
     options = SvgOptions(
         theme=theme_named(theme),
         title=title or "",
-        idle_limit_us=round((2.0 if idle_limit is None else idle_limit) * 1_000_000),
+        pace=pace_of(idle_limit=idle_limit, speed=speed, start=start, end=end),
     )
-    yield animated_svg(frames[-1:] if still else frames, options=options)
+    film = paced(frames, options.pace)
+    yield "".join(_document(film[-1:] if still else film, options)).encode()
 
 
 def still_svg(screen: Screen, *, options: SvgOptions | None = None) -> bytes:
@@ -106,27 +111,10 @@ def animated_svg(
         ValueError: there is no frame at all.
     """
     opts = options or SvgOptions()
-    film = _merge(frames, opts)
+    film = paced(frames, opts.pace)
     if not film:
         raise ValueError("no frame to draw")
     return "".join(_document(film, opts)).encode()
-
-
-def _merge(frames: Iterable[tuple[int, Screen]], opts: SvgOptions) -> list[tuple[int, Screen]]:
-    """Cut idle time, drop frames that would not be seen, start at 0."""
-    film: list[tuple[int, Screen]] = []
-    shown_us = last_us = 0
-    for t_us, screen in frames:
-        if film:
-            shown_us += min(max(0, t_us - last_us), opts.idle_limit_us)
-        last_us = t_us
-        if film and screen == film[-1][1]:
-            continue
-        if film and shown_us - film[-1][0] < opts.min_frame_us:
-            film[-1] = (film[-1][0], screen)
-        else:
-            film.append((shown_us, screen))
-    return film
 
 
 def _document(film: Sequence[tuple[int, Screen]], opts: SvgOptions) -> Iterator[str]:

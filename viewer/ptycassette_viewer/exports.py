@@ -1,4 +1,4 @@
-"""Exports the screen as text, ANSI, SVG or HTML to a new file; never overwrites one."""
+"""Exports the screen as text, ANSI, SVG, PNG or HTML to a new file; never overwrites one."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .beside import time_text as time_text
     from .beside import turn_name as turn_name
+    from .film import Film as Film
+    from .film import filmed as filmed
     from .item import Item as Item
     from .items import ListedTurn as ListedTurn
     from .recording import page_of as page_of
@@ -32,6 +34,7 @@ else:
         __name__,
         {
             "beside": "time_text turn_name",
+            "film": "Film filmed",
             "item": "Item",
             "items": "ListedTurn",
             "recording": "page_of played_page read_turns recording_section",

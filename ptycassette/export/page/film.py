@@ -61,10 +61,14 @@ class Shot(msgspec.Struct, frozen=True):
 
 
 class Film:
-    """Frames, thinned out where there are too many."""
+    """Frames, thinned out where there are too many.
 
-    def __init__(self) -> None:
+    ``start_us`` is the moment from which on they are wanted: of those before, the last one stays.
+    """
+
+    def __init__(self, start_us: int = 0) -> None:
         self.shots: list[Shot] = []
+        self._start_us = start_us
         self.stretch_us = STRETCH_US
         self._numbers: dict[_Row, int] = {}
         self._characters = 0
@@ -76,6 +80,8 @@ class Film:
 
     def add(self, t_us: int, screen: Screen) -> None:
         """Add a screen, unless it looks like the one before."""
+        if t_us < self._start_us and self.shots:
+            self.shots, self._numbers, self._characters = [], {}, 0
         cols = screen.size.cols
         rows = tuple(self._number((text, runs, cols)) for text, runs in screen_rows(screen))
         shot = Shot(t_us, screen.size, screen.cursor, screen.title, rows)
@@ -83,6 +89,11 @@ class Film:
             return
         self.shots.append(shot)
         while self._is_too_much() and len(self.shots) > 1:
+            self._thin()
+
+    def thin_to(self, most: int) -> None:
+        """Leave out frames, evenly in time, until there are at most so many."""
+        while len(self.shots) > most:
             self._thin()
 
     def _number(self, row: _Row) -> int:
@@ -131,17 +142,19 @@ class FilmSource(Protocol):
         ...
 
 
-def filmed(source: FilmSource) -> Film:
-    """The film of a recording."""
-    film = Film()
+def filmed(source: FilmSource, *, start_us: int = 0, end_us: int | None = None) -> Film:
+    """The film of a recording, or of a stretch of it, with the screen at its start."""
+    film = Film(start_us)
     terminal = source.manifest.terminal
     size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
     ours = default_emulator(size).identity.name
     if terminal.emulator.name != ours or source.output_size > MOST_PAINTED:
         for frame in source.frames():
-            film.add(moment_us(frame), screen_of(frame))
+            if not film.shots or end_us is None or moment_us(frame) <= end_us:
+                film.add(moment_us(frame), screen_of(frame))
     if not film.shots:
-        _paint(film, source.events(), size)
+        events = source.events()
+        _paint(film, (event for event in events if end_us is None or event.t_us <= end_us), size)
     return film
 
 

@@ -52,7 +52,7 @@ class Branch:
     def __init__(self, desk: Desk, cut: Cut, *, patience_s: float) -> None:
         self._desk, self._cut, self._patience_s = desk, cut, patience_s
         self.here: Callable[[Question, Hit], Awaitable[Hit | Miss]] | None = None
-        self.tail: AnswerSource = self._recorded
+        self.tail: AnswerSource = self.recorded
         self.served: set[int] = set()
         self.later = 0
         self.unanswered: list[str] = []
@@ -106,7 +106,13 @@ class Branch:
         self.later += 1
         return await self.here(question, recorded)
 
-    async def _recorded(self, question: Question) -> Hit | Miss:
+    @property
+    def used(self) -> set[int]:
+        """Entries of the parent's tape that are over: asked for before the change, or changed."""
+        return self.served if self._cut.entry is None else self.served | {self._cut.entry}
+
+    async def recorded(self, question: Question) -> Hit | Miss:
+        """The answer that the parent's tape has to this very question."""
         with self._changed:
             return self._desk.ask(question)
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.export import registry
-from ptycassette.export.registry import EXPORT_OPTIONS, EXPORTS, ExportFormat, export_of_file
+from ptycassette.export import EXPORT_OPTIONS, registry
+from ptycassette.export.registry import EXPORTS, ExportFormat, export_of_file
 from ptycassette.model import Cursor, Output, Screen, Size
 from ptycassette.testing import write_cassette
 

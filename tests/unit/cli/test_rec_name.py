@@ -135,9 +135,6 @@ def test_recording_without_a_name(
         ("version", "Write: ptycassette --version"),
         ("help rec", "ptycassette COMMAND --help"),
         ("rm x", "rm -r CASSETTE"),
-        # A video is made of an asciicast.
-        *((f"export CASSETTE {name}", "agg NAME.cast NAME.gif")
-          for name in ("x.gif", "X.MP4", "x.webm")),
         ("CASSETTE", "ptycassette info CASSETTE"),
         # ``--overwrite`` is for a cassette that is known.
         ("rec --overwrite -- true", ""),

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ptycassette.export._colors import DARK, css_color
+from ptycassette.export.pace import Pace
 from ptycassette.export.svg import SvgOptions, animated_svg, still_svg
 from ptycassette.model import Cursor, Screen, Size, Style, StyleRun
 
@@ -68,7 +69,7 @@ def test_frames_follow_the_recorded_times() -> None:
 def test_long_pauses_are_shortened() -> None:
     """An hour of waiting is no hour of picture."""
     frames = [(0, screen("a")), (3_600_000_000, screen("b"))]
-    options = SvgOptions(idle_limit_us=1_000_000, hold_us=1_000_000)
+    options = SvgOptions(pace=Pace(idle_limit_us=1_000_000), hold_us=1_000_000)
 
     assert "play 2.000s" in animated_svg(frames, options=options).decode()
 
