@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ptycassette.editing.io import mask_cassette, preview_mask
     from ptycassette.errors import CassetteError
     from ptycassette.export import export_of_file, exports_of, screen_html, still_svg
+    from ptycassette.fork import ForkRecord, fork_of, lineage_lines
+    from ptycassette.fork.io import ForkBetween, fork_between, fork_mark, read_lineage
     from ptycassette.harness.io import scenario_environment
     from ptycassette.model import (
         Cursor,
@@ -89,6 +91,8 @@ else:
             "editing.io": ("mask_cassette", "preview_mask"),
             "errors": ("CassetteError",),
             "export": ("export_of_file", "exports_of", "screen_html", "still_svg"),
+            "fork": ("ForkRecord", "fork_of", "lineage_lines"),
+            "fork.io": ("ForkBetween", "fork_between", "fork_mark", "read_lineage"),
             "harness.io": ("scenario_environment",),
             "model": (
                 "Cursor",
@@ -169,6 +173,8 @@ __all__ = [
     "Exchange",
     "ExchangeCutter",
     "FinalRecord",
+    "ForkBetween",
+    "ForkRecord",
     "FrameRecord",
     "InputRecord",
     "JournalFollower",
@@ -202,6 +208,10 @@ __all__ = [
     "exchanges",
     "export_of_file",
     "exports_of",
+    "fork_between",
+    "fork_mark",
+    "fork_of",
+    "lineage_lines",
     "live_journals",
     "load_emulator",
     "mask_cassette",
@@ -209,6 +219,7 @@ __all__ = [
     "painted_bytes",
     "preview_mask",
     "printable",
+    "read_lineage",
     "read_reports",
     "record",
     "render_ansi",

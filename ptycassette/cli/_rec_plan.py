@@ -104,6 +104,12 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
     from ptycassette.recording import parse_script
     from ptycassette.system.files import read_plain
 
+    if script.endswith(".tape"):
+        raise UsageError(
+            "a tape of VHS is no input script yet",
+            where=script,
+            hint=f"ptycassette import {script} -o {script.removesuffix('.tape')}.txt",
+        )
     try:
         if script == "-":
             text = sys.stdin.read(MAX_SCRIPT_BYTES + 1)

@@ -25,6 +25,7 @@ from ptycassette.version import __version__
 # module is called ``command``.
 COMMANDS: dict[str, tuple[str, str]] = {
     "annotate": ("ptycassette.cli.annotate", "Add a marker with a text to a recording."),
+    "blame": ("ptycassette.cli.blame", "Find which exchange caused the outcome of a recording."),
     "bundle": ("ptycassette.cli.bundle", "Bundles of agent-rerun: export, verify."),
     "cat": ("ptycassette.cli.cat", "Write the recorded output bytes to stdout, nothing else."),
     "check": ("ptycassette.cli.check", "Hold recordings against their scenarios."),

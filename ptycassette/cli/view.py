@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ptycassette.cli._options import TIME, allow_unscrubbed_option
-from ptycassette.errors import CassetteError, NotFoundError, UsageError
+from ptycassette.errors import NotFoundError, UsageError
 
 GROUP = "ptycassette.viewers"
 
@@ -95,8 +95,6 @@ def command(
     Example: ptycassette view hello.cassette
     """
     traces = _traces(path, other)
-    if other is not None and start is None and not traces:
-        start = _fork_s(path, other)
     if serve:
         arguments = [path, *([other] if other else []), f"--memory={memory}"]
         arguments += [f"--start={start}"] if start is not None else []
@@ -116,17 +114,6 @@ def command(
         traces=[str(trace) for trace in traces],
     )
     return int(shown)
-
-
-def _fork_s(path: str, other: str) -> float | None:
-    """Where one of two recordings was forked of the other, in seconds; None if it was not."""
-    from ptycassette.fork.io import fork_time_us
-
-    try:
-        t_us = fork_time_us(Path(path), Path(other))
-    except CassetteError:  # the viewer says what is wrong with it
-        return None
-    return None if t_us is None else t_us / 1e6
 
 
 def _traces(path: str, other: str | None) -> list[Path]:

@@ -12,24 +12,36 @@ from ptycassette.fork.places import ForkPlace
 from ptycassette.model import Size, visible
 from ptycassette.recording import parse_size
 
-ChangeKind = Literal["input", "response", "tool-result", "model", "binary", "size", "exit", "fault"]
-Tail = Literal["scripted", "fake", "live"]
+ChangeKind = Literal[
+    "input", "skip", "response", "swap", "tool-result", "model", "binary", "size", "exit", "fault",
+    "none", "ask",
+]  # fmt: skip
+Tail = Literal["scripted", "held", "fake", "live"]
 
 CHANGES: dict[ChangeKind, str] = {
     "input": "what is typed at an exchange of the terminal",
+    "skip": "an exchange of the terminal is not typed",
     "response": "what the model answers to a request of the tape; @FILE reads it from a file",
+    "swap": "the answer to a request is the recorded one to another request, tape:N",
     "tool-result": "the result of the last tool that a request of the tape tells the model",
     "model": "the model that answers from there on",
     "binary": "the program: another version that does the same up to there",
     "size": "the size of the terminal, COLSxROWS",
     "exit": "the program is ended there, and this is its status",
     "fault": "what goes wrong with a request of the tape or its answer; --fault NAME@N",
+    "none": "nothing: to compare with",
+    "ask": "nothing, but the tail answers the request: to compare with",
 }
 """Every change, and what it changes."""
 
+_BARE = frozenset(("skip", "none", "ask"))
+
 _ONLY_AT: dict[str, str] = {
     "input": "exchange",
+    "skip": "exchange",
     "response": "tape",
+    "swap": "tape",
+    "ask": "tape",
     "tool-result": "tape",
     "fault": "tape",
 }
@@ -39,19 +51,24 @@ _MOST_STATUS = 255
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The one thing that is changed.
 
-    ``value`` is what was given; ``size``, ``status`` and ``fault`` are it, parsed. A change of the
-    provider's answers leaves the question as the program asked it: so the child can be run again.
+    ``value`` is what was given; ``size``, ``status``, ``fault`` and ``entry`` are it, parsed. A
+    change of the provider's answers leaves the question as the program asked it: so the child can
+    be run again.
     """
 
     kind: ChangeKind
-    value: str
+    value: str = ""
     size: Size | None = None
     status: int | None = None
     fault: FaultSpec | None = None
+    entry: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind}={self.value}" if self.value else self.kind
 
     @classmethod
     def parse(cls, text: str) -> Change:
-        """Read ``NAME=VALUE``.
+        """Read ``NAME=VALUE``, or the name alone of what has no value.
 
         Raises:
             UsageError: there is no such change, or its value is wrong.
@@ -59,13 +76,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         name, sign, value = text.partition("=")
         if name == "fault":
             raise UsageError("a fault has an option of its own", hint="write --fault NAME@N")
-        if name not in get_args(ChangeKind) or not sign:
+        if name not in get_args(ChangeKind) or bool(sign) is (name in _BARE):
             names = ", ".join(one for one in CHANGES if one != "fault")
             raise UsageError(
-                f"{visible(name, limit=40)} is no change",
-                hint=f"write NAME=VALUE; a name is one of {names}",
+                f"{visible(text, limit=40)} is no change",
+                hint=f"write NAME=VALUE; a name is one of {names};"
+                f" without a value: {', '.join(sorted(_BARE))}",
             )
-        if not value:
+        if not value and sign:
             raise UsageError(f"{name} of what? Write {name}=VALUE")
         kind = cast("ChangeKind", name)
         size = _size(value) if kind == "size" else None
@@ -74,6 +92,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             value=value,
             size=size,
             status=_status(value) if kind == "exit" else None,
+            entry=_entry(value) if kind == "swap" else None,
         )
 
     @classmethod
@@ -102,7 +121,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             what = "a request: --at tape:N" if wanted == "tape" else "an input: --at exchange:N"
             raise UsageError(f"{self.kind} cannot be changed at {place}: it is changed at {what}")
         asks = self.fault is not None and provider_fault(self.fault).of_questions
-        if (asks or self.kind in {"tool-result", "model"}) and tail == "scripted" and not script:
+        is_recorded = tail == "held" or (tail == "scripted" and not script)
+        if (asks or self.kind in {"tool-result", "model", "ask"}) and is_recorded:
             raise UsageError(
                 f"a recorded answer does not depend on {self.value if asks else self.kind}",
                 hint="--tail fake, --tail live, or --script FILE with answers",
@@ -120,3 +140,10 @@ def _status(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > _MOST_STATUS:
         raise UsageError(f"{visible(text, limit=40)} is no exit status; write 0 to 255")
     return int(text)
+
+
+def _entry(text: str) -> int:
+    place = ForkPlace.parse(text if ":" in text else f"tape:{text}")
+    if place.kind != "tape":
+        raise UsageError(f"swap={visible(text, limit=40)}: the answer of which request? tape:N")
+    return place.number

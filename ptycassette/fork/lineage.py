@@ -81,20 +81,11 @@ def _roots(
 
 
 def _tree(one: Descent, recordings: Sequence[Descent], *, depth: int) -> Iterator[str]:
-    said = "" if one.origin is None else f"  {_origin(one.origin)}"
+    said = "" if one.origin is None else f"  {one.origin.line}"
     yield f"{'  ' * depth}{visible(one.path)}  {one.sha256[:_SHORT]}{said}"
     for child in recordings:
         if _parent(child) == one.sha256 and child.sha256 != one.sha256:
             yield from _tree(child, recordings, depth=depth + 1)
-
-
-def _origin(origin: ForkRecord) -> str:
-    change = visible(f"{origin.change}={origin.value}", limit=60)
-    proof = origin.prefix
-    return (
-        f"at {visible(origin.at, limit=20)}: {change} ({visible(origin.tail, limit=20)};"
-        f" verified: requests {len(proof.entries)}, screens {proof.screens})"
-    )
 
 
 def _parent(one: Descent) -> str:

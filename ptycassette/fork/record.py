@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import resolved
+from ptycassette.model import resolved, visible
 
 FORK = "fork"
 """The type of the service event, and the name in the metadata."""
@@ -60,6 +60,20 @@ class ForkRecord(msgspec.Struct, frozen=True, kw_only=True):
     value: str
     tail: str
     prefix: PrefixProof
+
+    @property
+    def changed(self) -> str:
+        """The change for people: ``input=TEXT``, or ``skip``."""
+        return f"{self.change}={self.value}" if self.value else self.change
+
+    @property
+    def line(self) -> str:
+        """Place, change and proof in one line, safe to show."""
+        change = visible(self.changed, limit=60)
+        return (
+            f"at {visible(self.at, limit=20)}: {change} ({visible(self.tail, limit=20)};"
+            f" verified: requests {len(self.prefix.entries)}, screens {self.prefix.screens})"
+        )
 
 
 def fork_of(metadata: Mapping[str, Any] | None) -> ForkRecord | None:

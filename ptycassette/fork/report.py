@@ -49,7 +49,7 @@ def fork_lines(report: ForkReport) -> Iterator[str]:
         f"verified up to {origin.at}: requests {len(proof.entries)}, screens {proof.screens},"
         f" inputs {proof.inputs}"
     )
-    yield printable(f"changed: {origin.change}={origin.value}"[:300])
+    yield printable(f"changed: {origin.changed}"[:300])
     yield (
         f"then ({origin.tail}): requests {report.requests}, without an answer"
         f" {len(report.unanswered)}; inputs {report.inputs}, not sent {report.left};"

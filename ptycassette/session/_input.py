@@ -112,6 +112,8 @@ class InputQueue:
             self._check_lines(what.data, mode)
         while sending.sent < len(what.data):
             rest = what.data[sending.sent :]
+            # Before it is there: whoever answers it is stamped by another clock reader.
+            typed_us = self._now_us()
             taken = rest[: self._pty.write(rest)]
             if not taken:
                 return False
@@ -119,7 +121,7 @@ class InputQueue:
             if what.source != "terminal":
                 self.last_us = self._now_us()
             self._count_line(taken, mode)
-            self._tell(typed_event(self._now_us(), taken, what, secret=mode.secret))
+            self._tell(typed_event(typed_us, taken, what, secret=mode.secret))
         return True
 
     def _check_lines(self, data: bytes, mode: LineMode) -> None:

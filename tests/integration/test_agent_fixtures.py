@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,12 +13,12 @@ from ptycassette.harness.io._drive import walk
 from ptycassette.harness.io.files import load_profile
 from ptycassette.model import Size
 from ptycassette.session.session import Session
+from tests.commands import COMMAND, ptycassette
 
 pytestmark = pytest.mark.integration
 
 AGENTS = Path(__file__).resolve().parent.parent.parent / "fixtures" / "agents"
 CASSETTES = sorted(path.parent for path in AGENTS.glob("*/manifest.json"))
-COMMAND = str(Path(sys.executable).with_name("ptycassette"))
 NAMES = [path.name for path in CASSETTES]
 
 
@@ -42,11 +40,8 @@ def test_five_clis_are_there_in_both_ways() -> None:
 @pytest.mark.slow
 def test_their_scenarios_hold() -> None:
     """One beside each, pinned to it."""
-    done = subprocess.run(
-        [COMMAND, "check", str(AGENTS)], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = ptycassette("check", str(AGENTS), status=0)
 
-    assert done.returncode == 0, done.stdout
     assert done.stdout.count("passed") == len(CASSETTES)
 
 
@@ -66,14 +61,8 @@ def test_it_is_valid_and_scrubbed(path: Path) -> None:
 @pytest.mark.parametrize("options", [["verify-scrub"], ["verify", "--rederive"]])
 def test_the_commands_find_nothing_in_them(options: list[str], tmp_path: Path) -> None:
     """No secret is left, and every frame can be made again."""
-    done = subprocess.run(
-        [COMMAND, *options, *map(str, CASSETTES)],
-        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = ptycassette(*options, *map(str, CASSETTES), env=environment, timeout=240)
 
     assert done.returncode == 0, done.stdout
 

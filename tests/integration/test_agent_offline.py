@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,23 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def _named(note: dict[str, Any]) -> tuple[object, ...]:
+    """What of an event is the same wherever it is read: a recording knows where it ran."""
+    return tuple(note.get(name) for name in ("type", "id", "call_id", "name", "input_tokens"))
+
+
+def _check_import(place: Path, log: str | None, notes: list[Any], usage: object) -> None:
+    """The log, imported, holds the events and tokens that the recording has of it."""
+    assert log is not None
+    (path,) = (one for one in (place / "home" / log, place / log) if one.exists())
+    done = run(place, COMMAND, "import", str(path), "-o", "log")
+    assert done.returncode == 0, done.stderr
+    with open_cassette(place / "log") as cassette:
+        logged = [one.payload for one in cassette.service_events()]
+        assert [_named(note) for note in logged] == [_named(note) for note in notes]
+        assert cassette.final.usage == usage
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tool_call_is_recorded_and_replayed(name: str, tmp_path: Path) -> None:
     """The provider is not surprised; the session log has the call; the stand-in ends the same."""
@@ -54,10 +72,13 @@ def test_a_tool_call_is_recorded_and_replayed(name: str, tmp_path: Path) -> None
     asked = fill_variables(list(profile.oneshot), name, {"prompt": tool.prompt})
     program = (profile.binaries[0], *asked, *tool.options)
     rec = (COMMAND, "rec", "-q", "--headless", "--harness", name, "c", "--", *program)
-    done = run(tmp_path, COMMAND, "offline", "--strict", name, "--", *rec)
+    whole = ("sh", "-c", 'home=$1; shift; "$@" && cp -r "$HOME" "$home"', "sh", "home", *rec)
+    done = run(tmp_path, COMMAND, "offline", "--strict", name, "--", *whole)
     assert done.returncode == 0, done.stdout + done.stderr
     with open_cassette(tmp_path / "c") as cassette:
         notes = [one.payload for one in cassette.service_events()]
+        usage, log = cassette.final.usage, cassette.final.session_log_path
+    _check_import(tmp_path, log, notes, usage)
     calls = [note["name"] for note in notes if note["type"] == "tool-call"]
     replayed = run(
         tmp_path, COMMAND, "rec", "-q", "--headless", "r", "--", COMMAND, "stand-in", "c"

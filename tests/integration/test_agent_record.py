@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,10 +15,10 @@ from ptycassette.harness.io.record import log_reader
 from ptycassette.harness.provider.fake import Script
 from ptycassette.profiles import Profile
 from ptycassette.recording.io.recording import record
+from tests.commands import ptycassette
 
 pytestmark = pytest.mark.integration
 
-COMMAND = str(Path(sys.executable).with_name("ptycassette"))
 PROFILE = """
 version = 1
 name = "mycli"
@@ -79,20 +78,13 @@ def run(tmp_path: Path, log: str) -> Path:
     config.mkdir(parents=True)
     (config / "mycli.toml").write_text(PROFILE)
     target = tmp_path / "c"
-    done = subprocess.run(
-        [COMMAND, "rec", "--headless", "--harness", "mycli", str(target)],
-        env={
-            "PATH": f"{binary.parent}:/usr/bin:/bin",
-            "HOME": str(tmp_path / "home"),
-            "PTYCASSETTE_STATE_DIR": str(tmp_path / "state"),
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    environment = {
+        "PATH": f"{binary.parent}:/usr/bin:/bin",
+        "HOME": str(tmp_path / "home"),
+        "PTYCASSETTE_STATE_DIR": str(tmp_path / "state"),
+    }
+    words = ("rec", "--headless", "--harness", "mycli", str(target))
+    ptycassette(*words, env=environment, status=0)
     return target
 
 

@@ -15,7 +15,7 @@ pytest.importorskip("aiohttp")
 from ptycassette.cassette.io import Cassette, open_cassette, verify_cassette
 from ptycassette.errors import DivergenceError, RefusedError, UsageError
 from ptycassette.fork import Change, ForkPlace, ForkReport, fork_of
-from ptycassette.fork.io import ForkOptions, LiveTerms, fork, fork_time_us, read_lineage
+from ptycassette.fork.io import ForkOptions, LiveTerms, fork, fork_between, read_lineage
 from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import InputRecord
@@ -147,11 +147,15 @@ def test_a_changed_response_has_a_child(
         assert asked[1] < marked[0].seq
         again = rerun(child, RerunOptions(trusted=True, cwd=work))
     assert again.passed, again
-    assert fork_time_us(tmp_path / "child.cassette", parent) == marked[0].t_us
+    between = fork_between(tmp_path / "child.cassette", parent)
+    assert between is not None
+    assert (between.t_us, between.origin) == (marked[0].t_us, report.origin)
     with open_cassette(parent) as cassette:
         second = list(cassette.tape())[1].entry
-    assert fork_time_us(parent, tmp_path / "child.cassette") == second.t_us
-    assert fork_time_us(parent, parent) is None
+    other_way = fork_between(parent, tmp_path / "child.cassette")
+    assert other_way is not None
+    assert other_way.t_us == second.t_us
+    assert fork_between(parent, parent) is None
     own, found = read_lineage(tmp_path / "child.cassette")[0], read_lineage(parent)[0]
     assert own.origin is not None
     assert own.origin.parent.manifest_sha256 == found.sha256

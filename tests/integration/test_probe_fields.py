@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,9 @@ import pytest
 from ptycassette.harness import ProbeRun
 from ptycassette.harness.io import load_probe
 from ptycassette.model import Cursor, Screen, Size
+from tests.commands import ptycassette
 
 pytestmark = pytest.mark.integration
-COMMAND = str(Path(sys.executable).with_name("ptycassette"))
 CLI = """#!/bin/sh
 echo "size: $(stty size | tr ' ' x)"
 echo "arguments: $*"
@@ -67,16 +65,11 @@ def started(tmp_path: Path, fields: str = "") -> dict[str, str]:
     program.chmod(0o755)
     here.mkdir()
     (here / "note.txt").touch()
-    ran = subprocess.run(
-        [COMMAND, "probe", "mycli", "--json"],
-        cwd=here,
-        env={
-            **os.environ, "XDG_CONFIG_HOME": str(home), "MYCLI_KEY": "mine", "OTHER_VALUE": "x",
-            "PATH": f"{program.parent}:{os.environ['PATH']}",
-        },
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    environment = {
+        **os.environ, "XDG_CONFIG_HOME": str(home), "MYCLI_KEY": "mine", "OTHER_VALUE": "x",
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+    }  # fmt: skip
+    ran = ptycassette("probe", "mycli", "--json", cwd=here, env=environment, status=0)
     found: dict[str, Any] = json.loads(ran.stdout)["discovery"]
     rows = dict(row.split(":", 1) for row in found["models"])
     kept = {name: found[name] for name in ("freshness_window", "staleness_behavior")}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -30,12 +29,12 @@ from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.locks import LockHolder, account_lock
 from ptycassette.system.files.state_dirs import lock_dir
 from ptycassette.testing import ManualClock
+from tests.commands import ptycassette
 from tests.places import held
 
 pytestmark = pytest.mark.integration
 
 AGENTS = Path(__file__).resolve().parent.parent.parent / "fixtures" / "agents"
-COMMAND = str(Path(sys.executable).with_name("ptycassette"))
 
 # Says what it is told to when /status is entered; ends at the letter q.
 CLI = """
@@ -348,24 +347,15 @@ def test_watching_asks_until_it_is_stopped() -> None:
 )
 def test_the_command(options: list[str], status: int, told: str) -> None:
     """Statuses, and what is printed."""
-    done = subprocess.run(
-        [COMMAND, "probe", *options], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = ptycassette("probe", *options, status=status)
 
-    assert done.returncode == status, done.stderr
     assert told in done.stdout + done.stderr
 
 
 def test_the_command_prints_json() -> None:
     """One object, as documented."""
-    done = subprocess.run(
-        [COMMAND, "probe", "codex", "--from", str(AGENTS / "codex-account"), "--json"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    told = json.loads(done.stdout)
+    words = ("probe", "codex", "--from", str(AGENTS / "codex-account"), "--json")
+    told = json.loads(ptycassette(*words, status=0).stdout)
 
     assert told["status"] == "ok"
     assert told["quota"]["windows"][0]["used_percent"] == 42

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Sequence
@@ -18,16 +17,14 @@ pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import MissingFileError, RefusedError
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
 from ptycassette.rerun.io import RerunOptions, rerun, tape_server
 from ptycassette.rerun.io import guard as guards
 from ptycassette.rerun.io._cork import Cork
 from ptycassette.rerun.io.guard import may_isolate
+from tests.commands import ptycassette, taped
 
 pytestmark = pytest.mark.integration
 
-COMMAND = str(Path(sys.executable).with_name("ptycassette"))
 CLIENT = Path(__file__).parent.parent / "programs" / "tape_client.py"
 AGENT = (sys.executable, "-I", str(CLIENT))
 SCRIPT = """
@@ -64,18 +61,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "note.txt").write_text("buy milk\n")
     (folder / "typed.txt").write_text(TYPED)
-    with FakeProviderServer(Script.parse(SCRIPT, where="script", variables={})) as provider:
-        subprocess.run(
-            [
-                *(COMMAND, "rec", "-q", "--headless", "--tape", "--provider", provider.url),
-                *("--input", "typed.txt", "agent.cassette", "--", *AGENT),
-            ],
-            cwd=folder,
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
-    return folder / "agent.cassette"
+    return taped(folder, SCRIPT, "agent.cassette", *AGENT, options=("--input", "typed.txt"))
 
 
 @pytest.fixture
@@ -91,16 +77,8 @@ def again(
     cassette: Path, cwd: Path, argv: Sequence[str] = (), *options: str
 ) -> tuple[int, dict[str, Any]]:
     """The status of the command, and its report."""
-    ran = subprocess.run(
-        [
-            *(COMMAND, "rerun", "--trust", "--json", "--cwd", str(cwd), *options),
-            *(str(cassette), *(("--", *argv) if argv else ())),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    words = ("rerun", "--trust", "--json", "--cwd", str(cwd), *options, str(cassette))
+    ran = ptycassette(*words, *(("--", *argv) if argv else ()))
     assert ran.stdout, ran.stderr
     return ran.returncode, json.loads(ran.stdout)
 
@@ -258,30 +236,12 @@ def test_a_cassette_in_the_work_folder_disturbs_neither_run(recorded: Path) -> N
     """While recording, nothing is made beside it; a copy of the folder leaves it out."""
     folder = recorded.parent
     program = "import os, time; print('x' * 300_000); time.sleep(1); print(sorted(os.listdir()))"
-    subprocess.run(
-        [
-            *(COMMAND, "rec", "-q", "--headless", "--tape", "--provider", "http://127.0.0.1:9"),
-            *("listed.cassette", "--", sys.executable, "-c", program),
-        ],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
+    taped(folder, SCRIPT, "listed.cassette", sys.executable, "-c", program)
     with open_cassette(folder / "listed.cassette") as cassette:
         shown = "".join(list(cassette.frames())[-1].text)
     lists = [sys.executable, "-c", "import os; print(sorted(os.listdir()))"]
-    ran = subprocess.run(
-        [
-            *(COMMAND, "rerun", "--trust", "--json", "--patience", "1", "--copy", "."),
-            *("agent.cassette", "--", *lists),
-        ],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    words = ("rerun", "--trust", "--json", "--patience", "1", "--copy", ".")
+    ran = ptycassette(*words, "agent.cassette", "--", *lists, cwd=folder)
     now = "".join(json.loads(ran.stdout)["changes"][-1]["got"])
 
     assert "['agent.cassette', 'note.txt', 'typed.txt']" in shown
@@ -339,11 +299,7 @@ def test_nothing_of_a_cassette_is_run_without_trust(recorded: Path, tmp_path: Pa
 
 def test_a_cassette_without_a_tape_says_how_to_record_one(tmp_path: Path) -> None:
     """And nothing is run."""
-    subprocess.run(
-        [COMMAND, "rec", "-q", "--headless", str(tmp_path / "c"), "--", "true"],
-        check=True,
-        timeout=60,
-    )
+    ptycassette("rec", "-q", "--headless", str(tmp_path / "c"), "--", "true", status=0)
 
     with (
         open_cassette(tmp_path / "c") as cassette,

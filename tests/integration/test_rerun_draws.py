@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,14 +10,12 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
 from ptycassette.rerun.io import RerunOptions, rerun
 from ptycassette.tape import drawn_in
+from tests.commands import taped
 
 pytestmark = pytest.mark.integration
 
-COMMAND = str(Path(sys.executable).with_name("ptycassette"))
 SCRIPT = """
 version = 1
 [[replies]]
@@ -46,18 +43,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program with three draws, recorded; none of them is on its screen."""
     folder = tmp_path_factory.mktemp("drawn")
     (folder / "ask.py").write_text(ASK)
-    with FakeProviderServer(Script.parse(SCRIPT, where="script", variables={})) as provider:
-        subprocess.run(
-            [
-                *(COMMAND, "rec", "-q", "--headless", "--tape", "--provider", provider.url),
-                *("ask.cassette", "--", sys.executable, "ask.py"),
-            ],
-            cwd=folder,
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
-    return folder / "ask.cassette"
+    return taped(folder, SCRIPT, "ask.cassette", sys.executable, "ask.py")
 
 
 @pytest.mark.sampled(2)

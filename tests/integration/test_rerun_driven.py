@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,10 +26,10 @@ from ptycassette.errors import (
 )
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
+from tests.commands import COMMAND, ptycassette
 
 pytestmark = pytest.mark.integration
 
-COMMAND = str(Path(sys.executable).with_name("ptycassette"))
 CLIENT = Path(__file__).parent.parent / "programs" / "tape_client.py"
 AGENT = ("agent",)
 SCRIPT = CLIENT.with_suffix(".toml").read_text()
@@ -202,16 +201,9 @@ def test_tape_only_leaves_the_terminal_to_the_driver(recorded: Path, work: Path)
 @pytest.mark.slow
 def test_tape_only_over_pipes_tells_of_a_request_by_its_status(recorded: Path, work: Path) -> None:
     """Its own status is no status of the program; the report goes to stderr, which is a pipe."""
-    ran = subprocess.run(
-        [COMMAND, "rerun", "--trust", "--tape-only", str(recorded)],
-        input="something else\n/quit\n",
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    words = ("rerun", "--trust", "--tape-only", str(recorded))
+    ran = ptycassette(*words, input="something else\n/quit\n", status=125)
 
-    assert ran.returncode == 125
     assert ran.stdout.endswith("> bye\n")
     assert "messages[1].content: recorded the note?, now something else" in ran.stderr
 
@@ -220,11 +212,8 @@ def test_tape_only_over_pipes_tells_of_a_request_by_its_status(recorded: Path, w
 def test_a_shim_runs_the_real_program_from_the_tape(recorded: Path, work: Path) -> None:
     """A driver that starts it from PATH; its report says what kept it offline."""
     shutil.copytree(recorded, work / "library" / "agent.cassette")
-    subprocess.run(
-        [COMMAND, "shim", "--dir", "bin", "--library", "library", "--report", "report.json",
-         "--mode", "rerun", "agent"],
-        check=True, timeout=60,
-    )  # fmt: skip
+    words = ("--library", "library", "--report", "report.json", "--mode", "rerun", "agent")
+    ptycassette("shim", "--dir", "bin", *words, status=0)
     path = os.pathsep.join([str(work / "bin"), os.environ["PATH"]])
     shown, ended = driven(["agent"], {"PATH": path})
     report = json.loads((work / "report.json").read_text())
@@ -261,13 +250,9 @@ def test_a_disabled_network_wins_over_an_approval(
 ) -> None:
     """Status 6, and nothing is started."""
     monkeypatch.setenv("PTYCASSETTE_DISABLE_NETWORK", "1")
-    ran = subprocess.run(
-        [COMMAND, "rec", "--headless", "--tape", "--yes", "--provider", "openai", "c.cassette",
-         "--", "touch", "started"],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    words = ("rec", "--headless", "--tape", "--yes", "--provider", "openai", "c.cassette")
+    ran = ptycassette(*words, "--", "touch", "started", status=6)
 
-    assert ran.returncode == 6
     assert "PTYCASSETTE_DISABLE_NETWORK" in ran.stderr
     assert "https://api.openai.com" in ran.stderr
     assert not (work / "started").exists()

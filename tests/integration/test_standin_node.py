@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from ptycassette import open_cassette
+from ptycassette.importing.io import import_file, import_of
 from ptycassette.model import ExitStatus, Finished, Output, Typed
 from ptycassette.testing import write_cassette
 
@@ -102,14 +104,21 @@ test("a recorded program", async ({ terminal }) => {
 
 
 def test_tui_test_cannot_tell_the_difference(playground: Playground) -> None:
-    """Microsoft's end-to-end test runner for terminal programs."""
+    """Microsoft's end-to-end test runner for terminal programs; its trace holds what it showed."""
     runner = playground.modules / "@microsoft" / "tui-test" / "index.js"
     if not runner.exists():
         pytest.skip("@microsoft/tui-test is not installed")
     source = TUI_TEST.replace("FILE", json.dumps(PTYCASSETTE))
     source = source.replace("CASSETTE", json.dumps(str(playground.cassette)))
     (playground.place / "hello.test.ts").write_text(source)
-    ran = playground.run("node", str(runner), "hello.test.ts")
-
+    ran = playground.run("node", str(runner), "hello.test.ts", "--trace")
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+    (trace,) = (playground.place / "tui-traces").iterdir()
+    import_file(trace, playground.place / "traced", by=import_of(trace))
+    with (
+        open_cassette(playground.cassette) as shown,
+        open_cassette(playground.place / "traced") as traced,
+    ):
+        assert b"".join(traced.raw()) == b"".join(shown.raw())
+
     assert playground.result() == "passed"

@@ -15,7 +15,9 @@ from textual.screen import Screen
 
 from ptycassette import (
     CassetteError,
+    ForkBetween,
     ReportedDivergence,
+    fork_between,
     open_cassette,
     read_reports,
     reported_divergences,
@@ -176,8 +178,12 @@ class ViewerApp(App[int]):
         first = self._session(path, quit_after=True, share=2)
         second = self._session(other, quit_after=True, share=2) if first is not None else None
         if first is not None and second is not None:
+            forked = _forked(path, other)
+            start_us = self._start_us
+            if start_us is None and forked is not None:
+                start_us = forked.t_us
             self.push_screen(
-                CompareScreen(first, second, start_us=self._start_us, clock=self._clock)
+                CompareScreen(first, second, start_us=start_us, forked=forked, clock=self._clock)
             )
         elif first is not None:
             first.close()
@@ -198,3 +204,11 @@ class ViewerApp(App[int]):
             return None
         source = CassetteSource(cassette)
         return ViewerSession(source, memory=self._memory, sessions=share, cache=self._cache)
+
+
+def _forked(path: Path, other: Path) -> ForkBetween | None:
+    """Where one was forked of the other; None if it was not, or cannot be read."""
+    try:
+        return fork_between(path, other)
+    except CassetteError:  # the sessions say what is wrong with it
+        return None

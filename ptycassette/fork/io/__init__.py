@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from .listing import place_lines as place_lines
     from .live import LiveTerms as LiveTerms
     from .options import ForkOptions as ForkOptions
-    from .reading_lineage import fork_time_us as fork_time_us
+    from .reading_lineage import ForkBetween as ForkBetween
+    from .reading_lineage import fork_between as fork_between
+    from .reading_lineage import fork_mark as fork_mark
     from .reading_lineage import read_lineage as read_lineage
 else:
     __getattr__, __all__ = face(
@@ -20,6 +22,6 @@ else:
             "listing": "place_lines",
             "live": "LiveTerms",
             "options": "ForkOptions",
-            "reading_lineage": "fork_time_us read_lineage",
+            "reading_lineage": "ForkBetween fork_between fork_mark read_lineage",
         },
     )

@@ -41,6 +41,7 @@ class Branch:
     Attributes:
         here: answers the question at the fork, given the recorded answer.
         tail: answers what comes after it.
+        learn: is told what was served before the change.
         diverged: questions before the change that the parent's tape does not have.
         served: entries of the parent's tape that were asked for before the change.
         later: how many questions came after it.
@@ -51,11 +52,12 @@ class Branch:
     def __init__(self, desk: Desk, cut: Cut, *, patience_s: float) -> None:
         self._desk, self._cut, self._patience_s = desk, cut, patience_s
         self.here: Callable[[Question, Hit], Awaitable[Hit | Miss]] | None = None
-        self.tail: AnswerSource = self._recorded
+        self.tail: AnswerSource = self.recorded
         self.served: set[int] = set()
         self.later = 0
         self.unanswered: list[str] = []
         self.handshakes: list[Question] = []
+        self.learn: Callable[[Question, Hit], None] | None = None
         self.reached = threading.Event()
         self.diverged: tuple[RequestMiss, ...] = ()
         self._changed = threading.Condition()
@@ -77,6 +79,11 @@ class Branch:
             return await self._here(question, found)
         return found
 
+    def note_answer(self, question: Question, answer: Hit | Miss) -> None:
+        """Tell a tail what was answered without it."""
+        if self.learn is not None and isinstance(answer, Hit):
+            self.learn(question, answer)
+
     def _before(self, question: Question) -> Hit | Miss | None:
         """The recorded answer; None after the fork."""
         with self._changed:
@@ -87,6 +94,8 @@ class Branch:
                 self.diverged = tuple(self._desk.misses)
             else:
                 self.served.add(found.entry.entry)
+                if found.entry.entry != self._cut.entry:
+                    self.note_answer(question, found)
             self._changed.notify_all()
             return found
 
@@ -97,7 +106,13 @@ class Branch:
         self.later += 1
         return await self.here(question, recorded)
 
-    async def _recorded(self, question: Question) -> Hit | Miss:
+    @property
+    def used(self) -> set[int]:
+        """Entries of the parent's tape that are over: asked for before the change, or changed."""
+        return self.served if self._cut.entry is None else self.served | {self._cut.entry}
+
+    async def recorded(self, question: Question) -> Hit | Miss:
+        """The answer that the parent's tape has to this very question."""
         with self._changed:
             return self._desk.ask(question)
 

@@ -106,7 +106,7 @@ class ForkTypist:
             session.terminate()
         elif change.kind == "input":
             _type_instead(session, here, change.value)
-        else:
+        elif change.kind != "skip":
             for step in here:
                 self._deliver(session, step)
         typed = here[-1].number if here else len(self._cut.prefix)
@@ -114,7 +114,11 @@ class ForkTypist:
         self._branch.proceed()
 
     def tail(
-        self, session: Recording, inputs: TailInputs, is_open: Callable[[], bool]
+        self,
+        session: Recording,
+        inputs: TailInputs,
+        is_open: Callable[[], bool],
+        is_due: Callable[[], bool],
     ) -> DrivenFork:
         """Type what is left, and wait for the end.
 
@@ -122,11 +126,12 @@ class ForkTypist:
             session: the run.
             inputs: what is typed.
             is_open: whether a question is being answered.
+            is_due: whether a question of the recording is still to come.
         """
         driven = DrivenFork()
         try:
             if inputs.steps is None:
-                self._recorded_rest(session, driven, inputs.quiet_ms, is_open)
+                self._recorded_rest(session, driven, inputs.quiet_ms, is_open, is_due)
             else:
                 self._given(session, driven, inputs.steps)
         except (SessionClosedError, InputRefusedError):
@@ -150,13 +155,19 @@ class ForkTypist:
             driven.inputs += 1
 
     def _recorded_rest(
-        self, session: Recording, driven: DrivenFork, quiet_ms: int, is_open: Callable[[], bool]
+        self,
+        session: Recording,
+        driven: DrivenFork,
+        quiet_ms: int,
+        is_open: Callable[[], bool],
+        is_due: Callable[[], bool],
     ) -> None:
         for step in self._cut.rest:
             shown = None if step.follows else self._shown(step)
             with suppress(WaitTimeoutError):  # it is busy; a person would type now, too
-                turn = ItsTurn(shown, is_open, quiet_ms=quiet_ms)
+                turn = ItsTurn(shown, is_open, is_due, quiet_ms=quiet_ms)
                 session.wait_for(turn, timeout_s=self._patience(step.t_us))
+            self._prepared.server.sent(step.number)  # first: its question may come at once
             self._send(session, step)
             driven.inputs += 1
 

@@ -6,7 +6,7 @@ all. What differs before the change leaves no child, only the diagnostic of a fa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ import msgspec
 
 from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette
-from ptycassette.errors import DivergenceError, UsageError
+from ptycassette.errors import DivergenceError, NotFoundError, UsageError
 from ptycassette.faults import last_call, provider_fault
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import Branch
 from ptycassette.fork.io.driving import ForkTypist, TailInputs
+from ptycassette.fork.io.held import HeldTail, recorded_hit
 from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.noting import TapeNotes
 from ptycassette.fork.io.options import ForkOptions
@@ -31,11 +32,11 @@ from ptycassette.fork.report import ForkReport
 from ptycassette.harness.io import log_reader
 from ptycassette.model import ExitStatus, Finished, TapeEntry
 from ptycassette.recording.io import Recording, record
-from ptycassette.rerun import ScreenJudge
+from ptycassette.rerun import Gates, ScreenJudge
 from ptycassette.rerun.io import PreparedRerun, RerunOptions, prepared_rerun
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import Matcher, Question
+from ptycassette.tape.matching import Hit, Matcher, Question
 
 
 def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
@@ -56,13 +57,18 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
         SpawnError: the program cannot be started.
     """
     options.change.check(options.at, options.tail, script=options.script is not None)
+    if options.tail == "held" and options.inputs is not None:
+        raise UsageError("held answers stay with the recorded inputs: no other ones are typed")
     entries = [one.entry for one in cassette.tape()] if cassette.has_tape else []
     cut = cut_at(options.at, cassette.events(), entries)
     _check_tape(cassette, cut, options)
     clock = MonotonicClock()
     notes = TapeNotes(clock, _described(cassette))
 
-    def server_of(gates: Any, **more: Any) -> ForkServer:
+    made_gates: list[Gates] = []
+
+    def server_of(gates: Gates, **more: Any) -> ForkServer:
+        made_gates.append(gates)
         return ForkServer(gates, notes=notes, **more)
 
     run = _with_binary(options, cassette)
@@ -74,9 +80,13 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
             raise DivergenceError(f"no fork: the tape is damaged: {line}")
         branch = Branch(prepared.desk, cut, patience_s=run.patience_s)
         server.answers = branch.answer
-        with tail_of(options, cassette, prepared.profile, branch) as tail:
-            made = wire(branch, options.change, tail, clock)
+        [gates] = made_gates
+        with tail_of(options, cassette, prepared.profile, branch, gates) as tail:
+            other = _other_answer(cassette, options.change)
+            made = wire(branch, options.change, tail, clock, other=other)
             forked = _Forked(cassette, prepared, branch, cut, options)
+            if isinstance(tail, HeldTail):
+                forked.is_due = tail.is_due
             report = forked.run(target, notes if cassette.has_tape else None, clock)
             problems = (*made(), *(tail.problems if isinstance(tail, MadeTail) else ()))
             refused = tuple(tail.reports) if isinstance(tail, LiveTail) else ()
@@ -86,7 +96,11 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
 
 
 class _Forked:
-    """One fork, from the first step to the child."""
+    """One fork, from the first step to the child.
+
+    Attributes:
+        is_due: whether a question of the recording is still to come; never by default.
+    """
 
     def __init__(
         self,
@@ -98,6 +112,7 @@ class _Forked:
     ) -> None:
         self._cassette, self._prepared, self._branch = cassette, prepared, branch
         self._cut, self._options = cut, options
+        self.is_due: Callable[[], bool] = lambda: False
         self._parent = ParentOf(
             id=cassette.manifest.id,
             manifest_sha256=manifest_sha256(cassette.path),
@@ -126,7 +141,7 @@ class _Forked:
                 session.note(msgspec.to_builtins(origin))
                 typist.change(session, options.change)
                 inputs = TailInputs(steps=options.inputs, quiet_ms=options.quiet_ms)
-                driven = typist.tail(session, inputs, lambda: server.answering > 0)
+                driven = typist.tail(session, inputs, lambda: server.answering > 0, self.is_due)
             finally:
                 self._branch.proceed()
             session.set_final(metadata={FORK: msgspec.to_builtins(origin)})
@@ -235,12 +250,15 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
         UsageError: it is not.
     """
     if not cassette.has_tape:
-        if options.tail != "scripted" or options.script is not None:
+        if options.tail not in {"scripted", "held"} or options.script is not None:
             raise UsageError(
                 "the recording has no tape, so its program asks no provider",
                 hint="--tail scripted; or record with rec --tape",
             )
         return
+    swapped = options.change.entry
+    if swapped is not None and swapped not in {one.entry.entry for one in cassette.tape()}:
+        raise NotFoundError(f"there is no tape:{swapped}, whose answer is to be swapped in")
     for one in cassette.tape():
         if one.entry.entry != cut.entry:
             continue
@@ -252,6 +270,14 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
                 f"{options.at} tells the model no tool's result",
                 hint="ptycassette fork --places CASSETTE shows which request does",
             )
+
+
+def _other_answer(cassette: Cassette, change: Change) -> Hit | None:
+    """The answer that is swapped in, if one is."""
+    if change.entry is None:
+        return None
+    [exchange] = (one for one in cassette.tape() if one.entry.entry == change.entry)
+    return recorded_hit(exchange)
 
 
 def _asked(entry: TapeEntry, body: bytes) -> Question:

@@ -18,8 +18,8 @@ class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to fork.
 
     Attributes:
-        at: where.
-        change: the one thing that is changed.
+        at: where; before the first input when left out.
+        change: the one thing that is changed; nothing when left out.
         tail: who answers afterwards.
         script: a script of answers, for ``scripted``; the recorded answers when None.
         inputs: what is typed afterwards; the rest of the recorded inputs when None.
@@ -30,8 +30,8 @@ class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
         run: how the program is run; its ``argv`` is that of the recording when empty.
     """
 
-    at: ForkPlace
-    change: Change
+    at: ForkPlace = ForkPlace("exchange", 1)
+    change: Change = Change(kind="none")
     tail: Tail = "scripted"
     script: Path | None = None
     inputs: tuple[ScriptStep, ...] | None = None

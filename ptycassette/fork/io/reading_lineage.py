@@ -8,13 +8,15 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from ptycassette.cassette import MANIFEST
-from ptycassette.cassette.io import listed_in, open_cassette
+from ptycassette.cassette.io import Cassette, listed_in, open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.fork.lineage import Descent, related
 from ptycassette.fork.places import ForkPlace, cut_at
-from ptycassette.fork.record import FORK, fork_of
-from ptycassette.model import ServiceEventRecord
+from ptycassette.fork.record import FORK, ForkRecord, fork_of
+from ptycassette.model import Event, ServiceEventRecord
 from ptycassette.system.files import read_plain
 
 _MOST_MANIFEST = 64 << 20
@@ -62,10 +64,18 @@ def _descent(path: Path) -> Descent:
         )
 
 
-def fork_time_us(first: Path, second: Path) -> int | None:
-    """When ``first`` came to the place where one of the two was forked of the other.
+class ForkBetween(msgspec.Struct, frozen=True):
+    """One of two recordings was forked of the other.
 
-    None where neither is a child of the other.
+    ``t_us``: when the first one came to the place, in microseconds.
+    """
+
+    t_us: int
+    origin: ForkRecord
+
+
+def fork_between(first: Path, second: Path) -> ForkBetween | None:
+    """Where one of two recordings was forked of the other; None where it was not.
 
     Raises:
         CassetteError: one cannot be read.
@@ -76,16 +86,20 @@ def fork_time_us(first: Path, second: Path) -> int | None:
             if origin is None or origin.parent.manifest_sha256 != manifest_sha256(parent):
                 continue
             if child is first:
-                marks = (
-                    event.t_us
-                    for event in cassette.events()
-                    if isinstance(event.record, ServiceEventRecord)
-                    and isinstance(event.record.payload, dict)
-                    and event.record.payload.get("type") == FORK
-                )
-                return next(marks, None)
+                mark = fork_mark(cassette)
+                return None if mark is None else ForkBetween(mark.t_us, origin)
         with open_cassette(parent, check="manifest", allow_unscrubbed=True) as cassette:
             entries = [one.entry for one in cassette.tape()] if cassette.has_tape else []
             with suppress(NotFoundError, UsageError):  # what a cassette says may be anything
-                return cut_at(ForkPlace.parse(origin.at), cassette.events(), entries).last_us
+                cut = cut_at(ForkPlace.parse(origin.at), cassette.events(), entries)
+                return ForkBetween(cut.last_us, origin)
+    return None
+
+
+def fork_mark(child: Cassette) -> Event | None:
+    """The event of a child after which the change was made; None where it has none."""
+    for event in child.events():
+        payload = event.record.payload if isinstance(event.record, ServiceEventRecord) else None
+        if isinstance(payload, dict) and payload.get("type") == FORK:
+            return event
     return None

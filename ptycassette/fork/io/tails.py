@@ -14,6 +14,7 @@ from ptycassette.errors import UnreadableError, UsageError
 from ptycassette.faults import MadeAnswers, last_call, provider_fault, said, with_model, with_result
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import AnswerSource, Branch
+from ptycassette.fork.io.held import HeldTail
 from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.options import ForkOptions
 from ptycassette.harness import example_script
@@ -21,6 +22,7 @@ from ptycassette.harness.io import read_script
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock
 from ptycassette.profiles import Profile
+from ptycassette.rerun import Gates
 from ptycassette.system import MonotonicClock
 from ptycassette.system.files import read_plain
 from ptycassette.tape.matching import Hit, Miss, Question
@@ -112,7 +114,12 @@ def once_more(asked: Question, recorded: Hit, source: AnswerSource) -> AnswerSou
 
 
 def wire(
-    branch: Branch, change: Change, tail: AnswerSource | None, clock: Clock
+    branch: Branch,
+    change: Change,
+    tail: AnswerSource | None,
+    clock: Clock,
+    *,
+    other: Hit | None = None,
 ) -> Callable[[], tuple[str, ...]]:
     """Have a branch answer as the change and the tail say.
 
@@ -121,6 +128,7 @@ def wire(
         change: what is changed.
         tail: who answers afterwards; the parent's tape when None.
         clock: for the times in a made answer.
+        other: the recorded answer to another request, for ``swap``.
 
     Returns:
         What gives the problems of a made answer, once it was served.
@@ -140,10 +148,17 @@ def wire(
             if fault.of_questions:
                 return await source(fault.question(question))
             branch.tail = once_more(question, recorded, source)
+            branch.note_answer(question, recorded)
             return fault.answer(question, recorded, clock)
         if made is not None:
-            return await made(question)
-        if tail is None:
+            answer = await made(question)
+            branch.note_answer(question, answer)
+            return answer
+        if other is not None:
+            branch.note_answer(question, other)
+            return other
+        if tail is None or isinstance(tail, HeldTail) or change.kind == "none":
+            branch.note_answer(question, recorded)
             return recorded
         call = last_call(question.body) if change.kind == "tool-result" else None
         branch.tail = edited(tail, change, call)
@@ -155,10 +170,16 @@ def wire(
 
 @contextmanager
 def tail_of(
-    options: ForkOptions, cassette: Cassette, profile: Profile | None, branch: Branch
+    options: ForkOptions,
+    cassette: Cassette,
+    profile: Profile | None,
+    branch: Branch,
+    gates: Gates,
 ) -> Iterator[AnswerSource | None]:
     """Who answers after the change; None for the parent's tape."""
-    if options.script is not None:
+    if options.tail == "held":
+        yield HeldTail(branch, list(cassette.tape()), gates)
+    elif options.script is not None:
         yield MadeTail(read_script(options.script), MonotonicClock(), branch)
     elif options.tail == "fake":
         yield MadeTail(fake_script(profile), MonotonicClock(), branch)
@@ -166,6 +187,7 @@ def tail_of(
         asked = Counter(one.entry.upstream for one in cassette.tape() if one.entry.upstream)
         recorded = next((url for url, _ in asked.most_common(1)), "")
         with LiveTail(options.live, recorded=recorded, environment=os.environ) as live:
+            branch.learn = live.learn
             yield live
     else:
         yield None

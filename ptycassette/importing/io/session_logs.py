@@ -118,6 +118,32 @@ def _times(facts: LogFacts) -> tuple[int | None, list[int]]:
     return began, list(accumulate(since, max))
 
 
+def _late_us(notes: Sequence[Noted], there: Sequence[Noted], offset_us: int) -> int:
+    """How much too late a log would stand in a recording.
+
+    ``recorded_at`` is a moment before the program was started. A tool had its result when the tape
+    has the question that carries it, so the log can be moved to before that.
+    """
+    asked: dict[object, int] = {}
+    for note in there:
+        if _is_result(note.payload) and "entry" in note.payload:
+            asked.setdefault(note.payload["call_id"], note.t_us)
+    late = [
+        note.t_us + offset_us - asked[note.payload["call_id"]]
+        for note in notes
+        if _is_result(note.payload) and note.payload["call_id"] in asked
+    ]
+    return max(0, *late) if late else 0
+
+
+def _is_result(payload: Any) -> bool:
+    return (
+        isinstance(payload, dict)
+        and payload.get("type") == "tool-result"
+        and isinstance(payload.get("call_id"), str)
+    )
+
+
 class LogAdded(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a log that was added to a recording.
 
@@ -162,8 +188,10 @@ class LogToAdd:
                 f"the log is of another session: it begins {first / 1e6:g} s after the start of"
                 f" {take.name or 'the recording'}, which takes {take.end_us / 1e6:g} s"
             )
-        had = {_identity(event.payload) for event in take.source() if isinstance(event, Noted)}
+        there = [event for event in take.source() if isinstance(event, Noted)]
+        had = {_identity(event.payload) for event in there}
         notes = [note for note in self._log.events if isinstance(note, Noted)]
+        offset_us -= _late_us(notes, there, offset_us)
         new = [note for note in notes if _identity(note.payload) not in had]
         if not new:
             raise BadEditError("the recording has all events of the log already")

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 import zlib
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ptycassette.importing.io import add_log, import_file, import_of, import_scr
 from ptycassette.model import Resized
 from ptycassette.recording import parse_script
 
-TAPE = Path(__file__).resolve().parents[3] / "fixtures" / "tapes" / "codex-tape"
+TAPES_OF_CLIS = Path(__file__).resolve().parents[3] / "fixtures" / "tapes"
 TAPES = [
     ('Type "a" Enter', ["pace 50ms", 'type "a"', "key enter"]),
     ("Type@5ms 'say \"hi\"'  # so", ["pace 5ms", 'type "say \\"hi\\""']),
@@ -68,6 +69,16 @@ def test_settings_of_a_tape_are_options_of_rec(tmp_path: Path) -> None:
         "Output": 1, "Require": 1, "Set Theme": 1, "Set Framerate": 1,
     }  # fmt: skip
     assert {path.name for path in tmp_path.iterdir()} == {"x.tape", "x.txt"}
+
+
+def test_rec_says_how_to_record_a_tape(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It takes input scripts."""
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["rec", "--headless", "--input", "x.tape", "c", "--", "true"]) == 2
+    assert "ptycassette import x.tape -o x.txt" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -202,21 +213,28 @@ def test_a_log_is_added_to_its_recording(tmp_path: Path) -> None:
     assert not (tmp_path / "again").exists()
 
 
-def test_the_tokens_of_a_log_are_compared_with_the_tape(tmp_path: Path) -> None:
-    """The tape's sum stays; what the log says stands beside it."""
-    with open_cassette(TAPE) as cassette:
-        began = cassette.manifest.provenance.recorded_at.removesuffix("Z")
-        usage = cassette.final.usage or {}
-    log = tmp_path / "rollout.jsonl"
-    log.write_bytes(re.sub(rb"2026-01-01T00:00:0.", began.encode(), CODEX))
-    made = add_log(log, TAPE, tmp_path / "whole")
-    with open_cassette(tmp_path / "whole") as cassette:
-        tape = (cassette.final.metadata or {})["tape"]
-
-        assert cassette.final.usage == usage
-        assert (tape["log_usage"]["input_tokens"], tape["log_agrees"]) == (7, False)
+@pytest.mark.parametrize(("tape", "agrees"), [("codex-tape", False), ("client-tape", None)])
+def test_a_log_is_compared_with_the_tape_and_put_where_it_belongs(
+    tape: str, agrees: bool | None, tmp_path: Path
+) -> None:
+    """The tape's sum stays; a result comes before the question with it, however late the clock."""
+    with open_cassette(TAPES_OF_CLIS / tape) as cassette:
+        began = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)
+        usage = cassette.final.usage or {"input_tokens": 7, "output_tokens": 2}
+        asked = next(e for e in cassette.service_events() if e.payload["type"] == "tool-result")
+    late = (began + timedelta(seconds=30)).isoformat().encode()
+    call = asked.payload["call_id"] if agrees is None else "c1"  # codex-tape has the log of its own
+    rows = re.sub(rb"2026-01-01T00:00:0.Z", late, CODEX)
+    (tmp_path / "rollout.jsonl").write_bytes(rows.replace(b'"c1"', b'"%s"' % call.encode()))
+    made = add_log(tmp_path / "rollout.jsonl", TAPES_OF_CLIS / tape, tmp_path / "whole")
     assert made.log is not None
-    assert made.log.agrees is False
+    with open_cassette(tmp_path / "whole") as cassette:
+        final = cassette.final
+        outputs = [e.t_us for e in cassette.service_events() if e.payload.get("output") == "done"]
+
+    assert final.usage == usage
+    assert (final.metadata or {})["tape"].get("log_agrees") == made.log.agrees == agrees
+    assert outputs == [final.t_us if agrees is False else asked.t_us]
 
 
 def _trace(*points: dict[str, Any]) -> bytes:

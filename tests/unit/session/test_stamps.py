@@ -11,6 +11,7 @@ from ptycassette import record
 from ptycassette.errors import SpawnError
 from ptycassette.model import Size
 from ptycassette.recording.io import recorder as recorder_module
+from ptycassette.session._input import Input, InputQueue, Sending
 from ptycassette.session.core import SessionCore
 from ptycassette.terminal import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
@@ -83,6 +84,23 @@ def test_output_is_stamped_before_anything_is_made_of_it(late_s: float) -> None:
     of_machine_us, of_ours_us = round(late_s * 1e6), round(TAP_S * 1e6)
     assert tap.stamps == [of_machine_us + number * of_ours_us for number in range(3)]
     assert core.now_us() >= of_machine_us + round(RENDER_S * 1e6)
+
+
+def test_input_is_stamped_before_the_program_has_it() -> None:
+    """What the program does with it is stamped by others, too, and comes later."""
+    clock, typed = ManualClock(), []
+
+    class SlowPty(ScriptedPty):
+        def write(self, data: bytes) -> int:
+            clock.advance(MACHINE_S)
+            return len(data)
+
+    queue = InputQueue(SlowPty(clock), now_us=clock.now_us, tell=typed.append)
+    queue.add(Sending(Input(data=b"hi", source="driver")))
+    before_us = clock.now_us()
+
+    assert queue.send_next()
+    assert [one.t_us for one in typed] == [before_us]
 
 
 def test_who_waits_for_the_end_has_nothing_rendered_and_is_not_woken() -> None:

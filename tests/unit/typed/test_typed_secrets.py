@@ -457,6 +457,7 @@ ORDINARY: dict[str, list[JournalEvent]] = {
     "typed above": echoed_at("> reset the password\n\n> "),
     "typed": echoed_at("> reset it and then tell me the password: "),
     "no cursor": echoed_at("vault\x1b[?25l\n✔ Password: ****\n? Name: "),
+    "no cursor, no sign": echoed_at("vault\x1b[?25l\n✔ Password: ****\nName: "),
     # -- what was sent at once, and is shown, or answered in words
     "echo": sent("> ", "hello there\n***********\n", "hello there"),
     "keys": sent("> ", "h\x1b[4Ge\x1b[5Gllo there\n***********\n", "hello there"),

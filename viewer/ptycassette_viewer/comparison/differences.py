@@ -67,6 +67,7 @@ def differences(
     by_exchange: bool,
     stop: Callable[[], bool] = lambda: False,
     common: CommonRows | None = None,
+    since_us: int = 0,
 ) -> Iterator[tuple[int, list[Difference]]]:
     """Yields the progress of the comparison, and the differences so far.
 
@@ -78,11 +79,20 @@ def differences(
         by_exchange: see ``matching_time``.
         stop: called at every moment; true ends it.
         common: takes the rows of all screens.
+        since_us: where to begin, on the clock of the first. Rows that differ there already are
+            no differences until they were the same.
     """
     heads = first.head(), second.head()
     lasting = _Lasting()
     t_us = left = 0
+    if since_us:
+        other_us = matching_time(since_us, first, second, by_exchange=by_exchange)
+        if not (_move(heads[0], first, since_us, stop) and _move(heads[1], second, other_us, stop)):
+            return
+        lasting.begin(heads[0].screen, heads[1].screen)
     for t_us in _moments(first, second, by_exchange=by_exchange):
+        if t_us < since_us:
+            continue
         other_us = matching_time(t_us, first, second, by_exchange=by_exchange)
         if not (_move(heads[0], first, t_us, stop) and _move(heads[1], second, other_us, stop)):
             return
@@ -103,6 +113,10 @@ class _Lasting:
     def __init__(self) -> None:
         self._rows: frozenset[int] = frozenset()
         self._since: dict[int, Difference] = {}
+
+    def begin(self, first: Screen, second: Screen) -> None:
+        """Rows that differ now are not reported."""
+        self._rows = _differing_rows(first, second)
 
     def at(self, t_us: int, first: Screen, second: Screen) -> list[Difference]:
         """The beginnings of differences that lasted long enough and are not reported yet."""

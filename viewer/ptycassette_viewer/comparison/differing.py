@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.message import Message
 
-from ptycassette import CassetteError
+from ptycassette import CassetteError, visible
 from ptycassette_viewer.comparison.differences import CommonRows, Difference, differences
 from ptycassette_viewer.comparison.matching import further_exchanges
 from ptycassette_viewer.comparison.pair import PairScreen
@@ -51,15 +51,20 @@ class Differing(PairScreen):
 
     def make_panels(self) -> dict[str, Panel]:
         """The differences first."""
-        panel = DifferencesPanel(
-            lambda: self.differences, lambda: ", ".join(self._summary()), id="differences"
-        )
+        panel = DifferencesPanel(lambda: self.differences, self._title, id="differences")
         return {"differences": panel, **super().make_panels()}
+
+    def _title(self) -> str:
+        """The line above the list: what was changed, and the summary."""
+        summary = ", ".join(self._summary())
+        return summary if self.forked is None else f"{summary}: {self.forked.origin.line}"
 
     def _summary(self) -> list[str]:
         """The number of differences, the common share, and what was not compared."""
         count = len(self.differences)
         parts = [f"{count} difference{'' if count == 1 else 's'}"]
+        if self.forked is not None:
+            parts[0] += f" from {visible(self.forked.origin.at, limit=20)} on"
         if self.compared < 1:
             return [*parts, f"{self.compared:.0%} compared"]
         if self.common is not None:
@@ -110,7 +115,12 @@ class Differing(PairScreen):
         reported_s = time.monotonic()
         try:
             for t_us, begun in differences(
-                first, second, by_exchange=by_exchange, stop=stop, common=self._common_rows
+                first,
+                second,
+                by_exchange=by_exchange,
+                stop=stop,
+                common=self._common_rows,
+                since_us=0 if self.forked is None else self.forked.t_us,
             ):
                 portion += begun
                 if time.monotonic() - reported_s >= _REPORT_S:

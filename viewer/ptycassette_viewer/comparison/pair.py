@@ -9,6 +9,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Tabs
 
+from ptycassette import ForkBetween
 from ptycassette_viewer.comparison.matching import differing_cells, is_matched, matching_time
 from ptycassette_viewer.panels import Panel
 from ptycassette_viewer.playback import clock_text
@@ -34,6 +35,8 @@ class PairScreen(Moving, Finding, Paneling):
     Args:
         first: taken over.
         second: taken over.
+        forked: where one was forked of the other; what comes before is the same, as was verified,
+            and is not compared.
         options: of ``PlayheadScreen``.
     """
 
@@ -58,8 +61,16 @@ class PairScreen(Moving, Finding, Paneling):
             super().__init__()
             self.shown = shown
 
-    def __init__(self, first: ViewerSession, second: ViewerSession, **options: Any) -> None:
+    def __init__(
+        self,
+        first: ViewerSession,
+        second: ViewerSession,
+        *,
+        forked: ForkBetween | None = None,
+        **options: Any,
+    ) -> None:
         self.other = second
+        self.forked = forked
         self.by_exchange = True
         super().__init__(first, **options)
         self.sessions = (first, second)
@@ -147,11 +158,16 @@ class PairScreen(Moving, Finding, Paneling):
         super().take(shown)
         self.compare_screens()
 
+    @property
+    def is_before_fork(self) -> bool:
+        """Whether the playhead is in what both have in common."""
+        return self.forked is not None and self.playback.t_us < self.forked.t_us
+
     def compare_screens(self) -> None:
         """Mark differing cells; show the second over the first if overlaid."""
         ours, theirs = self.stage.screen_shown, self.other_stage.screen_shown
         if ours is not None and theirs is not None:
-            self.differing = differing_cells(ours, theirs)
+            self.differing = {} if self.is_before_fork else differing_cells(ours, theirs)
             # If overlaid, the differing rows are needed to know which are shown twice.
             marked = self.differing if self.marks_differences or self.overlaid else {}
             for view in self.views:

@@ -25,6 +25,10 @@ class DifferencesPanel(Panel):
     """
 
     label = "Differences"
+    DEFAULT_CSS = """
+    DifferencesPanel > .panel-title { height: auto; max-height: 4; }
+    DifferencesPanel > VirtualList { height: 1fr; }
+    """
 
     class Choose(Message):
         """The user chose difference ``number``."""

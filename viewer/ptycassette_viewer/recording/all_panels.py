@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette import ReportedDivergence
+from ptycassette import ReportedDivergence, fork_of
 from ptycassette_viewer.panels import (
     BytesPanel,
     DivergencesPanel,
@@ -10,6 +10,7 @@ from ptycassette_viewer.panels import (
     EventsPanel,
     ExchangesPanel,
     InputsPanel,
+    LineagePanel,
     Panel,
     ServicePanel,
 )
@@ -38,6 +39,9 @@ def all_panels(
     documents: dict[str, object] = {}
     if isinstance(source, CassetteSource):
         cassette = source.cassette
+        origin = fork_of(cassette.final.metadata)
+        if origin is not None:
+            panels[named("lineage")] = LineagePanel(cassette, origin, id=named("lineage"))
         documents = {
             "manifest": cassette.document,
             "probes": {"quota": cassette.quota, "discovery": cassette.discovery},

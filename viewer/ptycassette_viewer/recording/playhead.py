@@ -13,7 +13,7 @@ from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
 from ptycassette import Cassette, CassetteError, ReportedDivergence
 from ptycassette_viewer.dialogs import ErrorDialog, LeaveDialog
-from ptycassette_viewer.panels import Panel
+from ptycassette_viewer.panels import LineagePanel, Panel
 from ptycassette_viewer.playback import Playback
 from ptycassette_viewer.recording.all_panels import all_panels
 from ptycassette_viewer.recording.panes import PanesScreen
@@ -255,6 +255,12 @@ class PlayheadScreen(PanesScreen):
     def on_panel_go(self, message: Panel.Go) -> None:
         """Go to the event chosen in a panel."""
         self.go_to_event(message.seq)
+
+    def on_lineage_panel_placed(self, message: LineagePanel.Placed) -> None:
+        """Mark where the recording was forked."""
+        own = self.panels.get("lineage")
+        if isinstance(own, LineagePanel) and message.t_us is not None:
+            self.timeline.set_extra("fork", (message.t_us,))
 
     # -- showing ---------------------------------------------------------------------
 

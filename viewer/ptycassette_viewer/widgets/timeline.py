@@ -39,6 +39,7 @@ EXTRA_MARKS: tuple[tuple[str, str], ...] = (
     ("/", "search hit"),
     ("\u2260", "difference"),
     ("\u25c6", "marker"),
+    ("Y", "fork"),
     ("\u2717", "divergence"),
 )
 """Shape, word: the last of a column wins, also over what was recorded there."""
@@ -46,6 +47,7 @@ _EXTRA_STYLES = {
     "search hit": FOUND,
     "difference": DIFFERENT,
     "marker": RichStyle(color="green", bold=True),
+    "fork": RichStyle(color="cyan", bold=True),
     "divergence": RichStyle(color="red", bold=True),
 }
 

@@ -1,0 +1,220 @@
+"""``blame``: which exchange caused the outcome, by changing one after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.blame.course import Experiment, Terms, course
+from ptycassette.blame.io.oracles import Undecided, answer
+from ptycassette.blame.io.reading_steps import steps_of
+from ptycassette.blame.io.running import Job, run
+from ptycassette.blame.labels import Count, judged
+from ptycassette.blame.meter import Meter, share
+from ptycassette.blame.oracle import Oracle
+from ptycassette.blame.report import BlameReport
+from ptycassette.blame.runs import Ran, Trial
+from ptycassette.blame.steps import Cell, Intervention, Step, cells_of
+from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.errors import NotFoundError, SessionError, UsageError
+from ptycassette.fork import ForkPlace
+from ptycassette.fork.io import ForkOptions
+from ptycassette.rerun.io import prepared_rerun
+
+NEUTRAL = "OK."
+"""The neutral text, unless another one is given."""
+
+
+class BlameOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to blame.
+
+    Attributes:
+        oracle: who says what the outcome is.
+        budget: how many runs there may be.
+        fork: how the recording is forked, but for where and with what.
+        at: the steps to look at; all of them when empty.
+        interventions: what is done to them, in this order.
+        neutral: the neutral text.
+        runs: of each intervention if the run is random; with ``random`` it is taken as that.
+        random: do not look whether it is.
+        jobs: how many runs there are at a time.
+        oracle_s: how long the command of an oracle may take.
+        kept: the folder that the children are kept in; None to remove them.
+    """
+
+    oracle: Oracle
+    budget: int
+    fork: ForkOptions
+    at: tuple[ForkPlace, ...] = ()
+    interventions: tuple[Intervention, ...] = ("neutral", "drop", "tool-result", "swap")
+    neutral: str = NEUTRAL
+    runs: int = 10
+    random: bool = False
+    jobs: int = 4
+    oracle_s: float = 60.0
+    kept: Path | None = None
+
+
+@contextmanager
+def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes for runs: each has its own threads, signals and folders."""
+    context = get_context("forkserver")  # this process may have threads, which a fork would lose
+    context.set_forkserver_preload(["ptycassette.blame.io.running"])
+    pool = ProcessPoolExecutor(jobs, mp_context=context)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def blame(
+    path: Path, options: BlameOptions, *, pool: ProcessPoolExecutor | None = None
+) -> BlameReport:
+    """Find the steps of a recording that caused its outcome.
+
+    Args:
+        path: the cassette.
+        options: how.
+        pool: workers that are there already; its own when None.
+
+    Raises:
+        RefusedError: nobody said that the cassette is trusted. Nothing was started.
+        NotFoundError: there is no such step.
+        UsageError: the oracle, the budget, or a limit is wrong, or there is nothing to change.
+        DivergenceError: the unmodified run does not show the recorded outcome.
+        CassetteError: as for ``fork``, where it would be so in every run.
+    """
+    began_s = time.monotonic()
+    terms = Terms(
+        pooled=options.fork.tail == "held"
+        or (options.fork.tail == "scripted" and options.fork.script is None),
+        runs=options.runs,
+        random=options.random,
+    )
+    if options.budget <= terms.checks:
+        raise UsageError(
+            f"a budget of {options.budget} runs is too small",
+            hint=f"the unmodified run alone is made {terms.checks} times",
+        )
+    fork_options = _shared(options)
+    with open_cassette(path) as cassette:
+        if not options.fork.run.trusted:
+            with prepared_rerun(cassette, options.fork.run, tapeless=True):
+                pass  # it refuses, and says what would be run
+        steps = _chosen(cassette, options)
+        ended = cassette.final.exit
+    cells = _cells(steps, options)
+    outcome = _recorded_outcome(path, options)
+    experiment, meter = Experiment(cells, terms, recorded=outcome), Meter(options.budget)
+
+    def job_of(trial: Trial) -> Job:
+        return Job(
+            parent=str(path),
+            ended=ended,
+            options=fork_options,
+            trial=trial,
+            oracle=options.oracle,
+            oracle_s=options.oracle_s,
+            kept=None if options.kept is None else str(options.kept),
+        )
+
+    runs = course(experiment)
+    with workers(options.jobs) if pool is None else _lent(pool) as processes:
+        try:
+            batch = next(runs)
+            while True:
+                results = _run_all(processes, {trial: job_of(trial) for trial in batch}, meter)
+                batch = runs.send(results)
+        except StopIteration:
+            pass
+    report = _report(path, options, experiment, steps)
+    seconds = time.monotonic() - began_s
+    return msgspec.structs.replace(report, runs=meter.used, stopped=meter.refused, seconds=seconds)
+
+
+@contextmanager
+def _lent(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
+    yield pool
+
+
+def _shared(options: BlameOptions) -> ForkOptions:
+    """How each run is forked: a live tail may ask for its share of the limit."""
+    if options.fork.tail != "live":
+        return options.fork
+    live = options.fork.live
+    limit = share(live.terms.limit, options.budget)
+    terms = msgspec.structs.replace(live.terms, limit=limit)
+    return msgspec.structs.replace(options.fork, live=msgspec.structs.replace(live, terms=terms))
+
+
+def _chosen(cassette: Cassette, options: BlameOptions) -> list[Step]:
+    steps = steps_of(cassette)
+    known = {step.at for step in steps}
+    for place in options.at:
+        if place not in known:
+            raise NotFoundError(
+                f"there is no step {place} that can be changed",
+                hint="ptycassette fork --places CASSETTE lists the places",
+            )
+    return [step for step in steps if not options.at or step.at in options.at]
+
+
+def _cells(steps: Sequence[Step], options: BlameOptions) -> list[Cell]:
+    reads = options.fork.tail in {"fake", "live"} or options.fork.script is not None
+    cells = cells_of(steps, options.interventions, neutral=options.neutral, reads=reads)
+    if not cells:
+        raise UsageError(
+            "there is nothing to change: no step of this recording takes these interventions"
+        )
+    return cells
+
+
+def _recorded_outcome(path: Path, options: BlameOptions) -> str:
+    try:
+        return answer(options.oracle, path, timeout_s=options.oracle_s)
+    except Undecided as nothing:
+        raise UsageError(f"the oracle says nothing of the recording: {nothing}") from nothing
+
+
+def _run_all(pool: ProcessPoolExecutor, jobs: dict[Trial, Job], meter: Meter) -> dict[Trial, Ran]:
+    """The results of a batch, in its order; those that the budget does not allow are left out."""
+    futures: dict[Trial, Future[Ran]] = {
+        trial: pool.submit(run, job) for trial, job in jobs.items() if meter.take()
+    }
+    try:
+        return {trial: future.result() for trial, future in futures.items()}
+    except BrokenProcessPool as gone:
+        raise SessionError("a process that made a run ended unexpectedly") from gone
+    finally:
+        for future in futures.values():
+            future.cancel()
+
+
+def _report(
+    path: Path,
+    options: BlameOptions,
+    experiment: Experiment,
+    steps: Sequence[Step],
+) -> BlameReport:
+    labelled = {one.at: one for one in judged(experiment)}
+    shown = [step for step in steps if str(step.at) in labelled]
+    return BlameReport(
+        cassette=str(path),
+        oracle=str(options.oracle),
+        outcome=experiment.recorded,
+        tail="script" if options.fork.script else options.fork.tail,
+        neutral=options.neutral,
+        deterministic=not experiment.random,
+        control=Count.of(experiment.checks(), experiment.recorded),
+        budget=options.budget,
+        steps=tuple(labelled[str(step.at)] for step in shown),
+        texts=tuple(step.what for step in shown),
+        shams=tuple(judged(experiment, shams=True)),
+    )

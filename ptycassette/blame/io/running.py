@@ -1,0 +1,128 @@
+"""One run of a blame, in a process of its own: a fork, and what the oracle says of its child."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.blame.io.oracles import Undecided, answer, last_rows
+from ptycassette.blame.oracle import Oracle
+from ptycassette.blame.runs import Ran, Trial, UndefinedKind, crash
+from ptycassette.cassette.io import open_cassette
+from ptycassette.errors import (
+    AmbiguousTapeError,
+    CassetteError,
+    DivergenceError,
+    InputRefusedError,
+    RunFailedError,
+    SecretLeftError,
+    SessionClosedError,
+    WaitTimeoutError,
+)
+from ptycassette.fork import ForkReport
+from ptycassette.fork.io import ForkOptions, fork
+from ptycassette.model import ExitStatus
+from ptycassette.rerun import ScreenJudge
+
+_OF_ONE_RUN = (
+    AmbiguousTapeError,
+    InputRefusedError,
+    RunFailedError,
+    SecretLeftError,
+    SessionClosedError,
+    WaitTimeoutError,
+)
+"""What may go wrong in one run alone. Everything else would in every run."""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a run needs to know.
+
+    Attributes:
+        parent: the cassette that is blamed, and ``ended``, how its program ended.
+        options: how it is forked, but for where and with what.
+        trial: where and with what.
+        oracle: who is asked.
+        oracle_s: how long the command of an oracle may take.
+        kept: the folder for its child; None to remove it.
+    """
+
+    parent: str
+    ended: ExitStatus | None
+    options: ForkOptions
+    trial: Trial
+    oracle: Oracle
+    oracle_s: float = 60.0
+    kept: str | None = None
+
+
+def run(job: Job) -> Ran:
+    """Make one run.
+
+    Raises:
+        CassetteError: what would be so in every run: nobody trusts the cassette, the program is
+            not there, the disk is full.
+    """
+    folder = Path(job.kept or tempfile.mkdtemp(prefix="ptycassette-blame-"))
+    try:
+        return _run(job, folder / job.trial.file_name)
+    finally:
+        if job.kept is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(job: Job, child: Path) -> Ran:
+    options = msgspec.structs.replace(
+        job.options, at=job.trial.at, change=job.trial.change, overwrite=True
+    )
+    try:
+        with open_cassette(job.parent, check="manifest") as parent:
+            report = fork(parent, child, options)
+    except DivergenceError as differs:
+        return _undefined("prefix", differs)
+    except _OF_ONE_RUN as failed:
+        return _undefined("unpublished", failed)
+    rows = last_rows(child)
+    for kind, details in _spoilt(report, rows, job.ended).items():
+        if details:
+            return Ran(undefined=kind, detail=_first_line(details[0]))
+    try:
+        value = answer(job.oracle, child, timeout_s=job.oracle_s)
+    except Undecided as nothing:
+        return Ran(undefined="oracle", detail=_first_line(str(nothing)))
+    return Ran(value=value, signature=_signature(report, rows))
+
+
+def _spoilt(
+    report: ForkReport, rows: tuple[str, ...], recorded: ExitStatus | None
+) -> dict[UndefinedKind, tuple[str, ...]]:
+    """Why a run does not count."""
+    crashed = crash(report.exit, rows, recorded)
+    return {
+        "refused": report.refused,
+        "unanswered": report.unanswered,
+        "time": report.notes,
+        "crash": () if crashed is None else (crashed,),
+    }
+
+
+def _undefined(kind: UndefinedKind, failed: CassetteError) -> Ran:
+    return Ran(undefined=kind, detail=_first_line(failed.message))
+
+
+def _first_line(text: str) -> str:
+    return (text.replace("\\n", "\n").splitlines() or [""])[0]
+
+
+def _signature(report: ForkReport, rows: tuple[str, ...]) -> str:
+    """A digest of how a run went: its end, its questions, the words of its last screen.
+
+    Their order does not count: on a busy machine an input may be echoed before a prompt, or after.
+    """
+    words = sorted(" ".join(ScreenJudge().normal(rows)).split())
+    seen = (report.exit, report.requests, report.inputs, words)
+    return hashlib.sha256(msgspec.json.encode(seen)).hexdigest()

@@ -1,0 +1,54 @@
+"""The budget of runs, and each run's share of what a live provider may be asked. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.tape.consent import Limit
+
+
+class Meter:
+    """Counts runs, and stops before the budget is exceeded.
+
+    Args:
+        limit: how many there may be.
+
+    Attributes:
+        used: how many were begun.
+        refused: how many were not.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.used, self.refused = limit, 0, 0
+
+    def take(self) -> bool:
+        """Whether one more run may begin; it counts then."""
+        if self.used >= self.limit:
+            self.refused += 1
+            return False
+        self.used += 1
+        return True
+
+
+def share(limit: Limit, runs: int) -> Limit:
+    """What one of so many runs may ask for, so that all together stay below a limit.
+
+    Raises:
+        UsageError: there is no limit, or not one request for each run.
+    """
+    if limit == Limit():
+        raise UsageError(
+            "a live provider is asked under a limit",
+            hint="--max-requests, --max-tokens or --max-usd: of all runs together",
+        )
+    requests = None if limit.requests is None else limit.requests // runs
+    tokens = None if limit.tokens is None else limit.tokens // runs
+    if 0 in {requests, tokens}:
+        raise UsageError(
+            f"{limit.text} are less than one for each of {runs} runs",
+            hint="a smaller --budget, or a larger limit",
+        )
+    return msgspec.structs.replace(
+        limit, requests=requests, tokens=tokens, usd=None if limit.usd is None else limit.usd / runs
+    )

@@ -1,0 +1,173 @@
+"""``ptycassette blame CASSETTE --oracle ... --budget N [-- ARGV...]``, and ``blame --validate``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptycassette.cli._fork_live import live_options, live_terms_of
+from ptycassette.cli._options import TIME, json_option
+from ptycassette.cli._present import json_text, write_lines
+from ptycassette.cli._program_words import CommandWithProgram
+from ptycassette.cli._running_options import copied_program_options, run_options
+from ptycassette.extras import needing_extra
+
+if TYPE_CHECKING:
+    from ptycassette.blame import Intervention
+    from ptycassette.blame.io import BlameOptions
+    from ptycassette.fork.io import ForkOptions
+
+STOPPED_STATUS = 6
+"""The budget ended before all was run, as where a limit refuses what a program asks."""
+_ORDER: tuple[Intervention, ...] = ("neutral", "drop", "tool-result", "swap")
+
+
+@click.command("blame", cls=CommandWithProgram, options_metavar="[OPTIONS]")
+@click.argument(
+    "cassette", metavar="[CASSETTE] [-- ARGV...]", type=click.Path(path_type=Path), required=False
+)
+@click.option(
+    "--oracle",
+    metavar="ORACLE",
+    help="What the outcome is: exit, text:PATTERN, scenario:FILE, or command:WORDS (its status).",
+)
+@click.option("--budget", type=click.IntRange(1), metavar="N", help="At most so many runs.")
+@click.option(
+    "--at", "places", multiple=True, metavar="PLACE", help="Look at this step only: as for fork."
+)
+@click.option(
+    "--intervention",
+    "interventions",
+    multiple=True,
+    type=click.Choice(_ORDER),
+    help="What is done to a step; all of them by default.",
+)
+@click.option("--neutral", metavar="TEXT", default="OK.", show_default=True, help="That text.")
+@click.option(
+    "--runs",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Take the run as random, and run each intervention N times (10 if it is found random).",
+)
+@click.option(
+    "--tail",
+    type=click.Choice(["held", "scripted", "fake", "live"]),
+    default="held",
+    show_default=True,
+    help="Who answers after a change; held: the recorded answers, whatever is asked.",
+)
+@click.option(
+    "--script",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --tail scripted: answers (docs/fake-provider.md) in place of the recorded ones.",
+)
+@live_options
+@click.option(
+    "--oracle-timeout", type=TIME, default=60.0, show_default=True, help="For command:WORDS."
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Runs at a time; 4 for each CPU, up to 8.",
+)
+@click.option(
+    "--keep",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the cassettes of all runs there.",
+)
+@click.option(
+    "--validate", is_flag=True, help="Blame sessions with planted causes; 1 if that goes wrong."
+)
+@copied_program_options
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
+@json_option
+def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> int:
+    """Find which exchange caused the outcome of a recording, by changing one after the other.
+
+    A step is an input, or a request to the model with its answer. At each step the run is forked
+    (docs/fork.md) with one change: a neutral text in place of the answer or the input (neutral),
+    none at all (drop), that of the next one (swap), a neutral result of a tool (tool-result,
+    where the tail reads it). The oracle says whether the outcome is another one than the
+    recorded one: FLIP or NO_FLIP. A run that crashes, does not end, has a question
+    without an answer, or is not the recorded one up to the step is UNDEFINED, and counts for
+    nothing. If the unmodified run repeats, each change is made once; if not, 10 times.
+
+    A step is a cause, or has no effect, only if an interval says so. See docs/blame.md.
+
+    Example: ptycassette blame --trust a.cassette --oracle exit --budget 50
+
+    Example: ptycassette blame --trust a.cassette --oracle 'text:2 failed' --budget 50 --copy work
+
+    Example: ptycassette blame --validate
+    """
+    jobs = given["jobs"] or min(8, 4 * (os.cpu_count() or 1))
+    with needing_extra("provider"):
+        from ptycassette.blame.io import blame, validate
+    from ptycassette.blame import blame_json, blame_lines, validation_json, validation_lines
+
+    if given["validate"]:
+        if cassette is not None:
+            raise click.UsageError("--validate takes no CASSETTE: it makes its own")
+        checked = validate(jobs=jobs)
+        if as_json:
+            write_lines([json_text(validation_json(checked))])
+        elif not quiet:
+            write_lines(validation_lines(checked))
+        return 0 if checked.passed else 1
+    for value, name in (
+        (cassette, "CASSETTE"), (given["oracle"], "--oracle"), (given["budget"], "--budget")
+    ):  # fmt: skip
+        if value is None:
+            raise click.UsageError(f"{name} is missing (or --validate)")
+    assert cassette is not None  # noqa: S101 - narrows the type
+    report = blame(cassette, _options(given, jobs))
+    if as_json:
+        write_lines([json_text(blame_json(report))])
+    elif not quiet:
+        write_lines(blame_lines(report))
+    return STOPPED_STATUS if report.stopped else 0
+
+
+def _options(given: dict[str, Any], jobs: int) -> BlameOptions:
+    from ptycassette.blame import Oracle
+    from ptycassette.blame.io import BlameOptions
+    from ptycassette.fork import ForkPlace
+
+    kept = given["keep"]
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+    defaults = {"runs": given["runs"]} if given["runs"] else {}
+    return BlameOptions(
+        oracle=Oracle.parse(given["oracle"]),
+        budget=given["budget"],
+        fork=_fork(given),
+        at=tuple(map(ForkPlace.parse, given["places"])),
+        interventions=tuple(one for one in _ORDER if one in (given["interventions"] or _ORDER)),
+        neutral=given["neutral"],
+        random=bool(given["runs"]),
+        jobs=jobs,
+        oracle_s=given["oracle_timeout"],
+        kept=kept and kept.resolve(),
+        **defaults,
+    )
+
+
+def _fork(given: dict[str, Any]) -> ForkOptions:
+    """How each run is forked, but for where and with what."""
+    from ptycassette.fork.io import ForkOptions
+
+    if given["script"] and given["tail"] != "scripted":
+        raise click.UsageError("--script goes with --tail scripted only")
+    return ForkOptions(
+        tail=given["tail"],
+        script=given["script"] and given["script"].resolve(),
+        live=live_terms_of(given),
+        run=run_options(given),
+    )
