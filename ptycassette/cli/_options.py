@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -146,26 +145,6 @@ def opened(path: str, *, allow_unscrubbed: bool = False, full: bool = False) -> 
     return open_cassette(
         path, allow_unscrubbed=allow_unscrubbed, check="full" if full else "manifest"
     )
-
-
-@contextmanager
-def needing_provider() -> Iterator[None]:
-    """Say which extra to install if a package of the fake provider is missing.
-
-    Raises:
-        UsageError: a package of another project is missing.
-    """
-    from ptycassette.errors import UsageError
-
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] == "ptycassette":
-            raise
-        raise UsageError(
-            f"the fake provider needs the package {missing.name!r}",
-            hint="pip install 'ptycassette[provider]'",
-        ) from missing
 
 
 def files_option(function: F) -> F:

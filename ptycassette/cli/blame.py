@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._fork_live import live_options, live_terms_of
-from ptycassette.cli._options import TIME, json_option, needing_provider, pairs_of
+from ptycassette.cli._options import TIME, json_option
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._program_words import CommandWithProgram, program_words
+from ptycassette.cli._program_words import CommandWithProgram
+from ptycassette.cli._running_options import copied_program_options, run_options
+from ptycassette.extras import needing_extra
 
 if TYPE_CHECKING:
     from ptycassette.blame import Intervention
@@ -83,38 +85,7 @@ _ORDER: tuple[Intervention, ...] = ("neutral", "drop", "tool-result", "swap")
 @click.option(
     "--validate", is_flag=True, help="Blame sessions with planted causes; 1 if that goes wrong."
 )
-@click.option(
-    "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
-)
-@click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording.")
-@click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
-@click.option(
-    "--model", metavar="NAME", help="The model that its configuration names, as recorded."
-)
-@click.option(
-    "--copy",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The work folder; each run has a copy of its own.",
-)
-@click.option(
-    "--root",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where to make the temporary homes; in the cache folder by default.",
-)
-@click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
-@click.option(
-    "--normalise",
-    multiple=True,
-    metavar="NAME",
-    help="Compare screens without this: clock, number, path, ... (docs/scenarios.md).",
-)
-@click.option(
-    "--patience",
-    type=TIME,
-    default=20.0,
-    show_default=True,
-    help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
-)
+@copied_program_options
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
 @json_option
 def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> int:
@@ -137,7 +108,7 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
     Example: ptycassette blame --validate
     """
     jobs = given["jobs"] or min(8, 4 * (os.cpu_count() or 1))
-    with needing_provider():
+    with needing_extra("provider"):
         from ptycassette.blame.io import blame, validate
     from ptycassette.blame import blame_json, blame_lines, validation_json, validation_lines
 
@@ -191,26 +162,12 @@ def _options(given: dict[str, Any], jobs: int) -> BlameOptions:
 def _fork(given: dict[str, Any]) -> ForkOptions:
     """How each run is forked, but for where and with what."""
     from ptycassette.fork.io import ForkOptions
-    from ptycassette.rerun import VOLATILE
-    from ptycassette.rerun.io import RerunOptions
 
     if given["script"] and given["tail"] != "scripted":
         raise click.UsageError("--script goes with --tail scripted only")
-    run = RerunOptions(
-        trusted=given["trust"],
-        argv=program_words(),
-        harness=given["harness"],
-        mode=given["mode"],
-        model=given["model"] or "",
-        copied=given["copy"] and given["copy"].resolve(),
-        root=given["root"] and given["root"].resolve(),
-        environment=pairs_of(given["env"], option="--env"),
-        normalise=(*VOLATILE, *given["normalise"]),
-        patience_s=given["patience"],
-    )
     return ForkOptions(
         tail=given["tail"],
         script=given["script"] and given["script"].resolve(),
         live=live_terms_of(given),
-        run=run,
+        run=run_options(given),
     )

@@ -8,6 +8,7 @@ import click
 
 from ptycassette.cli._options import cassette_argument, json_option, path_option
 from ptycassette.cli._present import json_text, write_lines
+from ptycassette.extras import needing_extra
 from ptycassette.model import visible
 
 
@@ -49,12 +50,11 @@ def export(
     Example: ptycassette bundle export run.cassette --entry 3 --key release.key -o step.rr
     """
     from ptycassette.errors import UsageError
-    from ptycassette.seal.io import needing_seals
     from ptycassette.system.files import write_whole
 
     if unsigned and key is not None:
         raise UsageError("--key signs, and --unsigned does not")
-    with needing_seals():
+    with needing_extra("seal"):
         from ptycassette.seal.io import bundle_of, read_signer, written
 
     signer = None if unsigned else read_signer(None if key is None else str(key))[0]
@@ -99,9 +99,8 @@ def verify(
     """
     from ptycassette.cli._seal_reports import BundleReport
     from ptycassette.cli._seals import trust_in_force
-    from ptycassette.seal.io import needing_seals
 
-    with needing_seals():
+    with needing_extra("seal"):
         from ptycassette.seal.io import check_bundle
 
         result = check_bundle(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli._options import needing_provider, pairs_of, path_option, script_options
+from ptycassette.cli._options import pairs_of, path_option, script_options
 from ptycassette.errors import StorageError, UsageError
+from ptycassette.extras import needing_extra
 from ptycassette.model import printable, visible
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def command(
 
     Example: ptycassette fake-provider hello.toml --port 8080
     """
-    with needing_provider():
+    with needing_extra("provider"):
         from ptycassette.harness.io import FakeProviderServer, read_script
     checked = read_script(script, pairs_of(settings, option="--set"))
     if check:

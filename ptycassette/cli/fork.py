@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._fork_live import live_options, live_terms_of
-from ptycassette.cli._options import TIME, json_option, needing_provider, opened, pairs_of
+from ptycassette.cli._options import json_option, opened
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._program_words import CommandWithProgram, program_words
+from ptycassette.cli._program_words import CommandWithProgram
+from ptycassette.cli._running_options import program_options, run_options
+from ptycassette.extras import needing_extra
 
 if TYPE_CHECKING:
     from ptycassette.fork import Change, ForkPlace
     from ptycassette.recording import ScriptStep
-    from ptycassette.rerun.io import RerunOptions
 
 REFUSED_STATUS = 6
 """A live tail was not sent all that the program asked, as with ``rec --tape``."""
@@ -60,43 +61,7 @@ _MOST_SCRIPT = 1 << 20
 )
 @live_options
 @click.option("--places", is_flag=True, help="List where it can be forked, and do nothing.")
-@click.option(
-    "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
-)
-@click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording.")
-@click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
-@click.option(
-    "--model", metavar="NAME", help="The model that its configuration names, as recorded."
-)
-@click.option(
-    "--cwd",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The work folder; an empty one in a temporary home.",
-)
-@click.option(
-    "--copy",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Copy this folder into the home, and work there (a recording made in one's home).",
-)
-@click.option(
-    "--root",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where to make the temporary home; in the cache folder by default.",
-)
-@click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
-@click.option(
-    "--normalise",
-    multiple=True,
-    metavar="NAME",
-    help="Compare screens without this: clock, number, path, ... (docs/scenarios.md).",
-)
-@click.option(
-    "--patience",
-    type=TIME,
-    default=20.0,
-    show_default=True,
-    help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
-)
+@program_options
 @click.option("--overwrite", is_flag=True, help="Replace CHILD.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
 @json_option
@@ -127,7 +92,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         return 0
     if cassette is None:
         raise click.UsageError("which cassette?")
-    with needing_provider():
+    with needing_extra("provider"):
         from ptycassette.fork.io import ForkOptions, fork, place_lines
     if given["places"]:
         with opened(cassette) as parent:
@@ -136,8 +101,6 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
     change, place = _changed(given)
     if given["output"] is None:
         raise click.UsageError("--output is missing (or --places)")
-    if given["cwd"] and given["copy"]:
-        raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
     if given["script"] and given["tail"] != "scripted":
         raise click.UsageError("--script goes with --tail scripted only")
     from ptycassette.fork import fork_json, fork_lines
@@ -150,7 +113,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         inputs=_steps(given["typed"]),
         live=live_terms_of(given),
         overwrite=given["overwrite"],
-        run=_run(given),
+        run=run_options(given),
     )
     with opened(cassette) as parent:
         report = fork(parent, given["output"], options)
@@ -181,26 +144,6 @@ def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
         )
     change = Change.of(fault)
     return change, ForkPlace.parse(given["at"] or f"tape:{fault.at}")
-
-
-def _run(given: dict[str, Any]) -> RerunOptions:
-    """How the program is run."""
-    from ptycassette.rerun import VOLATILE
-    from ptycassette.rerun.io import RerunOptions
-
-    return RerunOptions(
-        trusted=given["trust"],
-        argv=program_words(),
-        harness=given["harness"],
-        mode=given["mode"],
-        model=given["model"] or "",
-        cwd=given["cwd"] and given["cwd"].resolve(),
-        copied=given["copy"],
-        root=given["root"] and given["root"].resolve(),
-        environment=pairs_of(given["env"], option="--env"),
-        normalise=(*VOLATILE, *given["normalise"]),
-        patience_s=given["patience"],
-    )
 
 
 def _steps(path: Path | None) -> tuple[ScriptStep, ...] | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptycassette.cli._options import needing_provider, pairs_of, path_option, script_options
+from ptycassette.cli._options import pairs_of, path_option, script_options
+from ptycassette.extras import needing_extra
 from ptycassette.model import printable
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _usual_mode(profile: Profile) -> str:
 
 
 def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, Any]) -> int:
-    with needing_provider():
+    with needing_extra("provider"):
         from ptycassette.harness.io import offline_run, run_in_foreground
     from ptycassette.session import child_environment
     from ptycassette.system.files import state_dir

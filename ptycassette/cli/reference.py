@@ -41,6 +41,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_SCRUB_CONFIG", "the file with rules of your own for scrubbing"),
     ("PTYCASSETTE_PROJECT", "the project file, in place of the nearest one"),
     ("PTYCASSETTE_SEAL_KEY", "the private key of seal, itself, in place of --key"),
+    ("SIGSTORE_IDENTITY_TOKEN", "who seals with seal --identity, where no CI system says it"),
     ("PTYCASSETTE_STATE_DIR", "where journals and locks are"),
     ("PTYCASSETTE_EVENTS", "set for the recorded program: where it may write service events"),
     ("PTYCASSETTE_DRAWS", "where draws are logged or served from (docs/tape.md)"),

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._options import (
-    TIME,
     json_option,
-    needing_provider,
     opened,
 )
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._program_words import CommandWithProgram, program_words
+from ptycassette.cli._program_words import CommandWithProgram
+from ptycassette.cli._running_options import program_options, run_options
+from ptycassette.extras import needing_extra
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
@@ -32,49 +32,11 @@ DROVE_OTHERWISE = 125
 
 @click.command("rerun", cls=CommandWithProgram, options_metavar="[OPTIONS]")
 @click.argument("cassettes", metavar="CASSETTE... [-- ARGV...]", nargs=-1, required=True)
-@click.option(
-    "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
-)
-@click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording.")
-@click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
-@click.option(
-    "--model",
-    metavar="NAME",
-    help="The model that its configuration names; the one that was asked most by default.",
-)
-@click.option(
-    "--cwd",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The work folder; an empty one in a temporary home.",
-)
-@click.option(
-    "--copy",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Copy this folder into the home, and work there (a recording made in one's home).",
-)
+@program_options
 @click.option(
     "--home",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Lay the files of this folder over its temporary home: your settings, hooks, prompts.",
-)
-@click.option(
-    "--root",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where to make the temporary home; in the cache folder by default.",
-)
-@click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
-@click.option(
-    "--normalise",
-    multiple=True,
-    metavar="NAME",
-    help="Compare screens without this: clock, number, path, ... (docs/scenarios.md).",
-)
-@click.option(
-    "--patience",
-    type=TIME,
-    default=20.0,
-    show_default=True,
-    help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
 )
 @click.option(
     "--strict-order",
@@ -125,33 +87,20 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
 
     Example: ptycassette rerun --trust --tape-only --report now.json hello.cassette
     """
-    if given["cwd"] and given["copy"]:
-        raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
-    with needing_provider():
-        from ptycassette.rerun.io import RerunOptions
-    from ptycassette.rerun import VOLATILE
     from ptycassette.system.files import check_replaceable
+
+    with needing_extra("provider"):
+        options = run_options(
+            given,
+            home=given["home"],
+            strict_order=given["strict_order"],
+            shared_network=given["shared_network"],
+            faketime=given["faketime"],
+        )
 
     for name in ("junit", "html"):  # before minutes of work
         if given[name] is not None:
             check_replaceable(Path(given[name]), overwrite=given["overwrite"])
-    options = RerunOptions(
-        trusted=given["trust"],
-        argv=program_words(),
-        harness=given["harness"],
-        mode=given["mode"],
-        model=given["model"] or "",
-        cwd=given["cwd"] and given["cwd"].resolve(),
-        copied=given["copy"],
-        home=given["home"],
-        root=given["root"] and given["root"].resolve(),
-        environment=_pairs(given["env"]),
-        normalise=(*VOLATILE, *given["normalise"]),
-        patience_s=given["patience"],
-        strict_order=given["strict_order"],
-        shared_network=given["shared_network"],
-        faketime=given["faketime"],
-    )
     paths = _with_tapes(cassettes)
     if given["tape_only"]:
         if len(paths) != 1:
@@ -261,13 +210,3 @@ def _write(path: Path, report: str) -> None:
     from ptycassette.system.files import write_whole
 
     write_whole(path, [f"{report}\n".encode()])
-
-
-def _pairs(words: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
-    for word in words:
-        name, sign, value = word.partition("=")
-        if not name or not sign:
-            raise click.UsageError(f"--env takes NAME=VALUE, not {word!r}")
-        pairs[name] = value
-    return pairs

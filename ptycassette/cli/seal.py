@@ -8,6 +8,7 @@ import click
 
 from ptycassette.cli._options import allow_unscrubbed_option, json_option, path_option
 from ptycassette.cli._present import error_lines, json_text, write_lines
+from ptycassette.extras import needing_extra
 from ptycassette.model import visible
 
 
@@ -42,10 +43,9 @@ def command(
     from ptycassette.cli._error_report import ErrorReport
     from ptycassette.cli._seal_reports import SealedCassette, SealsReport
     from ptycassette.cli._seals import cassettes_named
-    from ptycassette.seal.io import needing_seals
 
     _check(cassettes, key=key, new_key=new_key, identity=identity, sigstore=sigstore)
-    with needing_seals():
+    with needing_extra("seal"):
         from ptycassette.seal.io import (
             IdentitySealer,
             KeySealer,

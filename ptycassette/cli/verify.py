@@ -28,6 +28,7 @@ from ptycassette.cli._present import (
 )
 from ptycassette.cli._seals import cassettes_named, seal_report, trust_in_force, verdict_lines
 from ptycassette.errors import StorageError, UsageError
+from ptycassette.extras import needing_extra
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
@@ -107,9 +108,7 @@ def command(
 
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
     """``verify --sealed``."""
-    from ptycassette.seal.io import needing_seals
-
-    with needing_seals():
+    with needing_extra("seal"):
         from ptycassette.seal.io import check_seals
 
         found = check_seals(cassettes_named(cassettes), trust_in_force(trust))
@@ -131,9 +130,7 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
 
 def _seal_checker(trust: Path | None) -> Callable[[str], SealVerdict]:
     """What checks one seal."""
-    from ptycassette.seal.io import needing_seals
-
-    with needing_seals():
+    with needing_extra("seal"):
         from ptycassette.seal.io import check_seal
 
         in_force = trust_in_force(trust)

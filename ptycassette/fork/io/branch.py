@@ -41,6 +41,7 @@ class Branch:
     Attributes:
         here: answers the question at the fork, given the recorded answer.
         tail: answers what comes after it.
+        learn: is told what was served before the change.
         diverged: questions before the change that the parent's tape does not have.
         served: entries of the parent's tape that were asked for before the change.
         later: how many questions came after it.
@@ -56,6 +57,7 @@ class Branch:
         self.later = 0
         self.unanswered: list[str] = []
         self.handshakes: list[Question] = []
+        self.learn: Callable[[Question, Hit], None] | None = None
         self.reached = threading.Event()
         self.diverged: tuple[RequestMiss, ...] = ()
         self._changed = threading.Condition()
@@ -77,6 +79,11 @@ class Branch:
             return await self._here(question, found)
         return found
 
+    def note_answer(self, question: Question, answer: Hit | Miss) -> None:
+        """Tell a tail what was answered without it."""
+        if self.learn is not None and isinstance(answer, Hit):
+            self.learn(question, answer)
+
     def _before(self, question: Question) -> Hit | Miss | None:
         """The recorded answer; None after the fork."""
         with self._changed:
@@ -87,6 +94,8 @@ class Branch:
                 self.diverged = tuple(self._desk.misses)
             else:
                 self.served.add(found.entry.entry)
+                if found.entry.entry != self._cut.entry:
+                    self.note_answer(question, found)
             self._changed.notify_all()
             return found
 

@@ -3,16 +3,18 @@
 The program never has the user's key: it runs with a made-up one, in a temporary home, and off the
 network. The key is put into the question on its way to the proxy.
 
-A provider does not know what was answered from a tape. So WebSockets, whose messages continue
-earlier answers by their ids, are refused with 426 (RFC 9110, 15.5.22): clients then send the
-whole conversation over HTTP.
+A provider does not know what was answered from a tape, and messages over a WebSocket of the
+Responses API continue earlier answers by their ids. So each is asked as a request of its own, with
+the whole conversation (``fork/conversations.py``). Other WebSockets are refused with 426 (RFC 9110,
+15.5.22).
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
+from http import HTTPStatus
 from pathlib import Path
 
 import aiohttp
@@ -20,13 +22,15 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.faults import made_hit
+from ptycassette.fork.conversations import Conversations, asks, messages_of
 from ptycassette.model import Chunk
 from ptycassette.system import Closing
 from ptycassette.tape.consent import Terms
 from ptycassette.tape.io import RunningProxy, start_proxy
 from ptycassette.tape.matching import Hit, Miss, Question
 
-_NO_WEBSOCKET = 426
+_RESPONSES = "/responses"
+Headers = tuple[tuple[str, str], ...]
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "x-api-key": ("ANTHROPIC_API_KEY",),
     "x-goog-api-key": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
@@ -84,6 +88,15 @@ class LiveTail(Closing):
             )
             self._stack = stack.pop_all()
         [self._route] = list(self._proxy.upstreams)[:1]
+        self._conversations = Conversations()
+        self._handshakes: dict[Hashable, Question] = {}
+
+    def learn(self, question: Question, hit: Hit) -> None:
+        """Note what was answered by somebody else."""
+        if question.kind == "websocket":
+            self._handshakes[question.within] = question
+        elif question.kind == "message":
+            self._conversations.learn(question.body, [data for _, data in hit.pieces])
 
     def close(self) -> None:
         """End the proxy."""
@@ -98,9 +111,40 @@ class LiveTail(Closing):
     async def __call__(self, question: Question) -> Hit | Miss:
         """See ``AnswerSource``."""
         if question.kind == "websocket":
-            return made_hit(question, _NO_WEBSOCKET, (), ())
+            known = question.target.partition("?")[0].endswith(_RESPONSES)
+            status = HTTPStatus.SWITCHING_PROTOCOLS if known else HTTPStatus.UPGRADE_REQUIRED
+            self._handshakes[question.within] = question
+            return made_hit(question, status, (), ())
         if question.kind == "message":
-            return Miss(asked="a message over a WebSocket", reason="the tail is asked over HTTP")
+            return await self._message(question)
+        return await self._http(question)
+
+    async def _message(self, question: Question) -> Hit | Miss:
+        """The answer to a message over a WebSocket."""
+        opening = self._handshakes.get(question.within)
+        if not asks(question.body):
+            return made_hit(question, HTTPStatus.OK, (), ())
+        pieces = self._conversations.warmed(question.body)
+        if pieces is None:
+            body = self._conversations.whole(question.body)
+            if body is None or opening is None:
+                return Miss(
+                    asked="a message over a WebSocket",
+                    reason="it continues what was not said here, or is of no API that is known",
+                )
+            request = msgspec.structs.replace(
+                opening, kind="http", method="POST", body=body, headers=_as_request(opening.headers)
+            )
+            answer = await self._http(request)
+            whole = b"".join(data for _, data in answer.pieces)
+            if answer.status is None:
+                return made_hit(question, 0, (), (), complete=False)
+            pieces = tuple(messages_of(answer.status, whole))
+        self._conversations.learn(question.body, pieces)
+        made = tuple((Chunk(0, len(data), "text"), data) for data in pieces)
+        return made_hit(question, HTTPStatus.OK, (), made)
+
+    async def _http(self, question: Question) -> Hit:
         url = f"http://127.0.0.1:{self._proxy.port}/{self._proxy.secrets[0]}/{self._route}"
         try:
             return await self._ask(url + question.target, question)
@@ -141,3 +185,14 @@ class LiveTail(Closing):
         if not key:
             return value
         return f"Bearer {key}" if name == "authorization" else key
+
+
+def _as_request(headers: Headers) -> Headers:
+    """Those of a handshake, for a request in its place."""
+    kept = [
+        (name, value)
+        for name, value in headers
+        if not name.startswith("sec-websocket") and "websocket" not in value.lower()
+    ]
+    kept += [("content-type", "application/json"), ("accept", "text/event-stream")]
+    return tuple(kept)

@@ -148,12 +148,17 @@ def wire(
             if fault.of_questions:
                 return await source(fault.question(question))
             branch.tail = once_more(question, recorded, source)
+            branch.note_answer(question, recorded)
             return fault.answer(question, recorded, clock)
         if made is not None:
-            return await made(question)
+            answer = await made(question)
+            branch.note_answer(question, answer)
+            return answer
         if other is not None:
+            branch.note_answer(question, other)
             return other
         if tail is None or isinstance(tail, HeldTail) or change.kind == "none":
+            branch.note_answer(question, recorded)
             return recorded
         call = last_call(question.body) if change.kind == "tool-result" else None
         branch.tail = edited(tail, change, call)
@@ -182,6 +187,7 @@ def tail_of(
         asked = Counter(one.entry.upstream for one in cassette.tape() if one.entry.upstream)
         recorded = next((url for url, _ in asked.most_common(1)), "")
         with LiveTail(options.live, recorded=recorded, environment=os.environ) as live:
+            branch.learn = live.learn
             yield live
     else:
         yield None

@@ -63,8 +63,6 @@ class FaultyEngine(StandinEngine):
         typed = self._fault.typed(data, now_us)
         self._taken_us = now_us if typed.passed != data else None
         if typed.acts:
-            if any(isinstance(act, End) for act in typed.acts):
-                self._next, self._acts = None, iter(())
             self._acts = chain(typed.acts, self._acts)
         if typed.passed:
             super().feed(typed.passed, now_us, cooked=cooked)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .key_files import read_signer as read_signer
     from .key_files import read_trust as read_trust
     from .key_files import write_new_key as write_new_key
-    from .policy import needing_seals as needing_seals
     from .policy import require_seal as require_seal
     from .sealing import KeySealer as KeySealer
     from .sealing import Sealed as Sealed
@@ -29,7 +28,7 @@ else:
             "bundles": "bundle_of check_bundle written",
             "checking": "check_seal check_seals",
             "key_files": "read_signer read_trust write_new_key",
-            "policy": "needing_seals require_seal",
+            "policy": "require_seal",
             "sealing": "KeySealer Sealed Sealer seal_cassette seal_cassettes",
             "sigstore_bundles": "IdentitySealer",
         },

@@ -6,28 +6,9 @@ Nothing that takes long to load is loaded unless seals are required.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from ptycassette.errors import UsageError
+from ptycassette.extras import needing_extra
 from ptycassette.system.files import SealPolicy, find_project
-
-
-@contextmanager
-def needing_seals() -> Iterator[None]:
-    """Say which extra to install if the packages for signatures are missing.
-
-    Raises:
-        UsageError: a package of another project is missing.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] == "ptycassette":
-            raise
-        raise UsageError(
-            f"seals need the package {missing.name!r}", hint="pip install 'ptycassette[seal]'"
-        ) from missing
 
 
 def require_seal(path: str | os.PathLike[str], policy: SealPolicy | None = None) -> None:
@@ -45,7 +26,7 @@ def require_seal(path: str | os.PathLike[str], policy: SealPolicy | None = None)
     if not policy.required:
         return
     # Imported here, because they load the cryptography, which most projects do not ask for.
-    with needing_seals():
+    with needing_extra("seal"):
         from ptycassette.seal.io.checking import check_seal  # noqa: PLC0415
         from ptycassette.seal.io.key_files import read_trust  # noqa: PLC0415
         from ptycassette.seal.trust import Trust  # noqa: PLC0415

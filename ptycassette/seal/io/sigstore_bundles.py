@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from securesystemslib.dsse import Envelope
 
 from ptycassette.errors import CassetteError, RefusedError, TamperedError, UsageError
+from ptycassette.extras import needing_extra
 from ptycassette.model import visible
 from ptycassette.seal.envelope import PAYLOAD_TYPE
 from ptycassette.seal.identities import decode_bundle
@@ -26,19 +26,7 @@ from ptycassette.seal.judging import OpenedSeal
 from ptycassette.seal.trust import Trust, TrustedIdentity
 from ptycassette.system.files import read_plain
 
-TOKEN_VARIABLE = "SIGSTORE_IDENTITY_TOKEN"  # noqa: S105 - the name of a variable, Sigstore's own
 _MAX_CONFIG_BYTES = 1 << 20
-_EXTRA = "pip install 'ptycassette[sigstore]'"
-
-
-@contextmanager
-def _needing_sigstore() -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        raise UsageError(
-            f"seals of identities need the package {missing.name!r}", hint=_EXTRA
-        ) from missing
 
 
 def open_bundle(seal: bytes, trust: Trust, where: str) -> OpenedSeal:
@@ -49,7 +37,7 @@ def open_bundle(seal: bytes, trust: Trust, where: str) -> OpenedSeal:
         UsageError: the extra is missing, or a file of trusted roots is none.
     """
     parts = decode_bundle(seal, where=where)
-    with _needing_sigstore():
+    with needing_extra("sigstore"):
         from sigstore.errors import Error, VerificationError  # noqa: PLC0415 - takes a second
         from sigstore.models import Bundle  # noqa: PLC0415
         from sigstore.verify.policy import Identity  # noqa: PLC0415
@@ -136,7 +124,7 @@ class IdentitySealer:
     """
 
     def __init__(self, config: Path | None = None) -> None:
-        with _needing_sigstore():
+        with needing_extra("sigstore"):
             from sigstore.models import ClientTrustConfig  # noqa: PLC0415
             from sigstore.oidc import (  # noqa: PLC0415
                 IdentityError,
@@ -145,13 +133,14 @@ class IdentitySealer:
             )
             from sigstore.sign import Signer, SigningContext  # noqa: PLC0415
         try:
-            raw = os.environ.get(TOKEN_VARIABLE) or detect_credential()
+            raw = os.environ.get("SIGSTORE_IDENTITY_TOKEN") or detect_credential()
             token = None if raw is None else IdentityToken(raw)
         except IdentityError as wrong:
             raise UsageError(f"no identity: {visible(str(wrong), limit=300)}") from wrong
         if token is None:
             raise UsageError(
-                f"no identity: this is no CI job that has one, and {TOKEN_VARIABLE} is not set",
+                "no identity: this is no CI job that has one, and SIGSTORE_IDENTITY_TOKEN is not"
+                " set",
                 hint="GitHub gives one to jobs with the permission id-token: write",
             )
         try:

@@ -153,8 +153,11 @@ def test_chunks_are_merged() -> None:
 def test_output_stalls() -> None:
     """In the middle of the answer, once, for the time that was asked for."""
     played = play("stall:1.5", *TALK)
+    answer = b"".join(event.data for event in EVENTS if 7_000 <= event.t_us <= 9_000)
+    ends = [sum(map(len, played.pieces[:number])) for number in range(len(played.pieces))]
 
     assert played.data == OUTPUT
+    assert len(FIRST) + len(b"hi") + len(answer) // 2 in ends
     assert played.waits_us == [1_500_000]
 
 
@@ -302,3 +305,25 @@ def test_faults_that_cannot_be_met_are_refused() -> None:
         play("rate-limit")
     with pytest.raises(NotFoundError, match="the recording has 2"):
         play("stall@3")
+
+
+def test_nothing_of_keys_happens_over_pipes() -> None:
+    """Other faults do: there is one answer, which has a middle, and an end."""
+    events = events_of(Output(0, b"half"), Output(1, b" more"), Finished(t_us=2))
+    got = {}
+    for name in ("login-screen", "enter-dropped", "early-eof", "exit-code"):
+        engine = faulty_engine(
+            parse_fault(name), lambda: iter(events), (), recorded=SIZE, met=lambda: None,
+            options=StandinOptions(stdin_is_stream=True),
+        )  # fmt: skip
+        data = b""
+        while not isinstance(todo := engine.step(0), RunEnded):
+            data += todo.event.data if isinstance(todo, Play) else b""
+        got[name] = data, todo.exit.code if todo.exit else None
+
+    assert got == {
+        "login-screen": (b"half more", None),
+        "enter-dropped": (b"half more", None),
+        "early-eof": (b"half", 0),
+        "exit-code": (b"half more", 1),
+    }

@@ -134,7 +134,20 @@ def test_a_change_is_read_and_checked() -> None:
     assert Change.parse("size=100x30").size == Size(30, 100)
     assert Change.parse("exit=7").status == 7
     assert Change.parse("input=a=b").value == "a=b"
-    for wrong in ("colour=red", "input", "input=", "size=big", "exit=256", "exit=-1", "exit=x"):
+    assert Change.parse("swap=tape:2") == Change(kind="swap", value="tape:2", entry=2)
+    assert [str(Change.parse(one)) for one in ("skip", "none", "ask")] == ["skip", "none", "ask"]
+    for wrong in (
+        "skip=1",
+        "none=",
+        "swap=exchange:1",
+        "colour=red",
+        "input",
+        "input=",
+        "size=big",
+        "exit=256",
+        "exit=-1",
+        "exit=x",
+    ):
         with pytest.raises(UsageError):
             Change.parse(wrong)
 
@@ -147,6 +160,11 @@ def test_a_change_is_read_and_checked() -> None:
         ("tool-result=x", "exchange:1", "fake", False),
         ("tool-result=x", "tape:1", "scripted", False),
         ("model=x", "tape:1", "scripted", False),
+        ("model=x", "tape:1", "held", False),
+        ("ask", "tape:1", "held", False),
+        ("ask", "exchange:1", "fake", False),
+        ("skip", "tape:1", "held", False),
+        ("swap=2", "exchange:1", "held", False),
     ],
 )
 def test_a_change_that_says_nothing_there_is_refused(

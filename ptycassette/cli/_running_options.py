@@ -1,0 +1,102 @@
+"""How `rerun`, `fork` and `blame` run the real program: options, and what they say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ptycassette.cli._options import TIME, pairs_of
+from ptycassette.cli._program_words import program_words
+
+if TYPE_CHECKING:
+    from ptycassette.rerun.io import RerunOptions
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+_CWD = click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The work folder; an empty one in a temporary home.",
+)
+_OPTIONS = (
+    click.option(
+        "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
+    ),
+    click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording."),
+    click.option(
+        "--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ..."
+    ),
+    click.option(
+        "--model",
+        metavar="NAME",
+        help="The model that its configuration names; the one that was asked most by default.",
+    ),
+    click.option(
+        "--copy",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Copy this folder into the home, and work there (a recording made in one's home).",
+    ),
+    click.option(
+        "--root",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Where to make the temporary home; in the cache folder by default.",
+    ),
+    click.option(
+        "-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."
+    ),
+    click.option(
+        "--normalise",
+        multiple=True,
+        metavar="NAME",
+        help="Compare screens without this: clock, number, path, ... (docs/scenarios.md).",
+    ),
+    click.option(
+        "--patience",
+        type=TIME,
+        default=20.0,
+        show_default=True,
+        help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
+    ),
+)
+
+
+def copied_program_options(command: _Command) -> _Command:
+    """Add them to a command that runs the program several times, each in a copy of a folder."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def program_options(command: _Command) -> _Command:
+    """Add them to a command that runs the program once, in the folder that ``--cwd`` says, too."""
+    return _CWD(copied_program_options(command))
+
+
+def run_options(given: dict[str, Any], **more: Any) -> RerunOptions:
+    """What they say, with what only one command says.
+
+    Raises:
+        click.UsageError: they do not go together.
+    """
+    from ptycassette.rerun import VOLATILE
+    from ptycassette.rerun.io import RerunOptions
+
+    cwd: Path | None = given.get("cwd")
+    if cwd and given["copy"]:
+        raise click.UsageError("--cwd works in a folder, --copy in a copy of one: not both")
+    return RerunOptions(
+        trusted=given["trust"],
+        argv=program_words(),
+        harness=given["harness"],
+        mode=given["mode"],
+        model=given["model"] or "",
+        cwd=cwd and cwd.resolve(),
+        copied=given["copy"] and given["copy"].resolve(),
+        root=given["root"] and given["root"].resolve(),
+        environment=pairs_of(given["env"], option="--env"),
+        normalise=(*VOLATILE, *given["normalise"]),
+        patience_s=given["patience"],
+        **more,
+    )
