@@ -1,22 +1,40 @@
-"""Exports the screen as text, ANSI, SVG, PNG or HTML to a new file; never overwrites one."""
+"""Exports the screen, or the whole recording, to a new file; never overwrites one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from ptycassette import CassetteError, Screen, export_of_file, exports_of
+from ptycassette import Cassette, CassetteError, Screen, export_of_file, exports_of
 
 SCREEN_ENDINGS = tuple(ending for one in exports_of("screen") for ending in one.endings)
 
 
-def write_export(screen: Screen, name: str) -> Path:
+def is_of_screen(name: str) -> bool:
+    """Whether the ending of a name is that of an export of one screen."""
+    return name.lower().endswith(SCREEN_ENDINGS)
+
+
+def write_screen(screen: Screen, name: str) -> Path:
     """Write the screen to a file in the format of its ending.
 
     Raises:
         CassetteError: an unknown ending, an existing file, or a disk error.
     """
+    return _write(name, export_of_file(name, of="screen").screen(screen))
+
+
+def write_recording(cassette: Cassette, name: str) -> Path:
+    """Write the whole recording to a file in the format of its ending.
+
+    Raises:
+        CassetteError: an unknown ending, an existing file, a disk error, or a recording that it
+            cannot be made of.
+    """
+    return _write(name, b"".join(export_of_file(name, of="recording").recording(cassette)))
+
+
+def _write(name: str, data: bytes) -> Path:
     path = Path(name).expanduser()
-    data = export_of_file(path.name, of="screen").screen(screen)
     try:
         with path.open("xb") as file:
             file.write(data)

@@ -46,7 +46,7 @@ def test_the_page_says_what_the_manual_says(title: str, rows: tuple[tuple[str, s
 
 READ = re.compile(r"""(?:env|environ|environment)(?:\.get\(|\[)["']([A-Z][A-Z_]+)["']""")
 OURS = re.compile(r"\bPTYCASSETTE_[A-Z_]+[A-Z]\b")
-# textual-serve sets the first for the app that it starts; blame runs its own agents with the other.
+# textual-serve sets the first for the app that it starts; blame's own agents read the other.
 NOT_OURS = {"TEXTUAL_DRIVER", "OPENAI_BASE_URL"}
 BY_LIBRARIES = {"COLUMNS"}  # shutil and click read it
 

@@ -20,7 +20,7 @@ from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from driving import Clock, drive, press, recording, settled
+from driving import Clock, drive, press, recording, settled, until
 
 S = 1_000_000
 MARKS_LINE = 0
@@ -517,9 +517,9 @@ def test_notes_are_kept_beside_the_cassette(path: Path) -> None:
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("suffix", ["txt", "ansi", "svg", "html"])
+@pytest.mark.parametrize("suffix", ["txt", "ansi", "svg", "html", "md", "cast"])
 def test_what_is_on_screen_is_exported(path: Path, tmp_path: Path, suffix: str) -> None:
-    """X asks for a name; the suffix says how."""
+    """X asks for a name; the suffix says how, and whether it is the whole recording."""
     target = tmp_path / f"out.{suffix}"
 
     async def scenario(pilot: Pilot[Any]) -> None:
@@ -529,7 +529,8 @@ def test_what_is_on_screen_is_exported(path: Path, tmp_path: Path, suffix: str) 
         assert isinstance(pilot.app.screen, AskDialog)
         pilot.app.screen.query_one(Input).value = str(target)
         await pilot.press("enter")
-        await settled(pilot)
+        await until(pilot, target.exists)
+        await pilot.app.workers.wait_for_complete()
 
     drive(path, scenario)
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ptycassette import CassetteError, printable, render_text, visible
+from ptycassette import Cassette, CassetteError, printable, render_text, visible
 from ptycassette_viewer.annotations import Annotations, LiveNotes, Note
 from ptycassette_viewer.dialogs import AskDialog, ErrorDialog
-from ptycassette_viewer.exports import SCREEN_ENDINGS, write_export
+from ptycassette_viewer.exports import SCREEN_ENDINGS, is_of_screen, write_recording, write_screen
 from ptycassette_viewer.masking.mask_screen import MaskScreen
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 
@@ -94,6 +94,8 @@ class Noting(PlayheadScreen):
         """Write the screen to a file."""
         if self.shown is not None:
             hint = f"the ending says how: {' '.join(SCREEN_ENDINGS)}"
+            if self.cassette is not None:
+                hint += "; other endings of `ptycassette export`: the whole recording"
             name = f"screen-{self.shown.seq}.svg"
             self.app.push_screen(
                 AskDialog("Write this screen to", hint=hint, value=name), self._export
@@ -102,11 +104,26 @@ class Noting(PlayheadScreen):
     def _export(self, answer: str | None) -> None:
         if not answer or self.shown is None:
             return
+        cassette = self.cassette
+        if cassette is not None and not is_of_screen(answer):
+            self.say("exporting the recording ...")
+            self.run_worker(lambda: self._export_recording(cassette, answer), thread=True)
+            return
         try:
-            path = write_export(self.shown.screen, answer)
+            self._exported(write_screen(self.shown.screen, answer))
         except CassetteError as problem:
             self.app.push_screen(ErrorDialog(problem))
-            return
+
+    def _export_recording(self, cassette: Cassette, name: str) -> None:
+        """In a thread."""
+        try:
+            path = write_recording(cassette, name)
+        except CassetteError as problem:
+            self.app.call_from_thread(self.app.push_screen, ErrorDialog(problem))
+        else:
+            self.app.call_from_thread(self._exported, path)
+
+    def _exported(self, path: Path) -> None:
         self.say(f"written: {printable(str(path), limit=60)}")
 
     def action_mask(self) -> None:
