@@ -48,6 +48,7 @@ class FaultyEngine(StandinEngine):
         self._held_since_us: int | None = None
         self._played = 0
         self._taken_us: int | None = None
+        self._watched = True
 
     def step(self, now_us: int) -> Play | Listen | RunEnded:
         """What to do at ``now_us``."""
@@ -84,7 +85,15 @@ class FaultyEngine(StandinEngine):
         """Note the end of input, which ends a screen of the fault, too."""
         if self._fault.holds:
             self._end_now(RunEnded(None, complete=False))
+        self._watched = of_pipe
+        if self._next is not None and not of_pipe:
+            self._next = 0, self._next[1]
         super().input_ended(of_pipe=of_pipe)
+
+    def stop(self) -> None:
+        """End the run, because the driver is gone: nothing more is written."""
+        super().stop()
+        self._end_now(RunEnded(None, complete=False))
 
     def unplayed(self) -> Unplayed:
         """The parts that were not played; none where the fault leaves no way to play them."""
@@ -118,7 +127,8 @@ class FaultyEngine(StandinEngine):
             case Show(data=data, after_s=after_s):
                 if data:
                     play = Play(msgspec.structs.replace(self._like, data=data))
-                    self._next = now_us + round(after_s * 1e6), play
+                    # Nobody is kept waiting who has closed the terminal.
+                    self._next = now_us + round(after_s * 1e6) * self._watched, play
             case End(exit=exit_status):
                 self._over = RunEnded(exit_status)
             case _:

@@ -48,6 +48,7 @@ STRUCTS = {
 }
 # Objects that are printed without a struct of their own in ``cli/reports.py``.
 PRINTED = {
+    "BlameReport", "Count", "JudgedStep", "ValidationReport",
     "Descent", "Fault", "FaultResult",
     "Review", "RerunReport", "RequestMiss", "ScreenChange", "VersionChange",
     "CheckReport", "ScenarioReport", "CheckLine",

@@ -140,6 +140,18 @@ def test_chunks_are_split_where_it_hurts() -> None:
     assert max(played.waits_us) == 1000
 
 
+def test_nobody_is_kept_waiting_who_has_gone() -> None:
+    """Pieces come at once when the terminal is closed, and none when nothing can be written."""
+    engine = engine_of("chunks-split")
+    assert isinstance(engine.step(0), Listen)
+    engine.input_ended()
+    shown = engine.step(0)
+    engine.stop()
+
+    assert isinstance(shown, Play)
+    assert engine.step(0) == RunEnded(None, complete=False)
+
+
 def test_chunks_are_merged() -> None:
     """One piece each time that the driver is waited for."""
     played = play("chunks-merged", *TALK)

@@ -70,6 +70,10 @@ def run(args: Sequence[str], started: Started | None = None) -> int:
     fallback = os.environ.get("PTYCASSETTE_REPORT", "")
     try:
         settings = parse_settings(args, report=fallback)
+        if settings.fault:
+            from ptycassette.replaying.io import fault_in_force  # noqa: PLC0415 - few need it
+
+            fault_in_force(settings.fault, {})
     except UsageError as wrong:
         _complain(wrong)
         return wrong.exit_status
