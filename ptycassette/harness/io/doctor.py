@@ -32,6 +32,8 @@ EXTRAS = (
     ("tape", "wsproto", "h11, wsproto: recording model traffic, rec --tape"),
     ("ghostty", "pyghostty", "pyghostty: another emulator"),
     ("seal", "securesystemslib", "securesystemslib, cryptography: seals of cassettes"),
+    ("sigstore", "sigstore", "sigstore: seals by an identity instead of a key"),
+    ("pictures", "PIL", "Pillow: pictures and films of recordings"),
     ("serve", "textual_serve", "textual-serve: the viewer in a browser, view --serve"),
     ("embeddings", "sentence_transformers", "sentence-transformers: comparing by meaning"),
 )

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .options import RecordPlan as RecordPlan
     from .options import provider_without_proxy as provider_without_proxy
     from .rec_session import RecordingEnded as RecordingEnded
-    from .rec_session import perform as perform
     from .rec_session import record_headless as record_headless
     from .rec_session import record_interactive as record_interactive
     from .rec_session import shell_status as shell_status
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from .saver import StartedSaver as StartedSaver
     from .saver import savers_wanted as savers_wanted
     from .saver_process import serve_saver as serve_saver
+    from .script_steps import perform as perform
     from .secrets_left import find_secrets_left as find_secrets_left
     from .stream_session import record_streams as record_streams
     from .tape_proxy import tape_starter as tape_starter
@@ -79,9 +79,8 @@ else:
             "journal_name": "JOURNAL_SUFFIX delete_journal",
             "lifeline": "LIFELINE_END Lifeline",
             "options": "RecordOptions RecordPlan provider_without_proxy",
-            "rec_session": (
-                "RecordingEnded perform record_headless record_interactive shell_status"
-            ),
+            "rec_session": ("RecordingEnded record_headless record_interactive shell_status"),
+            "script_steps": "perform",
             "recorder": "Recorder",
             "recording": "Recording record",
             "recovery": "LeftJournal Recovered left_journals recover",

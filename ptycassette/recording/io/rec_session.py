@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -17,17 +15,15 @@ from ptycassette.errors import (
     CassetteError,
     InputRefusedError,
     SessionClosedError,
-    UsageError,
     WaitTimeoutError,
 )
-from ptycassette.model import ExitStatus, Manifest, visible
+from ptycassette.model import ExitStatus, Manifest
 from ptycassette.recording.input_script import ScriptStep
 from ptycassette.recording.io._saving_signals import SavingSignals
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import Recording, recording_with
-from ptycassette.session import matches_in_file
+from ptycassette.recording.io.script_steps import perform, with_secret
 from ptycassette.system import raised_priority
-from ptycassette.system.files import read_plain
 from ptycassette.system.pty import UserTerminal, exit_status
 
 if TYPE_CHECKING:
@@ -35,7 +31,6 @@ if TYPE_CHECKING:
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _PASSED = (*_ENDING, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-_MAX_SECRET_BYTES = 64 << 10
 _SILENCE_S = 0.3
 _SILENCE_WITHOUT_INPUT_S = 1.0
 
@@ -153,7 +148,7 @@ def record_headless(
     Raises:
         UsageError: the source of a step's secret does not exist.
     """
-    steps = [_with_secret(step) for step in steps or ()]
+    steps = [with_secret(step) for step in steps or ()]
     with (
         _EndingSignals(recorder, passes=passes_signals) as ending,
         recording_with(recorder) as session,
@@ -234,89 +229,6 @@ def _wait_for_end(session: Recording) -> None:
         with suppress(WaitTimeoutError):
             session.wait_exit(timeout_s=3600)
             return
-
-
-def perform(session: Recording, step: ScriptStep) -> None:
-    """One step of an input script.
-
-    Raises:
-        WaitTimeoutError: a wait timed out; the message has the line.
-        SessionError, InputRefusedError: the program cannot take it.
-    """
-    try:
-        _perform(session, step)
-    except CassetteError as exc:
-        exc.where = f"script line {step.line}"
-        raise
-
-
-def _perform(session: Recording, step: ScriptStep) -> None:
-    match step.kind:
-        case "type" if step.pace_s:
-            for character in step.text:
-                session.type(character)
-                time.sleep(step.pace_s)
-        case "type":
-            session.type(step.text)
-        case "key":
-            for key in step.text.split():
-                session.send_key(key)
-                time.sleep(step.pace_s)
-        case "paste":
-            session.paste(step.text)
-        case "submit":
-            session.submit(step.text)
-        case "secret":
-            session.submit_secret(step.text)
-        case "resize":
-            assert step.size is not None  # noqa: S101 - the parser sees to it
-            session.resize(step.size)
-        case "signal":
-            session.signal(step.text)
-        case "note":
-            session.note(step.payload)
-        case _:
-            _wait(session, step)
-
-
-def _with_secret(step: ScriptStep) -> ScriptStep:
-    """A step that names where its secret is, with the secret; any other as it is."""
-    try:
-        match step.kind:
-            case "secret-env":
-                text = os.environ.get(step.text, "")
-            case "secret-file":
-                path = Path(step.text).expanduser()
-                # Longer input was not typed by a person.
-                text = read_plain(path, max_bytes=_MAX_SECRET_BYTES).decode().partition("\n")[0]
-            case _:
-                return step
-    except (CassetteError, UnicodeDecodeError) as exc:
-        raise UsageError(f"{step.kind}: {exc}", where=f"script line {step.line}") from exc
-    text = text.removesuffix("\r")
-    if not text:
-        raise UsageError(
-            f"{step.kind}: there is nothing in {visible(step.text)}",
-            where=f"script line {step.line}",
-        )
-    return msgspec.structs.replace(step, kind="secret", text=text)
-
-
-def _wait(session: Recording, step: ScriptStep) -> None:
-    match step.kind:
-        case "wait-text":
-            session.wait_for_text(step.text, timeout_s=step.timeout_s)
-        case "wait-regex":
-            session.wait_for(matches_in_file(step.text), timeout_s=step.timeout_s)
-        case "wait-stable":
-            session.wait_stable(step.seconds * 1000, timeout_s=step.timeout_s)
-        case "wait-idle":
-            session.wait_idle(step.seconds * 1000, timeout_s=step.timeout_s)
-        case "wait-exit":
-            session.wait_exit(timeout_s=step.timeout_s)
-        case "pause":
-            with suppress(WaitTimeoutError):  # it ends early if the program does
-                session.wait_exit(timeout_s=step.seconds)
 
 
 def _feed(session: Recording, in_fd: int) -> None:
