@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .faults import FAULT_LOG_VARIABLE as FAULT_LOG_VARIABLE
     from .faults import FAULT_VARIABLE as FAULT_VARIABLE
     from .faults import fault_in_force as fault_in_force
-    from .faults import note_met as note_met
+    from .faults import faulty_engine_of as faulty_engine_of
     from .library import ChosenCassette as ChosenCassette
     from .library import Library as Library
     from .library_rules import ProgramStart as ProgramStart
@@ -51,7 +51,7 @@ else:
         __name__,
         {
             "embeddings": "embeddings_scorer",
-            "faults": "FAULT_LOG_VARIABLE FAULT_VARIABLE fault_in_force note_met",
+            "faults": "FAULT_LOG_VARIABLE FAULT_VARIABLE fault_in_force faulty_engine_of",
             "library": "ChosenCassette Library",
             "library_rules": "ProgramStart",
             "start_counts": "forget_starts",

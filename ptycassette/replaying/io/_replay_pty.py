@@ -7,7 +7,6 @@ PTY. Time is logical: it advances only while the session waits, and nothing slee
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,15 +17,13 @@ from ptycassette.cassette.io import Cassette
 from ptycassette.faults import FaultSpec
 from ptycassette.model import Event, ExitStatus, OutputRecord, OutputStream, Size, streams_of
 from ptycassette.replaying.divergence import divergence_error
-from ptycassette.replaying.io.faults import note_met
+from ptycassette.replaying.io.faults import faulty_engine_of
 from ptycassette.replaying.io.rendered import screen_after
 from ptycassette.replaying.standin import (
     Listen,
     Play,
     RunEnded,
-    StandinEngine,
     StandinOptions,
-    faulty_engine,
 )
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
 from ptycassette.timeline import Matching, read_secrets
@@ -98,7 +95,6 @@ class ReplayPty:
         allow_unplayed: bool = False,
         fault: FaultSpec | None = None,
     ) -> None:
-        inputs = tuple(cassette.inputs())
         kinds = streams_of(cassette.manifest)
         self.piped = not kinds.only_terminal
         self._has_size = kinds.with_terminal
@@ -113,19 +109,7 @@ class ReplayPty:
             "screen": lambda seq: screen_after(cassette, seq),
             "secrets": read_secrets(cassette.manifest, where=str(cassette.path)),
         }
-        terminal = cassette.manifest.terminal
-        self.engine = (
-            StandinEngine(cassette.events(), inputs, **more)
-            if fault is None
-            else faulty_engine(
-                fault,
-                cassette.events,
-                inputs,
-                recorded=Size(rows=terminal.initial_rows, cols=terminal.initial_cols),
-                met=lambda: note_met(os.environ),
-                **more,
-            )
-        )
+        self.engine = faulty_engine_of(cassette, fault, lambda: None, more)
         self._where = str(cassette.path)
         self._allow_unplayed = allow_unplayed
         self._clock = clock

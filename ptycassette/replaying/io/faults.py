@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from ptycassette.cassette.io import Cassette
 from ptycassette.errors import StorageError
 from ptycassette.faults import FaultSpec, check_terminal, parse_fault
+from ptycassette.model import Size
+from ptycassette.replaying.standin import StandinEngine, faulty_engine
 
 FAULT_VARIABLE = "PTYCASSETTE_FAULT"
 """``NAME[:NUMBER][@K]``, for every recording that is played: in this process, or by a stand-in."""
@@ -30,6 +34,33 @@ def fault_in_force(given: str, env: Mapping[str, str]) -> FaultSpec | None:
     spec = parse_fault(text)
     check_terminal(spec)
     return spec
+
+
+def faulty_engine_of(
+    cassette: Cassette, spec: FaultSpec | None, met: Callable[[], None], options: dict[str, Any]
+) -> StandinEngine:
+    """A stand-in's engine for a cassette, with a fault if there is one.
+
+    Args:
+        cassette: open; stays the caller's.
+        spec: the fault.
+        met: called once, when the driver meets it; the log of the environment is written, too.
+        options: of ``StandinEngine``, by name.
+
+    Raises:
+        NotFoundError: the recording has no such input.
+    """
+    inputs = tuple(cassette.inputs())
+    if spec is None:
+        return StandinEngine(cassette.events(), inputs, **options)
+
+    def noted() -> None:
+        met()
+        note_met(os.environ)
+
+    terminal = cassette.manifest.terminal
+    recorded = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
+    return faulty_engine(spec, cassette.events, inputs, recorded=recorded, met=noted, **options)
 
 
 def note_met(env: Mapping[str, str]) -> None:

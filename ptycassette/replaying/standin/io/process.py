@@ -27,6 +27,7 @@ from ptycassette.model import (
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded
 from ptycassette.replaying.standin.engine import StandinEngine
+from ptycassette.replaying.standin.io._newlines import UnixNewlines
 from ptycassette.replaying.standin.io._process_end import end_process
 from ptycassette.replaying.standin.io._standin_io import (
     Data,
@@ -158,26 +159,13 @@ class _Run:
         """The engine, with its fault if one was asked for, whose modules few need."""
         if not _fault_text(self._settings):
             return StandinEngine(self._cassette.events(), self._inputs, **options)
-        from ptycassette.replaying.io import fault_in_force  # noqa: PLC0415
-        from ptycassette.replaying.standin.faulty import faulty_engine  # noqa: PLC0415
+        from ptycassette.replaying.io import fault_in_force, faulty_engine_of  # noqa: PLC0415
 
         spec = fault_in_force(self._settings.fault, os.environ)
-        assert spec is not None  # noqa: S101 - there is a text
-        terminal = self._cassette.manifest.terminal
-        return faulty_engine(
-            spec,
-            self._cassette.events,
-            self._inputs,
-            recorded=_size(terminal.initial_rows, terminal.initial_cols),
-            met=self._note_met,
-            **options,
-        )
+        return faulty_engine_of(self._cassette, spec, self._note_met, options)
 
     def _note_met(self) -> None:
-        from ptycassette.replaying.io import note_met  # noqa: PLC0415
-
         self._fault_met = True
-        note_met(os.environ)
 
     def report(self, report: StandinReport) -> StandinReport:
         """Play to the end; returns the report."""
@@ -255,7 +243,7 @@ class _Run:
         if how == "unix" or (
             how == "auto" and at_terminal and (cooked or not self._port.is_terminal)
         ):
-            return _UnixNewlines()
+            return UnixNewlines()
         return bytes
 
     def _judge(self, report: StandinReport, finished: RunEnded) -> StandinReport:
@@ -290,18 +278,6 @@ class _Run:
 
             self._screens = _recorded_screens.RecordedScreens(self._cassette)
         return self._screens.rows_at(seq)
-
-
-class _UnixNewlines:
-    """Turns CR LF, however split, back into the LF that the program wrote."""
-
-    def __init__(self) -> None:
-        self._held = b""
-
-    def __call__(self, data: bytes) -> bytes:
-        data = self._held + data
-        self._held = b"\r" if data.endswith(b"\r") else b""
-        return data.removesuffix(self._held).replace(b"\r\n", b"\n")
 
 
 def _fault_text(settings: StandinSettings) -> str:
