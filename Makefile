@@ -8,12 +8,13 @@ STAMP := $(VENV)/.ready
 # Tests start hundreds of processes: what one of them compiles is there for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo docs dist test test-all check bench fuzz fixtures format clean
+.PHONY: help setup demo docs dist test test-all laws check bench fuzz fixtures format clean
 
 help:
 	@echo "make demo    record a real program, verify and replay it"
 	@echo "make test    set up and run the tests, but for the slow ones"
 	@echo "make test-all  all tests, with branch coverage: what CI runs"
+	@echo "make laws    the property tests with new random examples, 16 times as many as make test"
 	@echo "make check   lint, types, import contracts"
 	@echo "make bench   measure against other recorders, side by side"
 	@echo "make fuzz    coverage-guided fuzzing, FUZZ_SECONDS=30 for each target (FUZZ=journal for one)"
@@ -36,10 +37,13 @@ demo: setup
 # coverage takes half as long again, so that CI does it, with all tests (COVERAGE= leaves it out).
 test: FAST = -m "not slow"
 # One more than there are cores: tests wait for programs a lot.
-test test-all: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test-all: COVERAGE = --cov --cov-report=term:skip-covered
 test-all: LAWS = --hypothesis-profile=all
-test test-all: setup
+# The laws, with examples that nobody tried before. What is found becomes an @example of its law.
+laws: FAST = -m hypothesis
+laws: LAWS = --hypothesis-profile=laws
+test test-all laws: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+test test-all laws: setup
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(FAST) $(COVERAGE) $(LAWS) $(TESTS)
 
 check: setup

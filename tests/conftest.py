@@ -24,9 +24,15 @@ from ptycassette.session.base import DEFAULT_TIMEOUT_S
 ROOT = Path(__file__).resolve().parent.parent
 
 # Of the examples of a law, `make test` takes a quarter (tests/examples.py). How long an example
-# takes says what else the machine does, so none has a deadline.
-settings.register_profile("all", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# takes says what else the machine does, so none has a deadline. Both take the same examples each
+# time: what fails is what somebody changed. `make laws` looks for new ones.
+settings.register_profile(
+    "all", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 settings.register_profile("quarter", settings.get_profile("all"), max_examples=25)
+settings.register_profile(
+    "laws", settings.get_profile("all"), max_examples=400, derandomize=False, print_blob=True
+)
 settings.load_profile("quarter")
 PATIENCE_S = 90.0  # a busy machine takes its time to start a program
 

@@ -32,6 +32,7 @@ class WatchedTerminal(Terminal):
     on_read: OnRead
     _quiet = False
     _moved = False
+    _repeating = False
     _last: Row | None = None
     _end = 0
 
@@ -147,7 +148,7 @@ class WatchedTerminal(Terminal):
         """Wrap into the next row. Together with the text there it forms something new."""
         super()._wrap()
         row = self.buf.rows[self.buf.y]
-        if row.chars.count(BLANK) != len(row.chars):
+        if self._repeating or row.chars.count(BLANK) != len(row.chars):
             if row in self._unread:
                 self.read()
             self._unread[row] = self.columns
@@ -155,7 +156,9 @@ class WatchedTerminal(Terminal):
     def repeat(self, count: int | None = None) -> None:
         """REP: paints text that is not in the print stream."""
         self._unread.setdefault(self.buf.rows[self.buf.y], self.buf.x)
+        self._repeating = True
         super().repeat(count)
+        self._repeating = False
         self._moved = True
 
     # -- editing --------------------------------------------------------------------------

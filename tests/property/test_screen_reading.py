@@ -64,6 +64,7 @@ def texts(data: bytes, size: Size) -> str:
 @example(["alpha\r\n", "beta\r\n", "gamma", "\x1b[1;1H", "X", "\x1b[2J"], Size(5, 20))
 @example(["token", "\r", "\x1b(0", "qqqqq"], Size(3, 12))
 @example(["abcdefghijkl", "\x1b[1;8H", "gg", "\x1b[1;3H", "ab", "\x1b[1;3H", "cd"], Size(3, 12))
+@example(["abcdefgh" * 3, "\x1b[2b", "\x1b[1L"], Size(3, 12))
 def test_every_word_that_was_shown_is_in_a_view(parts: list[str], size: Size) -> None:
     """Whatever was painted over what, in whichever order."""
     seen = texts("".join(parts).encode(), size)
