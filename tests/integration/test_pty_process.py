@@ -315,6 +315,17 @@ def test_interactive_shells_are_hung_up_on_at_once() -> None:
     assert (status.signal, time.monotonic() - started < PATIENCE_S) == ("hangup", True)
 
 
+def test_a_hangup_that_was_missed_comes_again() -> None:
+    """Readline misses one that comes right before it waits for a key."""
+    script = "trap '' TERM; trap 'trap \"exit 7\" HUP' HUP; echo up; while :; do sleep 0.02; done"
+    with spawn(["bash", "-c", script], size=SIZE) as child:
+        select.select([child.fd], [], [], PATIENCE_S)
+        started = time.monotonic()
+        status = child.terminate(2 * PATIENCE_S)
+
+    assert (status.code, time.monotonic() - started < PATIENCE_S) == (7, True)
+
+
 DAEMON = "(setsid nohup sh -c 'sleep 300' >/dev/null 2>&1 </dev/null &) ; exit 3"
 
 

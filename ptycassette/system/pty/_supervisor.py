@@ -16,8 +16,9 @@ Rules of this file:
 - When the program ends, when the recorder ends, or when it is ordered to, it sends
   SIGTERM to everybody left (and SIGCONT, as a stopped process cannot end). At half
   of the grace follows SIGHUP, as from a terminal that is closed; processes that
-  ignore SIGTERM (interactive shells do) get it at once. At the end of the grace
-  follows SIGKILL, until nobody is left. A grace of 0 is SIGKILL at once.
+  ignore SIGTERM (interactive shells do) get it at once, and again while they live, each time
+  after twice as long: Readline misses a signal that comes right before it waits for a key.
+  At the end of the grace follows SIGKILL, until nobody is left. A grace of 0 is SIGKILL at once.
 - A program that was given pipes may leave processes running on purpose. Where it *lingers*,
   its end ends nobody; ``L`` tells the supervisor to exit and to leave everybody running.
 
@@ -57,6 +58,7 @@ else:
 
 
 _TICK_MS = 10
+_AGAIN_AFTER_S = 0.2
 # Faults of our own must stay visible; SIGKILL and SIGSTOP cannot be changed.
 _UNTOUCHED = frozenset(
     {
@@ -169,6 +171,9 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         self._ended = False
         self._deadline: float | None = None
         self._hup_at = 0.0
+        self._hung_up: list[int] = []  # ignored SIGTERM when it came
+        self._again_at = 0.0
+        self._again_after_s = _AGAIN_AFTER_S
         self._poll = select.poll()
         self._poll.register(control_fd, select.POLLIN)
         self._wakeup = self._watch_signals()
@@ -252,10 +257,8 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         deadline = now + grace_ms / 1000
         if self._deadline is None and grace_ms > 0:
             self._signal((signal.SIGTERM, signal.SIGCONT))
-            for pid in descendants(os.getpid()):
-                if _ignores_sigterm(pid):
-                    with suppress(ProcessLookupError, PermissionError):
-                        os.kill(pid, signal.SIGHUP)
+            self._hung_up = [pid for pid in descendants(os.getpid()) if _ignores_sigterm(pid)]
+            self._again_at = now  # the sweep that follows
         self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
         self._hup_at = (now + self._deadline) / 2
 
@@ -270,6 +273,13 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         if now >= self._hup_at:
             self._hup_at = float("inf")
             self._signal((signal.SIGHUP,), everybody)
+        elif now >= self._again_at:
+            self._again_at = now + self._again_after_s
+            self._again_after_s *= 2
+            for pid in self._hung_up:
+                if pid in everybody:
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.kill(pid, signal.SIGHUP)
         return True
 
     def _signal(self, numbers: tuple[int, ...], pids: list[int] | None = None) -> bool:
