@@ -14,7 +14,7 @@ from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.recording.finding import Finding
 from ptycassette_viewer.recording_screen import RecordingScreen
 
-__all__ = ["Clock", "drive", "press", "recording", "settled", "until"]
+__all__ = ["Clock", "drawn", "drive", "press", "recording", "settled", "until"]
 
 Scenario = Callable[[Pilot[Any]], Awaitable[None]]
 
@@ -41,8 +41,14 @@ async def until(pilot: Pilot[Any], reached: Callable[[], object]) -> None:
     end_s = time.monotonic() + 90
     await pilot.pause()
     while not reached():
-        assert time.monotonic() < end_s, "the app never came to what the test waits for"
+        assert time.monotonic() < end_s, f"never came to what the test waits for:\n{drawn(pilot)}"
         await pilot.pause(0.005)
+
+
+def drawn(pilot: Pilot[Any]) -> str:
+    """What is painted, as text."""
+    strips = pilot.app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 async def settled(pilot: Pilot[Any]) -> None:

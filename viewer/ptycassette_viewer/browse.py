@@ -18,6 +18,7 @@ from textual.widgets import DataTable, Footer, Static
 from ptycassette import CassetteError, open_cassette, printable, visible
 from ptycassette_viewer.dialogs import HelpScreen, LeaveDialog
 from ptycassette_viewer.playback import clock_text
+from ptycassette_viewer.widgets.growing_table import GrowingTable
 
 _MAX_ENTRIES = 10_000
 _MAX_DEPTH = 3
@@ -153,19 +154,19 @@ class BrowseScreen(TextualScreen[None]):
     def compose(self) -> ComposeResult:
         """The directory, the table, the keys."""
         yield Static(id="where", markup=False)
-        yield DataTable(cursor_type="row", id="cassettes")
+        yield GrowingTable(cursor_type="row", id="cassettes")
         yield Footer()
 
     def on_mount(self) -> None:
         """Read the directory."""
-        table = self.query_one(DataTable)
-        table.add_columns("cassette", "harness", "length", "output", "age", "scrub")
+        table = self.query_one(GrowingTable)
+        table.add_titles("cassette", "harness", "length", "output", "age", "scrub")
         self.action_reread()
 
     def action_reread(self) -> None:
         """Read the directory again."""
         self.found = []
-        self.query_one(DataTable).clear()
+        self.query_one(GrowingTable).clear()
         self._say("reading")
         self.run_worker(self._read, thread=True, exclusive=True)
 
@@ -180,12 +181,12 @@ class BrowseScreen(TextualScreen[None]):
 
     def _add(self, entry: Entry) -> None:
         self.found.append(entry)
-        table = self.query_one(DataTable)
+        table = self.query_one(GrowingTable)
         name = Text(printable(entry.name, limit=60))
         if entry.problem is not None:
-            table.add_row(name, Text(printable(entry.problem, limit=60), style="italic red"))
+            table.add_line(name, Text(printable(entry.problem, limit=60), style="italic red"))
             return
-        table.add_row(
+        table.add_line(
             name,
             Text(visible(entry.harness, limit=30)),
             Text(clock_text(entry.duration_us), justify="right"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.segment import Segment
 from rich.style import Style
+from rich.text import Text
 from textual.containers import Vertical
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
@@ -21,6 +22,7 @@ from ptycassette.model import JournalEvent, Noted, Output, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
+from ptycassette_viewer.widgets.growing_table import GrowingTable
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import drive, press, recording, settled, until
@@ -294,3 +296,19 @@ def test_text_stands_out_from_its_background(
     assert app.no_color is no_color
     assert weak == []
     assert bool(coloured) is not no_color
+
+
+@pytest.mark.parametrize("name", ["short", "longer than any title"])
+def test_lines_of_a_list_are_whole_at_once(path: Path, name: str) -> None:
+    """Also when they are painted before Textual has time to measure them."""
+    painted: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await text_with(pilot, "0:04.000")
+        table = pilot.app.screen.query_one(GrowingTable)
+        table.add_line(Text(name), Text("b" * 12))
+        painted.extend(table.render_line(y).text for y in range(3))
+
+    drive(path.parent, scenario)
+
+    assert [painted[2].count(word) for word in (name, "b" * 12)] == [1, 1]

@@ -17,6 +17,7 @@ from ptycassette import CassetteError, printable, visible
 from ptycassette_viewer.browse import age_text
 from ptycassette_viewer.dialogs import HelpScreen, LeaveDialog
 from ptycassette_viewer.traces.trace_file import read_trace
+from ptycassette_viewer.widgets.growing_table import GrowingTable
 
 _KEYS = (
     ("up down", "choose"),
@@ -58,12 +59,12 @@ class TraceListScreen(TextualScreen[None]):
     def compose(self) -> ComposeResult:
         """The number of traces, the table, the keys."""
         yield Static(id="where", markup=False)
-        yield DataTable(cursor_type="row", id="traces")
+        yield GrowingTable(cursor_type="row", id="traces")
         yield Footer()
 
     def on_mount(self) -> None:
         """Read them in a thread."""
-        self.query_one(DataTable).add_columns("age", "outcome", "test", "what happened")
+        self.query_one(GrowingTable).add_titles("age", "outcome", "test", "what happened")
         self._say("reading")
         self.run_worker(self._read, thread=True, exclusive=True)
 
@@ -77,7 +78,7 @@ class TraceListScreen(TextualScreen[None]):
         self.query_one("#where", Static).update(f"{count} traces, the newest first: {what}")
 
     def _add(self, *cells: Text) -> None:
-        self.query_one(DataTable).add_row(*cells)
+        self.query_one(GrowingTable).add_line(*cells)
 
     def on_data_table_row_selected(self, message: DataTable.RowSelected) -> None:
         """Open the chosen one."""
