@@ -33,8 +33,25 @@ FAILED_STATUS = 1
     type=click.Path(),
     help="With --drift: compare with this newer recording, not with this machine.",
 )
+@click.option(
+    "--models",
+    is_flag=True,
+    help="With --drift: ask the provider with your key, or the CLI, which models there are.",
+)
+@click.option(
+    "--provider", metavar="NAME", help="With --models: anthropic, openai, gemini, or a base URL."
+)
+@click.option("--key-env", metavar="NAME", help="With --models: the variable with your key for it.")
 @json_option
-def command(versions: bool, drift: str | None, now: str | None, as_json: bool) -> int:
+def command(
+    versions: bool,
+    drift: str | None,
+    now: str | None,
+    models: bool,
+    provider: str | None,
+    key_env: str | None,
+    as_json: bool,
+) -> int:
     """Say what works on this machine and what is missing.
 
     Ends with 0 when recording and replaying can work, with 1 when something
@@ -43,10 +60,13 @@ def command(versions: bool, drift: str | None, now: str | None, as_json: bool) -
 
     Example: ptycassette doctor --json
     """
+    _refuse_alone({"--models": models, "--now": now}, "--drift", drift)
+    _refuse_alone({"--provider": provider, "--key-env": key_env}, "--models", models)
     if drift is not None:
-        return _drift(drift, now, versions=versions, as_json=as_json)
-    if now is not None:
-        raise UsageError("--now goes with --drift")
+        if now is not None and models:
+            raise UsageError("--now compares with a recording: --models does not go with it")
+        query = (provider or "", key_env or "") if models else None
+        return _drift(drift, now, versions=versions, models=query, as_json=as_json)
     from ptycassette.cli._reports import Check, DoctorReport
     from ptycassette.harness.io import doctor_findings
 
@@ -63,13 +83,28 @@ def command(versions: bool, drift: str | None, now: str | None, as_json: bool) -
     return 0 if ok else FAILED_STATUS
 
 
-def _drift(path: str, newer: str | None, *, versions: bool, as_json: bool) -> int:
+def _refuse_alone(given: dict[str, object], needed: str, value: object) -> None:
+    """Refuse options that say nothing without another one."""
+    for option, said in given.items():
+        if said and not value:
+            raise UsageError(f"{option} goes with {needed}")
+
+
+def _drift(
+    path: str,
+    newer: str | None,
+    *,
+    versions: bool,
+    models: tuple[str, str] | None,
+    as_json: bool,
+) -> int:
     """``doctor --drift``."""
     from ptycassette.cli._drift_report import DriftReport
     from ptycassette.harness import DriftStatus
-    from ptycassette.harness.io import drift_causes
+    from ptycassette.harness.io import ModelsQuery, drift_causes
 
-    causes = tuple(drift_causes(path, newer=newer, versions=versions))
+    query = None if models is None else ModelsQuery(provider=models[0], key_variable=models[1])
+    causes = tuple(drift_causes(path, newer=newer, versions=versions, models=query))
     changed = [one for one in causes if one.status is DriftStatus.CHANGED]
     if as_json:
         report = DriftReport(same=not changed, cassette=path, now=newer, causes=causes)
@@ -83,7 +118,7 @@ def _drift(path: str, newer: str | None, *, versions: bool, as_json: bool) -> in
             name = f"{one.status.value.replace('-', ' '):<12}  {one.cause:<{width}}"
             write_lines([f"  {name}  {visible(said, limit=300)}".rstrip()])
             if one.hint:
-                write_lines([f"  {'':<12}  {'':<{width}}  hint: {one.hint}"])
+                write_lines([f"  {'':<12}  {'':<{width}}  hint: {visible(one.hint, limit=300)}"])
     return FAILED_STATUS if changed else 0
 
 

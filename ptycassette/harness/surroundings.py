@@ -7,7 +7,7 @@ reported as not recorded, never as the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -31,6 +31,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         binary: the digest of the program's real path.
         version: the line that it says about its version.
         models, modes, features: what it offers.
+        asked: the models that were asked for; now those of them that there still are.
         platform: system and architecture.
         term, locale, size, emulator: of the terminal.
         variables: names of environment variables that it was given.
@@ -39,11 +40,13 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         served: which model answered each model that was asked for.
         statuses: of the provider's answers.
         events: the kinds of events in them.
+        unknown: why facts are not known, by the name of their cause.
     """
 
     binary: str | None = None
     version: str | None = None
     models: tuple[str, ...] | None = None
+    asked: tuple[str, ...] | None = None
     modes: tuple[str, ...] | None = None
     features: tuple[str, ...] | None = None
     platform: str | None = None
@@ -57,6 +60,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     served: tuple[str, ...] | None = None
     statuses: tuple[str, ...] | None = None
     events: tuple[str, ...] | None = None
+    unknown: Mapping[str, str] = {}
 
 
 class DriftCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,12 +75,14 @@ class DriftCause(msgspec.Struct, frozen=True, kw_only=True):
 
 Fact = str | tuple[str, ...] | None
 _ASK = "ask with --versions"
+_MODELS = "ask with --models, or name a newer recording with --now"
 _PROBE = "ptycassette probe asks it; or name a newer recording with --now"
 _RECORD = "record it again with its tape, and name that with --now"
 _CAUSES: tuple[tuple[str, Callable[[Surroundings], Fact], str | None], ...] = (
     ("binary", lambda one: one.binary, "it is not installed, or not in PATH"),
     ("version", lambda one: one.version, _ASK),
-    ("models", lambda one: one.models, _PROBE),
+    ("models", lambda one: one.models, _MODELS),
+    ("asked-models", lambda one: one.asked, _MODELS),
     ("permission-modes", lambda one: one.modes, _PROBE),
     ("features", lambda one: one.features, _PROBE),
     ("platform", lambda one: one.platform, None),
@@ -98,7 +104,7 @@ CAUSES = (*(name for name, _, _ in _CAUSES), "age", "settings")
 def compared(recorded: Surroundings, now: Surroundings) -> Iterator[DriftCause]:
     """All causes but the last two, which are no comparisons."""
     for name, fact, hint in _CAUSES:
-        yield _compared(name, fact(recorded), fact(now), hint)
+        yield _compared(name, fact(recorded), fact(now), now.unknown.get(name, hint))
 
 
 def _compared(cause: str, old: Fact, new: Fact, hint: str | None) -> DriftCause:

@@ -34,10 +34,16 @@ class _ProxyVariables(StrictTable, frozen=True, kw_only=True):
 
 
 class Providers(StrictTable, frozen=True, kw_only=True):
-    """The file ``providers.toml``."""
+    """The file ``providers.toml``.
+
+    Attributes:
+        keys: headers in which providers take a key, and the variables in which users have it.
+        proxy: what programs read where the proxy is an HTTP proxy.
+    """
 
     version: int
     providers: dict[str, Provider]
+    keys: dict[str, tuple[str, ...]]
     proxy: _ProxyVariables
 
     @classmethod
@@ -54,6 +60,10 @@ class Providers(StrictTable, frozen=True, kw_only=True):
         wanted = name.lower()
         known = self.providers.items()
         return next((one for key, one in known if wanted in {key, *one.also}), None)
+
+    def at(self, url: str) -> bool:
+        """Whether this is the base URL of one of them."""
+        return any(one.url == url for one in self.providers.values())
 
     def of_model(self, model: str) -> Provider:
         """The provider whose models are called so: the longest beginning decides."""

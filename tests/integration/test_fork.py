@@ -22,7 +22,7 @@ from ptycassette.model import InputRecord
 from ptycassette.recording.io import record
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.io import RerunOptions, rerun
-from ptycassette.tape.consent import ApprovalNeededError, Limit, Terms
+from ptycassette.tape.consent import ANYWHERE, ApprovalNeededError, Limit, Terms
 from tests.tampering import TamperedTape
 
 pytestmark = pytest.mark.integration
@@ -298,6 +298,13 @@ def test_a_live_provider_is_not_asked_without_approval(forked: Forking, tmp_path
     with pytest.raises(ApprovalNeededError, match=r"provider\.invalid"):
         forked("exchange:1", "input=hello", tail="live", live=terms)
     assert not (tmp_path / "child.cassette").exists()
+
+
+def test_the_users_key_goes_to_no_address_of_a_cassette(forked: Forking) -> None:
+    """Whoever agrees to everything still names a provider that is not known."""
+    terms = LiveTerms(terms=Terms(upstreams=(ANYWHERE,)))
+    with pytest.raises(UsageError, match="no known provider"):
+        forked("exchange:1", "input=hello", tail="live", live=terms)
 
 
 @pytest.mark.slow

@@ -25,18 +25,13 @@ from ptycassette.faults import made_hit
 from ptycassette.fork.conversations import Conversations, asks, messages_of
 from ptycassette.model import Chunk
 from ptycassette.system import Closing
+from ptycassette.tape import known_providers
 from ptycassette.tape.consent import Terms
 from ptycassette.tape.io import RunningProxy, start_proxy
 from ptycassette.tape.matching import Hit, Miss, Question
 
 _RESPONSES = "/responses"
 Headers = tuple[tuple[str, str], ...]
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "x-api-key": ("ANTHROPIC_API_KEY",),
-    "x-goog-api-key": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "authorization": ("OPENAI_API_KEY",),
-}
-"""Headers with keys, and the variables in which users have them."""
 _OF_THE_CONNECTION = frozenset(
     ("accept-encoding", "connection", "content-encoding", "content-length", "expect", "host",
      "keep-alive", "te", "transfer-encoding", "upgrade")
@@ -63,7 +58,8 @@ class LiveTail(Closing):
 
     Args:
         live: what may be asked of whom.
-        recorded: the provider that the parent's tape names most often.
+        recorded: the provider that the parent's tape names most often. The user's key goes to
+            no address that only a cassette says, so it counts only if it is a known one.
         environment: of the user: keys are there.
 
     Raises:
@@ -76,6 +72,11 @@ class LiveTail(Closing):
         provider = live.provider or recorded
         if not provider:
             raise UsageError("it is not known whom to ask", hint="--provider NAME, or a base URL")
+        if not live.provider and not known_providers().at(recorded):
+            raise UsageError(
+                f"the recording asked {recorded}, which is no known provider",
+                hint="if your key may go there, name it by --provider",
+            )
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ptycassette-live-"))
             self._proxy: RunningProxy = stack.enter_context(
@@ -178,9 +179,10 @@ class LiveTail(Closing):
         return [*keyed, ("accept-encoding", "identity")]
 
     def _with_key(self, name: str, value: str) -> str:
-        if name not in _KEYS:
+        keys = known_providers().keys
+        if name not in keys:
             return value
-        variables = (self._live.key_variable,) if self._live.key_variable else _KEYS[name]
+        variables = (self._live.key_variable,) if self._live.key_variable else keys[name]
         key = next(filter(None, map(self._environment.get, variables)), "")
         if not key:
             return value

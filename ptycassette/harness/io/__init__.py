@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .files import load_profile as load_profile
     from .files import similar_profiles as similar_profiles
     from .foreground import run_in_foreground as run_in_foreground
+    from .offered_models import ModelsQuery as ModelsQuery
     from .offline import OfflineRun as OfflineRun
     from .offline import PlacedRun as PlacedRun
     from .offline import offline_run as offline_run
@@ -46,6 +47,7 @@ else:
             "files": "known_probes known_profiles load_probe load_profile similar_profiles",
             "foreground": "run_in_foreground",
             "offline": "OfflineRun PlacedRun offline_run placed_run",
+            "offered_models": "ModelsQuery",
             "probe": "ProbeFailedError probe_cassette probe_live with_freshness",
             "probe_watch": "call_every refresh_snapshot",
             "record": "log_reader plain_environment reader_for",

@@ -15,9 +15,19 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ptycassette.cassette import TAPE_KEY, age_problem
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.harness.io.files import find_binary, known_profiles, load_profile
+from ptycassette.harness.io.offered_models import (
+    ModelsQuery,
+    UnknownModelsError,
+    asked_models,
+    probed_models,
+    provider_models,
+    recorded_list,
+)
 from ptycassette.harness.surroundings import (
     DriftCause,
     Surroundings,
@@ -40,7 +50,11 @@ _MOST_BODY = 1 << 20
 
 
 def drift_causes(
-    path: str, *, newer: str | None = None, versions: bool = False
+    path: str,
+    *,
+    newer: str | None = None,
+    versions: bool = False,
+    models: ModelsQuery | None = None,
 ) -> Iterator[DriftCause]:
     """Every cause for which a run today may differ from a recording; see ``CAUSES``.
 
@@ -48,14 +62,19 @@ def drift_causes(
         path: the cassette.
         newer: a newer one of the same program, to compare with in place of this machine.
         versions: start the program of the harness's profile to ask for its version.
+        models: ask which models there are: the harness's probe, with the user's account, where
+            the recorded list came from it; else the provider, with the user's key.
 
     Raises:
         CassetteError: a cassette cannot be read.
+        UsageError: the provider that ``models`` names is none.
     """
     with open_cassette(path) as cassette:
         recorded, manifest = _of_cassette(cassette), cassette.manifest
         if newer is None:
             now = _of_machine(cassette, recorded, versions=versions)
+            if models is not None:
+                now = _with_models(now, cassette, models)
         else:
             with open_cassette(newer) as other:
                 now = _of_cassette(other)
@@ -69,14 +88,14 @@ def _of_cassette(cassette: Cassette) -> Surroundings:
     manifest = cassette.manifest
     harness, terminal = manifest.harness, manifest.terminal
     capability = harness.capability or {}
-    offered = cassette.discovery.models if cassette.discovery is not None else None
-    traffic = _traffic(cassette) if cassette.has_tape else {}
+    offered = _discovered(cassette) or capability.get("models") or recorded_list(cassette)
     said = (manifest.optional or {}).get(TAPE_KEY) or {}
     names = manifest.command.env_allowlist
-    return Surroundings(
+    found = Surroundings(
         binary=harness.binary_path_digest_sha256,
         version=harness.binary_version,
-        models=_names(offered or capability.get("models")),
+        models=_names(offered),
+        asked=asked_models(cassette) or None,
         modes=_names(capability.get("permission_modes")),
         features=_names(capability.get("features")),
         platform=f"{manifest.provenance.os} {manifest.provenance.arch}",
@@ -87,8 +106,8 @@ def _of_cassette(cassette: Cassette) -> Surroundings:
         variables=None if names is None else tuple(sorted(names)),
         rules=said.get("rules_digest"),
         recorder=manifest.provenance.recorder_version,
-        **traffic,
     )
+    return msgspec.structs.replace(found, **_traffic(cassette)) if cassette.has_tape else found
 
 
 def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -> Surroundings:
@@ -118,6 +137,33 @@ def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -
         rules=None if recorded.rules is None else load_matching_rules(names).digest,
         recorder=f"ptycassette/{__version__}",
     )
+
+
+def _discovered(cassette: Cassette) -> tuple[str, ...]:
+    """What the harness itself said that it offers."""
+    return cassette.discovery.models or () if cassette.discovery is not None else ()
+
+
+def _with_models(now: Surroundings, cassette: Cassette, query: ModelsQuery) -> Surroundings:
+    """With the models of today, or why they are not known."""
+    listed: tuple[str, ...] | None = None
+    asked: tuple[str, ...] | None = None
+    unknown: dict[str, str] = {}
+    probed = bool(_discovered(cassette))
+    if probed:
+        try:
+            profile = _profile_of(cassette.manifest.harness.name)
+            listed = None if profile is None else probed_models(profile)
+        except UnknownModelsError as reason:
+            unknown["models"] = str(reason)
+    try:
+        offered, asked = provider_models(cassette, query, os.environ)
+        listed = listed if probed else offered
+    except UnknownModelsError as reason:
+        unknown["asked-models"] = str(reason)
+        if not probed:
+            unknown["models"] = str(reason)
+    return msgspec.structs.replace(now, models=listed, asked=asked, unknown=unknown)
 
 
 def _profile_of(name: str) -> Profile | None:
