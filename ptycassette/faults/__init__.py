@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .provider import ProviderFault as ProviderFault
     from .registry import FAULTS as FAULTS
     from .registry import TERMINAL_FAULTS as TERMINAL_FAULTS
+    from .registry import answer_fault as answer_fault
     from .registry import check_terminal as check_terminal
     from .registry import fault_lines as fault_lines
     from .registry import faults_json as faults_json
@@ -41,8 +42,8 @@ else:
             "made_answers": "MadeAnswers PacedHit made_hit said",
             "provider": "ProviderFault",
             "registry": (
-                "FAULTS TERMINAL_FAULTS check_terminal fault_lines faults_json parse_fault "
-                "provider_fault terminal_fault"
+                "FAULTS TERMINAL_FAULTS answer_fault check_terminal fault_lines faults_json "
+                "parse_fault provider_fault terminal_fault"
             ),
             "scene": "scene_of",
             "terminal": "End Show TerminalFault",

@@ -72,6 +72,21 @@ def provider_fault(spec: FaultSpec) -> ProviderFault:
     return kind(spec)
 
 
+def answer_fault(spec: FaultSpec) -> ProviderFault:
+    """A fault of the provider that a recorded answer can have.
+
+    Raises:
+        UsageError: it is one of the terminal, or of what the provider is asked.
+    """
+    fault = provider_fault(spec)
+    if fault.of_questions:
+        raise UsageError(
+            f"{spec.name} changes what the model is told, and recorded answers do not depend on it",
+            hint=f"ptycassette fork --fault {spec} --tail fake CASSETTE",
+        )
+    return fault
+
+
 def terminal_fault(spec: FaultSpec, scene: Scene) -> TerminalFault:
     """A fault of the terminal, for one run.
 
@@ -92,7 +107,8 @@ def check_terminal(spec: FaultSpec) -> None:
     if spec.name not in TERMINAL_FAULTS:
         raise UsageError(
             f"{spec.name} is a fault of the provider, and a recording that is played has none",
-            hint=f"ptycassette fork --fault {spec} CASSETTE runs the real program with it",
+            hint=f"ptycassette fork --fault {spec} CASSETTE runs the real program with it,"
+            " and so does a test in mode rerun",
         )
 
 
@@ -115,7 +131,7 @@ def faults_json() -> dict[str, Any]:
 def fault_lines() -> Iterator[str]:
     """Every fault, for people."""
     width = max(len(_shown(kind)) for kind in FAULTS.values())
-    yield "of the provider (fork --fault NAME@K, K a request of the tape):"
+    yield "of the provider (fork --fault NAME@K, K a request of the tape; pytest in mode rerun):"
     yield from (f"  {_shown(kind):{width}}  {kind.what}" for kind in PROVIDER_FAULTS)
     yield "of the terminal (stand-in --fault NAME[@K], K an input; pytest --ptycassette-faults):"
     for kind in TERMINAL_FAULTS.values():

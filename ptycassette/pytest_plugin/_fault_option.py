@@ -21,6 +21,12 @@ FAULTS_MARKER = (
 )
 RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
 """Fixtures that play a recording to a driver."""
+_OF_PROVIDER = (
+    "rate-limit", "overloaded", "error", "disconnect", "truncated", "stalled:5", "dribble",
+    "empty", "refusal", "unknown-tool", "malformed-tool-call",
+)  # fmt: skip
+"""All of the provider that recorded answers can have; a stall of the usual length would be the end
+of every test."""
 _ID = re.compile(r"(?:-|(?<=\[))(?:no-fault|fault:[a-z0-9:.@-]+)\]$")
 
 
@@ -33,8 +39,9 @@ def add_fault_options(parser: pytest.Parser) -> None:
         const="all",
         default=None,
         metavar="NAMES",
-        help="run each test that uses a cassette once more with each fault of the terminal, or "
-        "with those named, as enter-dropped,stall:5@2; write --ptycassette-faults=all before paths",
+        help="run each test that uses a cassette once more with each fault of the terminal (in "
+        "mode rerun: of the provider), or with those named, as enter-dropped,stall:5@2; write "
+        "--ptycassette-faults=all before paths",
     )
     group.addoption(
         "--ptycassette-fault-timeout",
@@ -52,24 +59,28 @@ def fault_specs(config: pytest.Config) -> tuple[FaultSpec, ...]:
     """The faults that were asked for; none without the option.
 
     Raises:
-        pytest.UsageError: there is no such fault of the terminal, or nothing is replayed.
+        pytest.UsageError: there is no such fault, or nothing is replayed or rerun.
     """
     given = config.getoption("ptycassette_faults")
     if given is None:
         return ()
-    from ptycassette.faults import TERMINAL_FAULTS, check_terminal, parse_fault
+    from ptycassette.faults import TERMINAL_FAULTS, answer_fault, check_terminal, parse_fault
 
-    if settings_of(config, None, {}).mode not in {"replay", "auto"}:
+    mode = settings_of(config, None, {}).mode
+    if mode not in {"replay", "auto", "rerun"}:
         raise pytest.UsageError(
-            "--ptycassette-faults: faults happen where recordings are played, in mode replay"
+            "--ptycassette-faults: faults of the terminal happen where recordings are played, in "
+            "mode replay, and those of the provider in mode rerun"
         )
     if not config.getoption("ptycassette_fault_timeout") > 0:
         raise pytest.UsageError("--ptycassette-fault-timeout: write seconds, more than 0")
-    words = [*TERMINAL_FAULTS] if given == "all" else given.split(",")
+    check = answer_fault if mode == "rerun" else check_terminal
+    every = _OF_PROVIDER if mode == "rerun" else TERMINAL_FAULTS
+    words = [*every] if given == "all" else given.split(",")
     try:
         found = tuple(parse_fault(word) for word in words)
         for spec in found:
-            check_terminal(spec)
+            check(spec)
     except CassetteError as wrong:
         hint = ""
         if Path(given).exists():

@@ -138,7 +138,9 @@ def _outcome(
     spec = spec_of(item)
     assert spec is not None  # noqa: S101 - asked for one only
     names, raises = _marked(item)
-    fatal = TERMINAL_FAULTS[spec.name].fatal
+    # A program asks its provider again, or its driver can but say what went wrong.
+    of_provider = spec.name not in TERMINAL_FAULTS
+    fatal = not of_provider and TERMINAL_FAULTS[spec.name].fatal
     error = call.excinfo.value if call.excinfo is not None else None
     if report.passed and not met:
         return "not-met", ""
@@ -146,7 +148,7 @@ def _outcome(
         outcome, reason = "unnoticed", "the test passed, and none of its errors was raised"
     elif isinstance(error, HungError):
         outcome = "hung"
-    elif report.failed and fatal and isinstance(error, raises):
+    elif report.failed and (fatal or of_provider) and isinstance(error, raises):
         return "said-so", reason
     if outcome in _BAD and spec.name in names:
         return "excused", reason
@@ -170,16 +172,16 @@ def check_marker(item: pytest.Item) -> None:
     Raises:
         pytest.UsageError: there is no such fault, or no such key.
     """
-    from ptycassette.faults import TERMINAL_FAULTS
+    from ptycassette.faults import FAULTS
 
     names, raises = _marked(item)
-    unknown = sorted(names - set(TERMINAL_FAULTS))
+    unknown = sorted(names - set(FAULTS))
     keys = {key for one in item.iter_markers("ptycassette_faults") for key in one.kwargs}
     if unknown or keys - {"raises"} or not all(isinstance(one, type) for one in raises):
         wrong = ", ".join([*unknown, *sorted(keys - {"raises"})]) or "raises"
         raise pytest.UsageError(
             f"{item.nodeid}: ptycassette_faults marker: {wrong} is wrong; it takes names of faults "
-            f"of the terminal ({', '.join(TERMINAL_FAULTS)}), and raises= with classes of errors"
+            f"({', '.join(FAULTS)}), and raises= with classes of errors"
         )
 
 

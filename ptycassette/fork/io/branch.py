@@ -37,6 +37,7 @@ class Branch:
         desk: the parent's tape.
         cut: where it is forked.
         patience_s: how long a question at the fork waits for the others before it.
+        at_once: nobody is waited for: the question at the fork is answered when it comes.
 
     Attributes:
         here: answers the question at the fork, given the recorded answer.
@@ -49,8 +50,9 @@ class Branch:
         reached: the question at the fork has come.
     """
 
-    def __init__(self, desk: Desk, cut: Cut, *, patience_s: float) -> None:
+    def __init__(self, desk: Desk, cut: Cut, *, patience_s: float, at_once: bool = False) -> None:
         self._desk, self._cut, self._patience_s = desk, cut, patience_s
+        self._at_once = at_once
         self.here: Callable[[Question, Hit], Awaitable[Hit | Miss]] | None = None
         self.tail: AnswerSource = self.recorded
         self.served: set[int] = set()
@@ -74,6 +76,9 @@ class Branch:
         if isinstance(found, Hit) and found.entry.entry == self._cut.entry:
             self.served.discard(found.entry.entry)
             self.reached.set()
+            if self._at_once:
+                self.fork()
+                self.proceed()
             # Whoever types makes the change, in another thread.
             await asyncio.to_thread(self._proceeds.wait, 4 * self._patience_s)
             return await self._here(question, found)

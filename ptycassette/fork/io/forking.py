@@ -19,7 +19,7 @@ from ptycassette.faults import last_call, provider_fault
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import Branch
 from ptycassette.fork.io.driving import ForkTypist, TailInputs
-from ptycassette.fork.io.held import HeldTail, recorded_hit
+from ptycassette.fork.io.held import HeldTail, recorded_hit, recorded_question
 from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.noting import TapeNotes
 from ptycassette.fork.io.options import ForkOptions
@@ -30,13 +30,13 @@ from ptycassette.fork.places import Cut, cut_at
 from ptycassette.fork.record import FORK, ForkRecord, ParentOf, PrefixProof
 from ptycassette.fork.report import ForkReport
 from ptycassette.harness.io import log_reader
-from ptycassette.model import ExitStatus, Finished, TapeEntry
+from ptycassette.model import ExitStatus, Finished
 from ptycassette.recording.io import Recording, record
 from ptycassette.rerun import Gates, ScreenJudge
 from ptycassette.rerun.io import PreparedRerun, RerunOptions, prepared_rerun
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import Hit, Matcher, Question
+from ptycassette.tape.matching import Hit, Matcher
 
 
 def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
@@ -264,7 +264,7 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
             continue
         if options.change.fault is not None:
             fault = provider_fault(options.change.fault)
-            fault.check(_asked(one.entry, one.question()), MonotonicClock())
+            fault.check(recorded_question(one), MonotonicClock())
         if options.change.kind == "tool-result" and last_call(one.question()) is None:
             raise UsageError(
                 f"{options.at} tells the model no tool's result",
@@ -278,18 +278,6 @@ def _other_answer(cassette: Cassette, change: Change) -> Hit | None:
         return None
     [exchange] = (one for one in cassette.tape() if one.entry.entry == change.entry)
     return recorded_hit(exchange)
-
-
-def _asked(entry: TapeEntry, body: bytes) -> Question:
-    """A recorded question."""
-    return Question(
-        kind=entry.kind,
-        method=entry.method,
-        target=entry.target,
-        headers=entry.headers,
-        body=body,
-        form=entry.form,
-    )
 
 
 def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:

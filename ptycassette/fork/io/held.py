@@ -79,6 +79,19 @@ class HeldTail:
         )
 
 
+def recorded_question(exchange: TapeExchange) -> Question:
+    """A question of the tape, as a program asks it."""
+    entry = exchange.entry
+    return Question(
+        kind=entry.kind,
+        method=entry.method,
+        target=entry.target,
+        headers=entry.headers,
+        body=exchange.question(),
+        form=entry.form,
+    )
+
+
 def recorded_hit(exchange: TapeExchange) -> Hit:
     """The answer to a recorded question, in the names of the recording."""
     entry = exchange.entry

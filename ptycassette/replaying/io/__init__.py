@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .faults import FAULT_VARIABLE as FAULT_VARIABLE
     from .faults import fault_in_force as fault_in_force
     from .faults import faulty_engine_of as faulty_engine_of
+    from .faults import faulty_rerun as faulty_rerun
     from .library import ChosenCassette as ChosenCassette
     from .library import Library as Library
     from .library_rules import ProgramStart as ProgramStart
@@ -51,7 +52,8 @@ else:
         __name__,
         {
             "embeddings": "embeddings_scorer",
-            "faults": "FAULT_LOG_VARIABLE FAULT_VARIABLE fault_in_force faulty_engine_of",
+            "faults": "FAULT_LOG_VARIABLE FAULT_VARIABLE fault_in_force faulty_engine_of "
+            "faulty_rerun",
             "library": "ChosenCassette Library",
             "library_rules": "ProgramStart",
             "start_counts": "forget_starts",

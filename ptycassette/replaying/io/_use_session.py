@@ -37,7 +37,7 @@ from ptycassette.replaying.io._use_program import (
     recording_options,
     rerun_options,
 )
-from ptycassette.replaying.io.faults import fault_in_force
+from ptycassette.replaying.io.faults import fault_in_force, faulty_rerun
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.standin import StandinOptions, Unplayed
@@ -328,6 +328,7 @@ def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
             cwd=plan.options.get("cwd"),
             env=plan.options.get("env"),
             harness=getattr(harness, "name", harness),
+            **faulty_rerun(os.environ),
         ) as run,
     ):
         run.options.update(rerun_options(plan))

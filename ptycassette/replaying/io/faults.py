@@ -8,7 +8,7 @@ from typing import Any
 
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import StorageError
-from ptycassette.faults import FaultSpec, check_terminal, parse_fault
+from ptycassette.faults import TERMINAL_FAULTS, FaultSpec, check_terminal, parse_fault
 from ptycassette.model import Size
 from ptycassette.replaying.standin import StandinEngine, faulty_engine
 
@@ -34,6 +34,27 @@ def fault_in_force(given: str, env: Mapping[str, str]) -> FaultSpec | None:
     spec = parse_fault(text)
     check_terminal(spec)
     return spec
+
+
+def faulty_rerun(env: Mapping[str, str]) -> dict[str, Any]:
+    """Options of ``driven_rerun`` and ``run_tape_only``: with the fault of the environment.
+
+    Nothing is played there, so a fault of the terminal is not met.
+
+    Args:
+        env: the environment; its log is written when the fault strikes.
+
+    Raises:
+        UsageError: there is no such fault, or recorded answers do not depend on it.
+    """
+    text = env.get(FAULT_VARIABLE, "")
+    spec = parse_fault(text) if text else None
+    if spec is None or spec.name in TERMINAL_FAULTS:
+        return {}
+    # It loads an HTTP server, which replay does not need.
+    from ptycassette.fork.io import run_with_fault  # noqa: PLC0415
+
+    return {"run_of": run_with_fault(spec, lambda: note_met(env))}
 
 
 def faulty_engine_of(

@@ -7,6 +7,8 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .driving import DrivenRerun as DrivenRerun
+    from .driving import Proof as Proof
+    from .driving import RunOf as RunOf
     from .driving import TapeOnlyRun as TapeOnlyRun
     from .driving import driven_rerun as driven_rerun
     from .driving import rerun_error as rerun_error
@@ -23,7 +25,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "driving": "DrivenRerun TapeOnlyRun driven_rerun rerun_error run_tape_only",
+            "driving": "DrivenRerun Proof RunOf TapeOnlyRun driven_rerun rerun_error run_tape_only",
             "options": "RerunOptions",
             "preparing": "PreparedRerun prepared_rerun",
             "rerunning": "proof rerun rerun_cassette",

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -18,11 +18,32 @@ from ptycassette.cassette.io import Cassette
 from ptycassette.errors import DivergenceError
 from ptycassette.model import ExitStatus, JournalEvent, Resized, Signalled, Typed
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.preparing import prepared_rerun
+from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
 from ptycassette.rerun.io.rerunning import proof
 from ptycassette.rerun.report import RerunReport, finding_lines
 from ptycassette.session import child_environment
 from ptycassette.system.pty import DriverSignals, exit_status, hand_over_terminal
+
+Proof = Callable[[ExitStatus | None], RerunReport]
+"""What the tape proves of a run, asked for with the end of the program."""
+
+
+class RunOf(Protocol):
+    """Makes a run ready to be driven; ``typed``: the server learns when inputs are sent."""
+
+    def __call__(
+        self, cassette: Cassette, options: RerunOptions, *, typed: bool
+    ) -> AbstractContextManager[tuple[PreparedRerun, Proof]]:
+        """The run, and what it proves."""
+        ...
+
+
+@contextmanager
+def _as_recorded(
+    cassette: Cassette, options: RerunOptions, *, typed: bool
+) -> Iterator[tuple[PreparedRerun, Proof]]:
+    with prepared_rerun(cassette, options, typed=typed, recorded=False) as prepared:
+        yield prepared, lambda status: proof(prepared, cassette, status)
 
 
 class DrivenRerun(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +54,7 @@ class DrivenRerun(msgspec.Struct, frozen=True, kw_only=True):
 
     argv: tuple[str, ...]
     options: dict[str, Any]
-    proof: Callable[[ExitStatus | None], RerunReport]
+    proof: Proof
 
 
 @contextmanager
@@ -44,6 +65,7 @@ def driven_rerun(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     harness: str | None = None,
+    run_of: RunOf = _as_recorded,
 ) -> Iterator[DrivenRerun]:
     """Run the recorded program in a session of the caller's, who trusts the cassette.
 
@@ -53,6 +75,7 @@ def driven_rerun(
         cwd: the work folder; the current one when None.
         env: to add to its environment.
         harness: the profile's name; that of the recording when None.
+        run_of: makes the run ready; answered as recorded by default.
 
     Raises:
         CassetteError: what ``prepared_rerun`` raises.
@@ -64,11 +87,11 @@ def driven_rerun(
         cwd=Path.cwd() / (cwd or ""),
         environment=env or {},
     )
-    with prepared_rerun(cassette, options, recorded=False) as prepared:
+    with run_of(cassette, options, typed=True) as (prepared, proves):
         yield DrivenRerun(
             argv=prepared.place.argv,
             options={**prepared.session_options(), "tap": _InputCount(prepared.server.sent)},
-            proof=lambda status: proof(prepared, cassette, status),
+            proof=proves,
         )
 
 
@@ -84,19 +107,22 @@ class TapeOnlyRun(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(finding_lines(self.report))
 
 
-def run_tape_only(cassette: Cassette, options: RerunOptions) -> TapeOnlyRun:
+def run_tape_only(
+    cassette: Cassette, options: RerunOptions, *, run_of: RunOf = _as_recorded
+) -> TapeOnlyRun:
     """Run the program in the terminal and with the signals of this process.
 
     Args:
         cassette: with a tape.
         options: how; the work folder is the current one when None.
+        run_of: makes the run ready; answered as recorded by default.
 
     Raises:
         CassetteError: what ``prepared_rerun`` raises.
     """
     chosen = msgspec.structs.replace(options, cwd=options.cwd or Path.cwd())
     with (
-        prepared_rerun(cassette, chosen, typed=False, recorded=False) as prepared,
+        run_of(cassette, chosen, typed=False) as (prepared, proves),
         DriverSignals() as signals,
     ):
         place = prepared.place
@@ -113,7 +139,7 @@ def run_tape_only(cassette: Cassette, options: RerunOptions) -> TapeOnlyRun:
             signals.pass_to(process.pid)
             code = process.wait()
         status = exit_status(-code if code < 0 else code << 8)
-        return TapeOnlyRun(report=proof(prepared, cassette, status), exit=status)
+        return TapeOnlyRun(report=proves(status), exit=status)
 
 
 def rerun_error(report: RerunReport, *, where: str) -> DivergenceError:

@@ -26,6 +26,7 @@ from ptycassette.replaying.io import (
     ShimConfig,
     action_of,
     drift,
+    faulty_rerun,
     find_real,
     read_shim_config,
     resolve_mode,
@@ -216,7 +217,7 @@ def _rerun(path: Path, report: str, argv: tuple[str, ...]) -> int:
     real = find_real(program, os.environ.get("PATH", ""))
     with open_cassette(path) as cassette:
         options = RerunOptions(trusted=True, argv=(real, *args))
-        ran = run_tape_only(cassette, options)
+        ran = run_tape_only(cassette, options, **faulty_rerun(os.environ))
     found = "\n".join(ran.findings)
     write_report(
         report,
