@@ -49,7 +49,7 @@ text = "That is no task."
 """
 
 
-class Session(msgspec.Struct, frozen=True, kw_only=True):
+class PlantedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session that is recorded and blamed.
 
     Attributes:
@@ -105,35 +105,35 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-SESSIONS: tuple[Session, ...] = (
-    Session(rule="answer:1", tasks=3, causes=("exchange:1", "tape:1")),
-    Session(rule="answer:2", tasks=3, causes=("exchange:2", "tape:2")),
-    Session(rule="answer:3", tasks=3, causes=("exchange:3", "tape:3")),
-    Session(rule="input:1", tasks=3, causes=("exchange:1",)),
-    Session(rule="input:2", causes=("exchange:2",)),
-    Session(rule="input:3", tasks=3, causes=("exchange:3",)),
-    Session(rule="tool:1", tool=1, causes=("exchange:1", "tape:1")),
-    Session(rule="tool:2", tool=2, causes=("exchange:2", "tape:2")),
-    Session(
+SESSIONS: tuple[PlantedSession, ...] = (
+    PlantedSession(rule="answer:1", tasks=3, causes=("exchange:1", "tape:1")),
+    PlantedSession(rule="answer:2", tasks=3, causes=("exchange:2", "tape:2")),
+    PlantedSession(rule="answer:3", tasks=3, causes=("exchange:3", "tape:3")),
+    PlantedSession(rule="input:1", tasks=3, causes=("exchange:1",)),
+    PlantedSession(rule="input:2", causes=("exchange:2",)),
+    PlantedSession(rule="input:3", tasks=3, causes=("exchange:3",)),
+    PlantedSession(rule="tool:1", tool=1, causes=("exchange:1", "tape:1")),
+    PlantedSession(rule="tool:2", tool=2, causes=("exchange:2", "tape:2")),
+    PlantedSession(
         rule="said:0",
         tool=1,
         causes=("exchange:1", "tape:1", "tape:2"),
         tail="scripted",
         interventions=("neutral", "drop", "tool-result", "sham"),
     ),
-    Session(
+    PlantedSession(
         rule="answer:1",
         causes=("exchange:1", "tape:1"),
         interventions=("drop",),
         noise=0.05,
     ),
-    Session(
+    PlantedSession(
         rule="answer:2",
         causes=("exchange:2", "tape:2"),
         interventions=("drop",),
         noise=0.05,
     ),
-    Session(rule="coin:0", tasks=3, interventions=("neutral", "drop")),
+    PlantedSession(rule="coin:0", tasks=3, interventions=("neutral", "drop")),
 )
 
 
@@ -194,7 +194,7 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def validated(
-    reports: Sequence[tuple[Session, BlameReport]], *, seconds: float
+    reports: Sequence[tuple[PlantedSession, BlameReport]], *, seconds: float
 ) -> ValidationReport:
     """Hold reports against what was planted."""
     causes: list[bool] = []
@@ -254,7 +254,7 @@ def validation_json(report: ValidationReport) -> dict[str, Any]:
     return {**msgspec.to_builtins(report), "passed": report.passed}
 
 
-def _result(session: Session, report: BlameReport) -> SessionResult:
+def _result(session: PlantedSession, report: BlameReport) -> SessionResult:
     blamed = set(report.causes)
     cells = [cell for step in report.steps for cell in step.interventions]
     return SessionResult(

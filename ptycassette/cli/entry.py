@@ -69,6 +69,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "watch": ("ptycassette.cli.watch", "Follow a recording in progress."),
 }
 
+_OWN_SIGNALS = frozenset(
+    ("fake-provider", "offline", "play", "probe", "rec", "stand-in", "view", "watch")
+)
+"""Commands that do something else when a signal comes, or that must be gone at once."""
+
 BUG_STATUS = 5
 PIPE_STATUS = 128 + 13
 """What a shell reports for a program that SIGPIPE ended."""
@@ -165,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_what_is_closed()
     _escape_unencodable()
     with guarded_stdout():
-        status = _run(args)
+        status = _run(args) if args and args[0] in _OWN_SIGNALS else _run_unwinding(args)
         try:
             sys.stdout.flush()  # of a command that failed in another way, too
         except OSError:
@@ -175,6 +180,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError:  # the terminal is gone; ending with what is left to write would be status 120
         _drop(sys.stderr)
     return status
+
+
+def _run_unwinding(args: list[str]) -> int:
+    from ptycassette.cli._unwinding import unwound
+
+    return unwound(lambda: _run(args))
 
 
 def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome

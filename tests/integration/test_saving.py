@@ -333,6 +333,16 @@ def test_a_timeout_is_told_by_the_saver_too(recording: Callable[..., Rec], tmp_p
     assert list(journal_dir().iterdir()) == []
 
 
+def started_savers() -> list[psutil.Process]:
+    """The savers among the children of this process."""
+    found = []
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):  # it has ended
+            if any("saver_process" in word for word in child.cmdline()):
+                found.append(child)
+    return found
+
+
 def test_a_library_starts_one_for_a_long_recording_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,12 +353,8 @@ def test_a_library_starts_one_for_a_long_recording_only(
     more = "yes 'a line of some length' | head -c"
     code = f"{more} 200000; read line; {more} 1000000; read line"
     with record(["bash", "-c", code], tmp_path / "c") as session:
-        session.wait_stable(200)
-        (saver,) = [
-            child
-            for child in psutil.Process().children()
-            if any("saver_process" in word for word in child.cmdline())
-        ]
+        until(started_savers, "a saver")
+        (saver,) = started_savers()
         until(lambda: list(tmp_path.glob(".c.*")), "work before the end")
         before = saver.io_counters().read_chars
         session.send(b"x\r")

@@ -12,7 +12,7 @@ from typing import Any
 from ptycassette.blame.io.blaming import BlameOptions, blame, workers
 from ptycassette.blame.oracle import Oracle
 from ptycassette.blame.report import BlameReport
-from ptycassette.blame.validation import SESSIONS, Session, ValidationReport, validated
+from ptycassette.blame.validation import SESSIONS, PlantedSession, ValidationReport, validated
 from ptycassette.fork import ForkPlace
 from ptycassette.fork.io import ForkOptions
 from ptycassette.harness.io import FakeProviderServer
@@ -27,7 +27,7 @@ _END_S = 60.0
 _PATIENCE_S = 30.0
 
 
-def validate(*, jobs: int, sessions: tuple[Session, ...] = SESSIONS) -> ValidationReport:
+def validate(*, jobs: int, sessions: tuple[PlantedSession, ...] = SESSIONS) -> ValidationReport:
     """Record the sessions, blame them, and hold the blame against what was planted.
 
     Args:
@@ -55,7 +55,7 @@ def validate(*, jobs: int, sessions: tuple[Session, ...] = SESSIONS) -> Validati
     return validated(pairs, seconds=time.monotonic() - began_s)
 
 
-def _validated(session: Session, folder: Path, pool: ProcessPoolExecutor) -> BlameReport:
+def _validated(session: PlantedSession, folder: Path, pool: ProcessPoolExecutor) -> BlameReport:
     parent = folder / f"{session.name}.cassette"
     pool.submit(record_session, session, parent).result()
     script = None
@@ -77,7 +77,7 @@ def _validated(session: Session, folder: Path, pool: ProcessPoolExecutor) -> Bla
     return blame(parent, options, pool=pool)
 
 
-def record_session(session: Session, target: Path) -> None:
+def record_session(session: PlantedSession, target: Path) -> None:
     """Record a session, with the fake provider as its provider.
 
     With noise it is recorded again until its end is the one without.
@@ -97,7 +97,9 @@ def record_session(session: Session, target: Path) -> None:
             pass
 
 
-def _ended_with(argv: list[str], target: Path, session: Session, options: dict[str, Any]) -> int:
+def _ended_with(
+    argv: list[str], target: Path, session: PlantedSession, options: dict[str, Any]
+) -> int:
     with record(argv, target, **options) as run:
         for number, line in enumerate(session.typed, 1):
             run.wait_for_text(f"{number}> ", timeout_s=_WAIT_S)

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.export.page.item import Item, ItemKind
-from ptycassette.export.page.models import RecordedExchange, model_item, with_bodies
+from ptycassette.export.page.models import ExchangeSource, model_item, with_bodies
 from ptycassette.model import (
     Event,
     ExitStatus,
@@ -57,7 +57,7 @@ class Listing(msgspec.Struct, kw_only=True):
 
 
 def listing(
-    events: Iterable[Event], tape: Iterable[RecordedExchange], others: Sequence[Item] = ()
+    events: Iterable[Event], tape: Iterable[ExchangeSource], others: Sequence[Item] = ()
 ) -> Listing:
     """The list of a recording.
 

@@ -16,7 +16,7 @@ MOST_BODIES = 400_000
 """and of all bodies together."""
 
 
-class RecordedExchange(Protocol):
+class ExchangeSource(Protocol):
     """A question of the tape with its answer."""
 
     entry: TapeEntry
@@ -30,7 +30,7 @@ class RecordedExchange(Protocol):
         ...
 
 
-def model_item(exchange: RecordedExchange, payloads: Iterable[dict[str, Any]]) -> Any:
+def model_item(exchange: ExchangeSource, payloads: Iterable[dict[str, Any]]) -> Any:
     """The item of an entry of the tape, and the exchange, for its bodies."""
     entry, answer = exchange.entry, exchange.entry.answer
     about: dict[str, Any] = {}
@@ -57,7 +57,7 @@ def model_item(exchange: RecordedExchange, payloads: Iterable[dict[str, Any]]) -
     return item, exchange
 
 
-def with_bodies(asked: Iterable[tuple[Item, RecordedExchange]]) -> Iterator[Item]:
+def with_bodies(asked: Iterable[tuple[Item, ExchangeSource]]) -> Iterator[Item]:
     """The items, with the beginnings of question and answer, as long as there is room."""
     left = MOST_BODIES
     for item, exchange in asked:

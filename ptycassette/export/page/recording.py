@@ -26,7 +26,7 @@ from ptycassette.export.page.divergences import reported_items
 from ptycassette.export.page.film import Film, Shot, film_object, filmed
 from ptycassette.export.page.item import Item
 from ptycassette.export.page.items import ListedTurn, Listing, listing
-from ptycassette.export.page.models import RecordedExchange
+from ptycassette.export.page.models import ExchangeSource
 from ptycassette.export.page.rows import row_html, row_pieces
 from ptycassette.export.page.shell import document, line, part, text
 from ptycassette.export.page.streams import stream_texts, streams_html
@@ -52,7 +52,7 @@ class _Recording(Protocol):
     @property
     def has_tape(self) -> bool: ...
 
-    def tape(self) -> Iterable[RecordedExchange]: ...
+    def tape(self) -> Iterable[ExchangeSource]: ...
 
 
 class _Whole(ExportSource, _Recording, Protocol):
