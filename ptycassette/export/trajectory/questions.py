@@ -13,6 +13,7 @@ import msgspec
 from ptycassette.harness.provider.wire import Message, anthropic, gemini, openai_chat
 from ptycassette.harness.provider.wire.fields import Field
 from ptycassette.harness.provider.wire.openai_responses import turns_of
+from ptycassette.model import decoded_json
 
 _OF_CHAT = frozenset({"developer", "tool"})
 """Roles that Anthropic's messages do not have."""
@@ -27,10 +28,7 @@ class AskedQuestion(msgspec.Struct, frozen=True):
 
 def read_question(body: bytes) -> AskedQuestion | None:
     """The question in a body; None where it is not one to a model."""
-    try:
-        document = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    document = decoded_json(body)
     if not isinstance(document, dict):
         return None
     found = tuple(one for one in _messages(document) if one.text or one.calls or one.results)
