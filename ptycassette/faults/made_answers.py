@@ -17,7 +17,7 @@ from ptycassette.harness.provider.fake import (
     PlannedAnswer,
     Script,
 )
-from ptycassette.model import Chunk, Clock, TapeAnswer, TapeEntry
+from ptycassette.model import Chunk, Clock, TapeAnswer, TapeEntry, decoded_json
 from ptycassette.tape.matching import Hit, Question
 
 _PREVIOUS = "previous_response_id"
@@ -74,10 +74,7 @@ class MadeAnswers:
         """
         if _PREVIOUS.encode() not in body:
             return body
-        try:
-            document = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return body
+        document = decoded_json(body)
         previous = document.get(_PREVIOUS) if isinstance(document, dict) else None
         if not isinstance(previous, str) or previous.encode() in self._served:
             return body

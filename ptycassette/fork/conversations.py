@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.model import decoded_json
+
 _PREVIOUS = "previous_response_id"
 _OF_A_MESSAGE = ("type", "generate", _PREVIOUS)
 _ENDS = frozenset(("response.completed", "response.incomplete", "response.failed"))
@@ -115,8 +117,5 @@ def messages_of(status: int, body: bytes) -> Iterator[bytes]:
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    value = decoded_json(data)
     return value if isinstance(value, dict) else None

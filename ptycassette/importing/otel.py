@@ -26,6 +26,7 @@ from ptycassette.importing.rebuilt import (
     tool_call,
 )
 from ptycassette.importing.session import ImportedSession
+from ptycassette.model import decoded_json, objects_in
 
 _DETAILS = "gen_ai.client.inference.operation.details"
 _OPERATIONS = frozenset({"chat", "generate_content", "text_completion"})
@@ -150,11 +151,11 @@ def _messages(said: Mapping[str, Any], events: list[TelemetryRecord]) -> tuple[M
     system = _structured(said.get("gen_ai.system_instructions"))
     if system:
         asked += _of_parts("system", system)
-    for one in _dicts(_structured(said.get("gen_ai.input.messages"))):
+    for one in objects_in(_structured(said.get("gen_ai.input.messages"))):
         asked += _of_parts(str(one.get("role", "user")), one.get("parts"))
     choices: Choices = [
         (next(iter(_of_parts("assistant", one.get("parts"))), {}), one.get("finish_reason"))
-        for one in _dicts(_structured(said.get("gen_ai.output.messages")))
+        for one in objects_in(_structured(said.get("gen_ai.output.messages")))
     ]
     for event in sorted(events, key=lambda event: event.begun_us):
         body = event.body if isinstance(event.body, dict) else event.attributes
@@ -180,7 +181,7 @@ def _old(role: str, body: Mapping[str, Any]) -> dict[str, Any]:
 def _of_parts(role: str, parts: Any) -> Iterator[dict[str, Any]]:
     """The messages that a message in parts is: the results of tools are messages of their own."""
     texts, calls, results = [], [], []
-    for part in _dicts(parts):
+    for part in objects_in(parts):
         match part.get("type"):
             case "tool_call":
                 calls.append(tool_call(part.get("id"), part.get("name"), part.get("arguments")))
@@ -199,13 +200,4 @@ def _of_parts(role: str, parts: Any) -> Iterator[dict[str, Any]]:
 
 def _structured(value: Any) -> Any:
     """A value that instrumentations write as it is, or as JSON in a text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return decoded_json(value) if isinstance(value, str) else value

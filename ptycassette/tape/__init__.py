@@ -7,7 +7,9 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._assembling import Assembler as Assembler
+    from ._facts import ToolPlace as ToolPlace
     from ._facts import question_model as question_model
+    from ._facts import tool_results as tool_results
     from ._kept import kept_headers as kept_headers
     from ._kept import kept_target as kept_target
     from ._unpacking import unpacked_body as unpacked_body
@@ -42,7 +44,7 @@ else:
         __name__,
         {
             "_assembling": "Assembler",
-            "_facts": "question_model",
+            "_facts": "ToolPlace question_model tool_results",
             "_kept": "kept_headers kept_target",
             "_unpacking": "unpacked_body",
             "draws": (

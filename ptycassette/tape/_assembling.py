@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ptycassette.model import ExchangeOutcome, Noted, TapeMoment, Traffic
-from ptycassette.tape._facts import AnswerFacts, decoded
+from ptycassette.model import ExchangeOutcome, Noted, TapeMoment, Traffic, decoded_json
+from ptycassette.tape._facts import AnswerFacts
 from ptycassette.tape._kept import kept_headers, kept_target
 from ptycassette.tape._tape_events import (
     TapeTotals,
@@ -291,7 +291,7 @@ def _problems(exchange: _Exchange, item: ExchangeEnded) -> Iterator[str]:
 
 
 def _document(body: bytes) -> Any:
-    return decoded(body) if len(body) <= _MOST_READ else None
+    return decoded_json(body) if len(body) <= _MOST_READ else None
 
 
 def _unpacker_of(headers: tuple[tuple[str, str], ...]) -> Unpacker:

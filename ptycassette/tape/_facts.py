@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.model import decoded_json, objects_in
+
 _MOST_DOCUMENT = 8 << 20
 _MOST_LINE = 8 << 20
 _MODEL_IN_TARGET = re.compile(r"/models/([^/:?]+)")
@@ -31,25 +33,38 @@ def question_model(document: Any, target: str) -> str | None:
     return found[1] if found else None
 
 
-def tool_results(document: Any) -> Iterator[str]:
-    """The ids of the tool calls whose results a question holds, those of earlier turns included."""
+class ToolPlace(msgspec.Struct, frozen=True):
+    """Where a question holds the result of a tool: an object, and its member.
+
+    ``call`` is the id of the call; empty where there is none, as in most of Gemini's questions.
+    """
+
+    within: dict[str, Any]
+    member: str
+    call: str
+
+
+def tool_results(document: Any) -> Iterator[ToolPlace]:
+    """The results of tools that a question holds, in order, those of earlier turns included."""
     if not isinstance(document, dict):
         return
-    for message in (*_dicts(document.get("messages")), *_dicts(document.get("input"))):
-        if message.get("role") == "tool" and isinstance(message.get("tool_call_id"), str):
-            yield message["tool_call_id"]
-        if str(message.get("type")).endswith("_call_output") and isinstance(
-            message.get("call_id"), str
-        ):
-            yield message["call_id"]
-        for block in _dicts(message.get("content")):
-            if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
-                yield block["tool_use_id"]
-    for content in _dicts(document.get("contents")):
-        for part in _dicts(content.get("parts")):
-            result = part.get("functionResponse")
-            if isinstance(result, dict) and isinstance(result.get("id"), str):
-                yield result["id"]
+    for message in (*objects_in(document.get("messages")), *objects_in(document.get("input"))):
+        if message.get("role") == "tool":
+            yield _place(message, "content", "tool_call_id")
+        if str(message.get("type")).endswith("_call_output"):
+            yield _place(message, "output", "call_id")
+        for block in objects_in(message.get("content")):
+            if block.get("type") == "tool_result":
+                yield _place(block, "content", "tool_use_id")
+    for content in objects_in(document.get("contents")):
+        for part in objects_in(content.get("parts")):
+            if isinstance(part.get("functionResponse"), dict):
+                yield _place(part["functionResponse"], "response", "id")
+
+
+def _place(within: dict[str, Any], member: str, named: str) -> ToolPlace:
+    call = within.get(named)
+    return ToolPlace(within, member, call if isinstance(call, str) else "")
 
 
 class AnswerFacts:
@@ -96,7 +111,7 @@ class AnswerFacts:
         if self._lines:
             self._line(bytes(self._held))
         elif len(self._held) <= _MOST_DOCUMENT:
-            self._take(decoded(bytes(self._held)))
+            self._take(decoded_json(bytes(self._held)))
         self._held.clear()
 
     @property
@@ -111,11 +126,11 @@ class AnswerFacts:
         if line[:1] == b" ":
             line = line[1:]
         if line[:1] == b"{":
-            self._take(decoded(line))
+            self._take(decoded_json(line))
 
     def _take(self, value: Any) -> None:
         if isinstance(value, list):  # Gemini's stream without alt=sse
-            for one in _dicts(value):
+            for one in objects_in(value):
                 self._take(one)
             return
         if not isinstance(value, dict):
@@ -135,22 +150,22 @@ class AnswerFacts:
 
     def _take_calls(self, value: Mapping[str, Any]) -> None:
         blocks = [
-            *_dicts([value.get("item"), value.get("content_block")]),
-            *_dicts(value.get("output")),
-            *_dicts(value.get("content")),
+            *objects_in([value.get("item"), value.get("content_block")]),
+            *objects_in(value.get("output")),
+            *objects_in(value.get("content")),
         ]
         for block in blocks:
             if block.get("type") in _CALLS:
                 self._call(block.get("call_id") or block.get("id"), block.get("name"), block)
-        for choice in _dicts(value.get("choices")):
+        for choice in objects_in(value.get("choices")):
             said = choice.get("delta") or choice.get("message")
-            for call in _dicts(said.get("tool_calls") if isinstance(said, dict) else None):
+            for call in objects_in(said.get("tool_calls") if isinstance(said, dict) else None):
                 function = call.get("function")
                 name = function.get("name") if isinstance(function, dict) else None
                 self._call(call.get("id"), name, call)
-        for candidate in _dicts(value.get("candidates")):
+        for candidate in objects_in(value.get("candidates")):
             content = candidate.get("content")
-            for part in _dicts(content.get("parts") if isinstance(content, dict) else None):
+            for part in objects_in(content.get("parts") if isinstance(content, dict) else None):
                 asked = part.get("functionCall")
                 if isinstance(asked, dict):
                     self._call(asked.get("id") or str(len(self.calls)), asked.get("name"), asked)
@@ -197,14 +212,6 @@ def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def decoded(data: bytes) -> Any:
-    """A JSON value; None where it is none."""
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-
-
 def _first(said: Mapping[str, Any], *names: str) -> int | None:
     return next((count for name in names if (count := _count(said, name)) is not None), None)
 
@@ -215,7 +222,3 @@ def _count(said: Mapping[str, Any], name: str) -> int | None:
         value = value.get(part) if isinstance(value, dict) else None
     whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
     return value if whole else None
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

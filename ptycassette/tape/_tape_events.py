@@ -62,8 +62,8 @@ class TapeTotals:
 
     def question(self, number: int, document: Any, t_us: int) -> Iterator[Noted]:
         """The results of tools that a question gives the provider for the first time."""
-        for call_id in tool_results(document):
-            if call_id not in self._results:
+        for call_id in (place.call for place in tool_results(document)):
+            if call_id and call_id not in self._results:
                 self._results.add(call_id)
                 yield Noted(t_us, {"type": "tool-result", "entry": number, "call_id": call_id})
 

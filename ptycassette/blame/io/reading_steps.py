@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import msgspec
-
 from ptycassette.blame.steps import Step
 from ptycassette.cassette.io import Cassette
 from ptycassette.faults import last_call
 from ptycassette.fork import ForkPlace
-from ptycassette.model import PASTE_END, TapeEntry, visible, visible_bytes
+from ptycassette.model import PASTE_END, TapeEntry, decoded_json, visible, visible_bytes
 from ptycassette.timeline import exchanges
 
 _WIDTH = 60
@@ -71,19 +66,10 @@ def _asks_a_model(entry: TapeEntry, body: bytes) -> bool:
     path = entry.target.partition("?")[0]
     if path.endswith(_GENERATES):
         return True
-    return _COUNTS not in path and any(
-        isinstance(one.get("model"), str) for one in _documents(body)
-    )
+    asked = decoded_json(body)
+    model = asked.get("model") if isinstance(asked, dict) else None
+    return _COUNTS not in path and isinstance(model, str)
 
 
 def _answered(entry: TapeEntry) -> bool:
     return entry.answer is not None and entry.answer.status == _OK
-
-
-def _documents(body: bytes) -> Iterator[dict[str, Any]]:
-    try:
-        document = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return
-    if isinstance(document, dict):
-        yield document

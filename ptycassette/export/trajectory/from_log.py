@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.export.trajectory.questions import ToolCall, ToolResult
 from ptycassette.export.trajectory.steps import Step
+from ptycassette.harness.provider.wire import Call, ToolResult
 from ptycassette.model import Event, InputRecord, OutputRecord, ServiceEventRecord
 from ptycassette.timeline import iter_entries
 
@@ -66,11 +66,8 @@ class LogReading:
                 if last is None or last.source != "agent" or last.results:
                     last = Step(source="agent", t_us=t_us)
                     self._steps.append(last)
-                said = payload.get("arguments")
-                arguments = (
-                    said if isinstance(said, str) else msgspec.json.encode(said or {}).decode()
-                )
-                last.calls += (ToolCall(call_id, str(payload.get("name", "")), arguments),)
+                call = Call(call_id, str(payload.get("name", "")), payload.get("arguments"))
+                last.calls += (call,)
                 self._callers[call_id] = last
             case "tool-result" if call_id in self._callers:
                 said = payload.get("output")

@@ -10,14 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol
 
-from ptycassette.export.trajectory.questions import (
-    AskedQuestion,
-    Message,
-    ToolCall,
-    ToolResult,
-    read_question,
-)
+from ptycassette.export.trajectory.questions import AskedQuestion, read_question
 from ptycassette.export.trajectory.steps import Inference, Step
+from ptycassette.harness.provider.wire import Call, Message, ToolResult
 from ptycassette.model import Chunk, Event, ServiceEventRecord, TapeEntry
 from ptycassette.seal.bundle import answer_of
 
@@ -60,7 +55,7 @@ class TapeReading:
         self.left_out: Counter[str] = Counter()
         self._messages: Counter[_Key] = Counter()
         self._callers: dict[str, Step] = {}
-        self._waiting: list[tuple[ToolCall, Step]] = []  # calls without an id
+        self._waiting: list[tuple[Call, Step]] = []  # calls without an id
 
     def ask(self, asked: AskedQuestion, entry: TapeEntry) -> None:
         """Add what a question says for the first time."""
@@ -138,7 +133,7 @@ def read_tape(tape: Iterable[TapeExchange], events: Iterable[Event]) -> TapeRead
             source="agent",
             text="".join(answer.text),
             thought="\n".join(answer.thoughts) if kind is None else "".join(answer.thoughts),
-            calls=tuple(ToolCall(one.id, one.name, one.arguments) for one in answer.calls.values()),
+            calls=tuple(Call(one.id, one.name, one.arguments) for one in answer.calls.values()),
             model=answer.model or models.get(entry.entry),
             usage=usage.get(entry.entry, {}),
             entry=entry.entry,

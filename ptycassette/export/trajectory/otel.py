@@ -19,8 +19,8 @@ import msgspec
 
 from ptycassette.export.registry import ExportSource
 from ptycassette.export.trajectory.conversation import conversation_of, whole
-from ptycassette.export.trajectory.questions import Message, ToolCall, ToolResult
 from ptycassette.export.trajectory.steps import Inference, Step
+from ptycassette.harness.provider.wire import Call, Message, ToolResult
 from ptycassette.model import Manifest
 from ptycassette.version import __version__
 
@@ -235,7 +235,7 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "content": text}
 
 
-def _calls(calls: Iterable[ToolCall]) -> Iterator[dict[str, Any]]:
+def _calls(calls: Iterable[Call]) -> Iterator[dict[str, Any]]:
     for call in calls:
         yield {"type": "tool_call", "id": call.call_id, "name": call.name, "arguments": call.values}
 

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.export.trajectory.questions import AskedQuestion, ToolCall, ToolResult
+from ptycassette.export.trajectory.questions import AskedQuestion
+from ptycassette.harness.provider.wire import Call, ToolResult
 from ptycassette.model import TapeEntry
 
 
@@ -25,7 +26,7 @@ class Step(msgspec.Struct, kw_only=True):
     t_us: int | None = None
     text: str = ""
     thought: str = ""
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[Call, ...] = ()
     results: list[ToolResult] = []
     model: str | None = None
     usage: dict[str, Any] = {}

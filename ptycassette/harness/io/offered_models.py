@@ -21,6 +21,7 @@ from ptycassette.errors import CassetteError, UsageError
 from ptycassette.harness.io.files import known_probes, load_probe
 from ptycassette.harness.io.probe import probe_live
 from ptycassette.harness.model_lists import ModelList, is_model_list, listed_models, model_list_of
+from ptycassette.model import decoded_json
 from ptycassette.profiles import Profile
 from ptycassette.tape import known_providers, question_model
 
@@ -61,7 +62,7 @@ def recorded_list(cassette: Cassette) -> tuple[str, ...]:
         if entry.method != "GET" or not is_model_list(entry.target) or answer is None:
             continue
         if answer.body is not None and answer.body.bytes <= _MOST_BYTES:
-            found = listed_models(_decoded(exchange.answer())) or found
+            found = listed_models(decoded_json(exchange.answer())) or found
     return found
 
 
@@ -174,7 +175,7 @@ def _get(base: str, where: ModelList, key: str, below: str, query: str) -> tuple
     try:
         connection.request("GET", target, headers={**where.headers(key), "accept": "*/*"})
         answer = connection.getresponse()
-        return answer.status, _decoded(answer.read(_MOST_BYTES))
+        return answer.status, decoded_json(answer.read(_MOST_BYTES))
     except (OSError, http.client.HTTPException, ValueError) as failed:
         reason = str(failed) or type(failed).__name__
         raise UnknownModelsError(f"{base} did not answer: {reason}") from failed
@@ -193,11 +194,4 @@ def _questions(cassette: Cassette) -> list[RecordedExchange]:
 def _model_of(exchange: RecordedExchange) -> str | None:
     entry = exchange.entry
     small = entry.body is not None and entry.body.bytes <= _MOST_BYTES
-    return question_model(_decoded(exchange.question()) if small else None, entry.target)
-
-
-def _decoded(data: bytes) -> Any:
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    return question_model(decoded_json(exchange.question()) if small else None, entry.target)

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette import canonical_json
+from ptycassette.model import decoded_json, objects_in
 
 
 class AskedCall(msgspec.Struct):
@@ -105,7 +106,7 @@ class ModelAnswer:
             self.calls[index].arguments += delta["partial_json"]
 
     def _items(self, items: Any) -> None:
-        for item in _dicts(items):
+        for item in objects_in(items):
             kind = item.get("type")
             if kind in {"function_call", "custom_tool_call"}:
                 arguments = _text(item, "arguments") or _text(item, "input")
@@ -116,16 +117,16 @@ class ModelAnswer:
                 call = AskedCall(_text(item, "call_id"), "local_shell", arguments)
                 self.calls[str(len(self.calls))] = call
             elif kind == "reasoning":
-                for part in (*_dicts(item.get("summary")), *_dicts(item.get("content"))):
+                for part in (*objects_in(item.get("summary")), *objects_in(item.get("content"))):
                     self.thoughts.append(_text(part, "text"))
             elif kind == "message":
-                for part in _dicts(item.get("content")):
+                for part in objects_in(item.get("content")):
                     self._block("", part)
             else:
                 self._block(str(len(self.calls)), item)
 
     def _choices(self, event: Mapping[str, Any]) -> None:
-        for choice in _dicts(event.get("choices"))[:1]:  # others are alternatives
+        for choice in objects_in(event.get("choices"))[:1]:  # others are alternatives
             self.stop = _text(choice, "finish_reason") or self.stop
             said = choice.get("delta") or choice.get("message")
             if not isinstance(said, dict):
@@ -133,7 +134,7 @@ class ModelAnswer:
             self.text += [said["content"]] if isinstance(said.get("content"), str) else []
             thought = _text(said, "reasoning_content") or _text(said, "reasoning")
             self.thoughts += [thought] if thought else []
-            for number, call in enumerate(_dicts(said.get("tool_calls"))):
+            for number, call in enumerate(objects_in(said.get("tool_calls"))):
                 known = self.calls.setdefault(str(call.get("index", number)), AskedCall())
                 function = call.get("function")
                 if isinstance(function, dict):
@@ -142,10 +143,10 @@ class ModelAnswer:
                 known.id = _text(call, "id") or known.id
 
     def _candidates(self, event: Mapping[str, Any]) -> None:
-        for candidate in _dicts(event.get("candidates"))[:1]:
+        for candidate in objects_in(event.get("candidates"))[:1]:
             self.stop = _text(candidate, "finishReason") or self.stop
             content = candidate.get("content")
-            for part in _dicts(content.get("parts") if isinstance(content, dict) else None):
+            for part in objects_in(content.get("parts") if isinstance(content, dict) else None):
                 if isinstance(part.get("text"), str):
                     (self.thoughts if part.get("thought") else self.text).append(part["text"])
                 asked = part.get("functionCall")
@@ -177,11 +178,8 @@ def _events(pieces: Sequence[bytes], content_type: str | None) -> Iterator[dict[
             [line[5:] for line in body.split(b"\n") if line[:5] == b"data:"] if lines else [body]
         )
     for text in texts:
-        try:
-            found = msgspec.json.decode(text)
-        except (msgspec.DecodeError, RecursionError):
-            continue  # [DONE], and what is cut off
-        yield from _dicts(found if isinstance(found, list) else [found])
+        found = decoded_json(text)  # None for [DONE], and what is cut off
+        yield from objects_in(found if isinstance(found, list) else [found])
 
 
 def args_hash(arguments: str) -> str:
@@ -215,7 +213,3 @@ def tool_graph(transcript: Any) -> list[tuple[str, str]] | None:
 def _text(value: Mapping[str, Any], name: str) -> str:
     found = value.get(name)
     return found if isinstance(found, str) else ""
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import CassetteError
+from ptycassette.model import decoded_json
 from ptycassette.tape._facts import AnswerFacts
 from ptycassette.tape._unpacking import Unpacker, unpacker_for
 from ptycassette.tape.consent._budget import Amount, Budget
@@ -73,7 +74,7 @@ class TermsGate:
         if not self._terms.allows(origin):
             raise QuestionRefusedError(f"nobody has agreed to send anything to {origin}")
         plain = _unpacked(question)
-        document = _document(plain)
+        document = decoded_json(plain)
         permitted = self._permitted(question, document)
         self._budget.reserve(question.exchange, question.method, question.target, plain, document)
         return permitted
@@ -132,10 +133,3 @@ def _unpacked(question: OutgoingRequest) -> bytes:
     if unpacker.problem is not None:
         raise QuestionRefusedError(f"it cannot be looked at: {unpacker.problem}")
     return bytes(plain)
-
-
-def _document(plain: bytes) -> Any:
-    try:
-        return msgspec.json.decode(plain)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None

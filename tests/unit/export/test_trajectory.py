@@ -14,6 +14,7 @@ from ptycassette import open_cassette
 from ptycassette.errors import UsageError
 from ptycassette.export import export_named
 from ptycassette.export.trajectory.conversation import conversation_of
+from ptycassette.export.trajectory.questions import read_question
 from ptycassette.export.trajectory.steps import Conversation
 from ptycassette.importing import import_named
 from ptycassette.importing.io import import_file
@@ -50,6 +51,61 @@ def test_what_was_said_is_told_once_in_order(api: str, tmp_path: Path) -> None:
     assert [(call.name, call.values) for call in look.calls] == [("look", {"at": 1})]
     assert [result.text for result in look.results] == ["found"]
     assert len(found.inferences) == 3
+
+
+LENIENT: dict[str, tuple[dict[str, object], list[tuple[str, str, list[object], list[str]]]]] = {
+    "chat": (
+        {"messages": [
+            {"role": "developer", "content": "d"},
+            {"role": ["odd"], "content": [{"type": "new"}, 1, {"type": ["x"], "text": "t"}]},
+            {"role": "assistant", "content": [{"type": "thinking"}],
+             "tool_calls": [{"id": "c", "function": {"name": "ls", "arguments": "{"}}]},
+            {"role": "tool", "tool_call_id": "c", "content": {"text": "a file"}},
+        ]},
+        [("system", "d", [], []), ("user", "[new]\nt", [], []),
+         ("assistant", "", [{"input": "{"}], []), ("user", "", [], ["a file"])],
+    ),
+    "anthropic": (
+        {"system": [{"text": "s"}], "messages": [
+            {"role": "robot", "content": [{"type": "tool_use", "input": [1]}, {"type": "new"}]},
+        ]},
+        [("system", "s", [], []), ("user", "[new]", [{"input": [1]}], [])],
+    ),
+    "responses": (
+        {"input": [
+            {"type": "web_search_call"}, {"type": "reasoning"}, "odd",
+            {"type": "local_shell_call", "call_id": "c", "action": {"command": ["ls"]}},
+            {"type": "local_shell_call_output", "call_id": "c", "output": "a file"},
+            {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
+        ]},
+        [("user", "[web_search_call]", [], []), ("assistant", "", [{"command": ["ls"]}], []),
+         ("user", "", [], ["a file"]), ("assistant", "no", [], [])],
+    ),
+    "gemini": (
+        {"systemInstruction": {"parts": [{"text": "s"}]}, "contents": [
+            {"role": "model", "parts": [
+                {"text": "t", "thought": True}, {"function_call": {"name": "ls"}},
+                {"inlineData": {}},
+            ]},
+            {"parts": [{"functionResponse": {"id": None, "response": {"output": "a file"}}}]},
+        ]},
+        [("system", "s", [], []), ("assistant", "[inlineData]", [{}], []),
+         ("user", "", [], ["a file"])],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("api", LENIENT)
+def test_what_a_provider_would_refuse_is_read_as_far_as_it_can_be(api: str) -> None:
+    """The readers are those of the fake provider, which refuses it."""
+    body, wanted = LENIENT[api]
+    asked = read_question(json.dumps(body).encode())
+
+    assert asked is not None
+    assert [
+        (one.role, one.text, [call.values for call in one.calls], [r.text for r in one.results])
+        for one in asked.messages
+    ] == wanted
 
 
 def test_without_a_tape_the_session_log_tells(tmp_path: Path) -> None:

@@ -245,6 +245,26 @@ def test_the_result_of_another_call_stays() -> None:
     assert last_call(b"no json") is None
 
 
+def test_a_result_is_found_by_the_id_of_its_call_or_else_by_its_number() -> None:
+    """Gemini's may have ids; what a result of another kind holds is no text, and stays."""
+    parts = [
+        {"functionResponse": {"name": "read", "response": {"output": "milk"}, **more}}
+        for more in ({}, {}, {"id": "t3"})
+    ]
+    body = {"contents": [{"role": "user", "parts": parts}]}
+    asked = Question(kind="http", method="POST", target="/", body=json.dumps(body).encode())
+    told = [
+        [part["functionResponse"]["response"]["output"] for part in found["contents"][0]["parts"]]
+        for call in ("2", "t3")
+        for found in [json.loads(with_result(asked, call, "silk").body)]
+    ]
+
+    assert last_call(asked.body) == "t3"
+    assert told == [["milk", "silk", "milk"], ["milk", "milk", "silk"]]
+    screen = {"type": "computer_call_output", "call_id": "t1", "output": {}}
+    assert last_call(json.dumps({"input": [screen]}).encode()) is None
+
+
 @pytest.mark.parametrize("api", MESSAGES)
 def test_another_model_is_asked(api: str) -> None:
     """In the body, or in Gemini's path."""

@@ -118,16 +118,19 @@ def _part(part: Part, ask: Ask, next_call_id: Callable[[], str]) -> Text | Thoug
     if name not in ask.tools and not part.unoffered:
         offered = ", ".join(ask.tools) or "none"
         raise WireError(f"the reply calls the tool {name!r}, the request offers: {offered}")
-    return Call(next_call_id(), name, part.arguments or {}, part.input)
+    said = (part.arguments or {}) if part.input is None else part.input
+    return Call(next_call_id(), name, said)
 
 
 def _usage(reply: Reply, ask: Ask, said: tuple[Text | Thought | Call, ...]) -> Usage:
     """Token counts: those of the script, else estimates."""
     counts = reply.usage
     text = "".join(
-        part.input or msgspec.json.encode(part.arguments).decode()
-        if isinstance(part, Call)
-        else part.text
+        part.text
+        if not isinstance(part, Call)
+        else part.arguments
+        if isinstance(part.arguments, str)
+        else msgspec.json.encode(part.arguments).decode()
         for part in said
     )
     return Usage(

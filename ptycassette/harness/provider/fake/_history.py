@@ -15,7 +15,6 @@ from ptycassette.harness.provider.wire.neutral import (
     Call,
     Message,
     Text,
-    ToolUse,
     WireError,
 )
 
@@ -33,9 +32,7 @@ class History:
         said: tuple[Message, ...] = ()
         if answer is not None:
             text = "".join(part.text for part in answer.parts if isinstance(part, Text))
-            calls = tuple(
-                ToolUse(part.call_id, part.name) for part in answer.parts if isinstance(part, Call)
-            )
+            calls = tuple(part for part in answer.parts if isinstance(part, Call))
             said = (Message("assistant", text, calls),)
         self._turns[answer_id] = ask.turns + said
         while len(self._turns) > _KEPT:

@@ -1,4 +1,4 @@
-"""The four provider APIs as pure functions: requests parsed strictly, answers as bytes."""
+"""The four provider APIs as pure functions: requests read strictly or not, answers as bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .neutral import Stop as Stop
     from .neutral import Text as Text
     from .neutral import Thought as Thought
-    from .neutral import ToolUse as ToolUse
+    from .neutral import ToolResult as ToolResult
     from .neutral import Usage as Usage
     from .neutral import WireError as WireError
     from .neutral import estimate_tokens as estimate_tokens
@@ -25,8 +25,8 @@ else:
         __name__,
         {
             "neutral": (
-                "Answer Api Ask Call Message Piece Stamp Stop Text Thought ToolUse Usage WireError "
-                "estimate_tokens"
+                "Answer Api Ask Call Message Piece Stamp Stop Text Thought ToolResult Usage "
+                "WireError estimate_tokens"
             ),
         },
     )

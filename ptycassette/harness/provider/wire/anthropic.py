@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.fields import items, mapping, read, text_of, word
+from ptycassette.harness.provider.wire.fields import Field, joined, read
 from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
@@ -25,7 +25,6 @@ from ptycassette.harness.provider.wire.neutral import (
     Text,
     Thought,
     ToolResult,
-    ToolUse,
     Usage,
     WireError,
     slices,
@@ -44,6 +43,7 @@ _KINDS = {
     500: "api_error",
     529: "overloaded_error",
 }
+_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 _TEXTS: dict[str, str | None] = {"text": "text", "image": None, "document": None}
 _SILENT = frozenset({"thinking", "redacted_thinking"})
 
@@ -89,10 +89,9 @@ def parse(
         raise WireError("max_tokens: Field required")
     turns: list[Message] = []
     if request.system is not None:
-        turns.append(Message("system", text_of(request.system, "system", types=_TEXTS)))
-    for index, message in enumerate(request.messages):
-        turns.append(_turn(mapping(message, f"messages[{index}]"), f"messages[{index}]"))
-    tools = tuple(word(tool, "name", f"tools[{n}]") for n, tool in enumerate(request.tools))
+        turns.append(Message("system", Field(request.system, "system").text(_TEXTS)))
+    turns += map(turn, Field(request.messages, "messages").items())
+    tools = tuple(tool.word("name") for tool in Field(request.tools, "tools").items())
     ask = Ask(
         api="anthropic",
         model=request.model,
@@ -103,29 +102,28 @@ def parse(
     return ask, unknown
 
 
-def _turn(message: Any, where: str) -> Message:
+def turn(message: Field) -> Message:
     """One message: a role, and a string or blocks."""
-    role = word(message, "role", where)
-    if role not in {"user", "assistant", "system"}:
-        raise WireError(f"{where}.role: unknown role {role!r}")
-    speaker: Role = "user" if role == "user" else "assistant" if role == "assistant" else "system"
+    role = message.word("role")
+    if role not in _ROLES:
+        message.refuse(f".role: unknown role {role!r}")
     content = message.get("content")
-    if isinstance(content, str):
-        return Message(speaker, content)
+    if isinstance(content.value, str):
+        return Message(_ROLES.get(role, "user"), content.value)
     texts: list[str] = []
-    calls: list[ToolUse] = []
+    calls: list[Call] = []
     results: list[ToolResult] = []
-    for index, block in enumerate(items(content, f"{where}.content")):
-        place = f"{where}.content[{index}]"
-        match word(mapping(block, place), "type", place):
+    for block in content.items():
+        match block.word("type"):
             case "tool_use":
-                calls.append(ToolUse(word(block, "id", place), word(block, "name", place)))
+                arguments = block.get("input").value
+                calls.append(Call(block.word("id"), block.word("name"), arguments))
             case "tool_result":
-                output = text_of(block.get("content"), f"{place}.content", types=_TEXTS)
-                results.append(ToolResult(word(block, "tool_use_id", place), output))
+                output = block.get("content").text(_TEXTS)
+                results.append(ToolResult(block.word("tool_use_id"), output))
             case kind if kind not in _SILENT:
-                texts.append(text_of([block], place, types=_TEXTS))
-    return Message(speaker, "\n".join(texts), tuple(calls), tuple(results))
+                texts.append(block.block_text(_TEXTS))
+    return Message(_ROLES.get(role, "user"), joined(texts), tuple(calls), tuple(results))
 
 
 def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
@@ -177,7 +175,7 @@ def _block(part: Text | Thought | Call, *, full: bool) -> dict[str, Any]:
             signature = "ZmFrZQ==" if full else ""
             return {"type": "thinking", "thinking": text if full else "", "signature": signature}
         case Call():
-            if part.input is not None:
+            if isinstance(part.arguments, str):
                 raise WireError("this API has no tools with free input", status=500)
             arguments = part.arguments if full else {}
             return {"type": "tool_use", "id": part.call_id, "name": part.name, "input": arguments}

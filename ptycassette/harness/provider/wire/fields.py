@@ -1,14 +1,17 @@
-"""Reading JSON that a client sent: strict, with messages that name the field."""
+"""Reading JSON that a client sent: strictly, with messages that name the field, or leniently."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
 from ptycassette.harness.provider.wire.neutral import WireError
 from ptycassette.model import resolved
+
+_UNTOLD = frozenset({"", "thinking", "redacted_thinking", "reasoning"})
+"""Types of blocks that are not even named where they have no text."""
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -37,50 +40,74 @@ def read(body: Any, kind: type[S], *, lenient: bool = False) -> tuple[S, tuple[s
     return value, unknown
 
 
-def mapping(value: Any, where: str) -> Mapping[str, Any]:
-    """``value``, which must be an object."""
-    if not isinstance(value, dict):
-        raise WireError(f"{where}: expected an object")
-    return value
+class Field(msgspec.Struct, frozen=True):
+    """A value in a request, and where it is.
 
-
-def items(value: Any, where: str) -> list[Any]:
-    """``value``, which must be a list."""
-    if not isinstance(value, list):
-        raise WireError(f"{where}: expected a list")
-    return value
-
-
-def word(value: Mapping[str, Any], name: str, where: str) -> str:
-    """The string field ``name`` of an object."""
-    found = value.get(name)
-    if not isinstance(found, str):
-        raise WireError(f"{where}.{name}: expected a string")
-    return found
-
-
-def text_of(content: Any, where: str, *, types: Mapping[str, str | None]) -> str:
-    """The text of a message content: a string, or a list of typed blocks.
-
-    Args:
-        content: what the client sent.
-        where: the field, for messages.
-        types: block type -> the field that holds its text, or None where the
-            block counts as ``[type]``.
-
-    Raises:
-        WireError: a block type that is not in ``types``, or no text where one must be.
+    What is not as the API has it is refused if ``strict``. If not, as much is read as can be.
     """
-    if isinstance(content, str):
-        return content
-    if content is None:
-        return ""
-    texts: list[str] = []
-    for index, block in enumerate(items(content, where)):
-        place = f"{where}[{index}]"
-        kind = word(mapping(block, place), "type", place)
+
+    value: Any
+    where: str
+    strict: bool = True
+
+    def refuse(self, why: str) -> None:
+        """Say that it is wrong.
+
+        Raises:
+            WireError: the reading is strict.
+        """
+        if self.strict:
+            raise WireError(f"{self.where}{why}")
+
+    def is_a(self, kind: type, called: str) -> bool:
+        """Whether it is of a type; it is wrong if not."""
+        if isinstance(self.value, kind):
+            return True
+        self.refuse(f": expected {called}")
+        return False
+
+    def get(self, name: str, default: Any = None) -> Field:
+        """A field of an object."""
+        found = self.value.get(name, default) if self.is_a(dict, "an object") else default
+        return Field(found, f"{self.where}.{name}", self.strict)
+
+    def word(self, name: str, default: str | None = None) -> str:
+        """A string in an object; empty where there is none that must be."""
+        found = self.get(name, default)
+        return found.value if found.is_a(str, "a string") else ""
+
+    def items(self) -> Iterator[Field]:
+        """The objects in a list."""
+        for number, value in enumerate(self.value if self.is_a(list, "a list") else ()):
+            found = Field(value, f"{self.where}[{number}]", self.strict)
+            if found.is_a(dict, "an object"):
+                yield found
+
+    def text(self, types: Mapping[str, str | None]) -> str:
+        """The text of a content: a string, or a list of typed blocks.
+
+        Args:
+            types: block type -> the field that holds its text, or None where the
+                block counts as ``[type]``. All others are wrong, and count so, too.
+        """
+        if isinstance(self.value, str) or self.value is None:
+            return self.value or ""
+        if isinstance(self.value, dict) and not self.strict:
+            names = (name for name in ("parts", "text", "content") if self.value.get(name))
+            return self.get(next(names, "text")).text(types)
+        return joined(block.block_text(types) for block in self.items())
+
+    def block_text(self, types: Mapping[str, str | None]) -> str:
+        """The text of one typed block."""
+        kind = self.word("type")
         if kind not in types:
-            raise WireError(f"{place}.type: unknown block type {kind!r}")
-        field = types[kind]
-        texts.append(f"[{kind}]" if field is None else word(block, field, place))
-    return "\n".join(texts)
+            self.refuse(f".type: unknown block type {kind!r}")
+        name = types.get(kind, "text" if "text" in self.value else None)
+        if name is None:
+            return "" if kind in _UNTOLD else f"[{kind}]"
+        return self.word(name)
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Texts, each on lines of its own."""
+    return "\n".join(filter(None, texts))

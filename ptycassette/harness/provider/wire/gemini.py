@@ -9,12 +9,12 @@ slices. Field names are accepted in camelCase and in snake_case, as the API does
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.fields import items, mapping, read, word
+from ptycassette.harness.provider.wire.fields import Field, joined, read
 from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
@@ -26,7 +26,6 @@ from ptycassette.harness.provider.wire.neutral import (
     Text,
     Thought,
     ToolResult,
-    ToolUse,
     Usage,
     WireError,
     slices,
@@ -44,6 +43,12 @@ _KINDS = {
     500: "INTERNAL",
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
+}
+_ROLES: dict[str, Role] = {
+    "user": "user",
+    "model": "assistant",
+    "function": "user",
+    "system": "system",
 }
 _OTHER_PARTS = ("inlineData", "fileData", "executableCode", "codeExecutionResult")
 _BUILT_IN_TOOLS = ("googleSearch", "codeExecution", "urlContext", "googleMaps", "fileSearch")
@@ -90,65 +95,70 @@ def parse(
     turns: list[Message] = []
     if request.systemInstruction is not None:
         system = request.systemInstruction
-        instruction = system if isinstance(system, str) else _turn(system, "systemInstruction").text
-        turns.append(Message("system", instruction))
-    turns += [_turn(item, f"contents[{n}]") for n, item in enumerate(request.contents)]
-    tools = tuple(_tools(request.tools))
+        said = system if isinstance(system, str) else turn(Field(system, "systemInstruction")).text
+        turns.append(Message("system", said))
+    turns += map(turn, Field(request.contents, "contents").items())
+    tools = tuple(_tools(Field(request.tools, "tools")))
     ask = Ask(api="gemini", model=model, stream=stream, turns=tuple(turns), tools=tools, sse=sse)
     return ask, unknown
 
 
 def count(body: Any, *, model: str, lenient: bool = False) -> tuple[Ask, tuple[str, ...]]:
     """A ``countTokens`` request: contents, or a whole request to count."""
-    asked = _camel(mapping(body, "body"))
-    inner = asked.get("generateContentRequest", asked)
-    return parse(inner, model=model, stream=False, sse=False, lenient=lenient)
+    asked = _camel(body)
+    if isinstance(asked, dict):
+        asked = asked.get("generateContentRequest", asked)
+    return parse(asked, model=model, stream=False, sse=False, lenient=lenient)
 
 
-def _tools(tools: list[dict[str, Any]]) -> Iterator[str]:
+def _tools(tools: Field) -> Iterator[str]:
     """The names of offered tools; built-in ones by their own names."""
-    for index, tool in enumerate(tools):
-        for name, value in _camel(tool).items():
+    for tool in map(_in_camel, tools.items()):
+        for name in tool.value:
             if name == "functionDeclarations":
-                for number, declared in enumerate(items(value, f"tools[{index}].{name}")):
-                    place = f"tools[{index}].{name}[{number}]"
-                    yield word(mapping(declared, place), "name", place)
+                yield from (declared.word("name") for declared in tool.get(name).items())
             elif name in _BUILT_IN_TOOLS:
                 yield name
             else:
-                raise WireError(f"tools[{index}]: unknown tool {name!r}")
+                tool.refuse(f": unknown tool {name!r}")
 
 
-def _turn(content: Any, where: str) -> Message:
+def turn(content: Field) -> Message:
     """One content: a role and parts."""
-    content = mapping(content, where)
-    role = content.get("role", "user")
-    if role not in {"user", "model", "function", "system"}:
-        raise WireError(f"{where}.role: unknown role {role!r}")
+    role = content.word("role", "user")
+    if role not in _ROLES:
+        content.refuse(f".role: unknown role {role!r}")
     texts: list[str] = []
-    calls: list[ToolUse] = []
+    calls: list[Call] = []
     results: list[ToolResult] = []
-    for index, raw in enumerate(items(content.get("parts", []), f"{where}.parts")):
-        place = f"{where}.parts[{index}]"
-        part = _camel(mapping(raw, place))
-        if "functionCall" in part:
-            call = mapping(part["functionCall"], f"{place}.functionCall")
-            calls.append(ToolUse(str(call.get("id", "")), word(call, "name", place)))
-        elif "functionResponse" in part:
-            results.append(_result(mapping(part["functionResponse"], place), place))
-        elif "text" in part:
-            if not part.get("thought"):
-                texts.append(word(part, "text", place))
-        elif not any(name in part for name in _OTHER_PARTS):
-            raise WireError(f"{place}: unknown part with fields {', '.join(sorted(part))}")
-    speaker: Role = "assistant" if role == "model" else "system" if role == "system" else "user"
-    return Message(speaker, "\n".join(texts), tuple(calls), tuple(results))
+    for part in map(_in_camel, content.get("parts", []).items()):
+        if "functionCall" in part.value:
+            call = part.get("functionCall")
+            call_id = str(call.get("id").value or "")
+            calls.append(Call(call_id, call.word("name"), call.get("args").value))
+        elif "functionResponse" in part.value:
+            results.append(_result(part.get("functionResponse")))
+        elif "text" in part.value:
+            texts.append("" if part.value.get("thought") else part.word("text"))
+        elif not part.strict:
+            texts.append(f"[{next(iter(part.value), 'part')}]")
+        elif not any(name in part.value for name in _OTHER_PARTS):
+            part.refuse(f": unknown part with fields {', '.join(sorted(part.value))}")
+    return Message(_ROLES.get(role, "user"), joined(texts), tuple(calls), tuple(results))
 
 
-def _result(response: Mapping[str, Any], where: str) -> ToolResult:
+def _in_camel(found: Field) -> Field:
+    return msgspec.structs.replace(found, value=_camel(found.value))
+
+
+def _result(result: Field) -> ToolResult:
     """A function response; its content is kept as JSON text."""
-    text = msgspec.json.encode(response.get("response")).decode()
-    return ToolResult(str(response.get("id", "")), text, word(response, "name", where))
+    said = result.get("response")
+    if not said.strict and isinstance(said.value, dict):
+        said = said.get("output", said.value)
+    is_text = isinstance(said.value, str) and not said.strict
+    text = said.value if is_text else msgspec.json.encode(said.value).decode()
+    return ToolResult(str(result.get("id").value or ""), text, result.word("name"))
 
 
 def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
@@ -189,7 +199,7 @@ def _part(part: Text | Thought | Call) -> dict[str, Any]:
         case Thought(text=text):
             return {"text": text, "thought": True}
         case Call():
-            if part.input is not None:
+            if isinstance(part.arguments, str):
                 raise WireError("this API has no tools with free input", status=500)
             return {"functionCall": {"id": part.call_id, "name": part.name, "args": part.arguments}}
 

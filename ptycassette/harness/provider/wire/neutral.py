@@ -10,7 +10,9 @@ text of the form ``[image]``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
@@ -18,7 +20,7 @@ import msgspec
 Api = Literal["anthropic", "responses", "chat", "gemini"]
 """The APIs: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, Gemini."""
 
-Role = Literal["system", "user", "assistant", "tool"]
+Role = Literal["system", "user", "assistant"]
 
 Stop = Literal["end", "tool", "length", "refusal"]
 """Why the model stopped: done, wants a tool, out of tokens, will not."""
@@ -45,11 +47,24 @@ class WireError(Exception):
         self.kind = kind
 
 
-class ToolUse(msgspec.Struct, frozen=True):
-    """A tool call in the history: the model asked for ``name``."""
+class Call(msgspec.Struct, frozen=True):
+    """A tool that the model wants called.
+
+    ``arguments`` are an object, or text: that of an object, or free where the API has that.
+    """
 
     call_id: str
     name: str
+    arguments: Any = {}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The arguments by name; free text is the one named ``input``."""
+        found = self.arguments or {}
+        if isinstance(found, str):
+            with suppress(ValueError, RecursionError):
+                found = json.loads(found)
+        return found if isinstance(found, dict) else {"input": found}
 
 
 class ToolResult(msgspec.Struct, frozen=True):
@@ -65,7 +80,7 @@ class Message(msgspec.Struct, frozen=True):
 
     role: Role
     text: str = ""
-    calls: tuple[ToolUse, ...] = ()
+    calls: tuple[Call, ...] = ()
     results: tuple[ToolResult, ...] = ()
 
 
@@ -126,15 +141,6 @@ class Thought(msgspec.Struct, frozen=True):
     """A reasoning summary of the model."""
 
     text: str
-
-
-class Call(msgspec.Struct, frozen=True):
-    """A tool that the model wants called: with JSON ``arguments``, or with free ``input``."""
-
-    call_id: str
-    name: str
-    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
-    input: str | None = None
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.fields import items, mapping, read, text_of, word
+from ptycassette.harness.provider.wire.fields import Field, read
 from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
@@ -25,7 +25,6 @@ from ptycassette.harness.provider.wire.neutral import (
     Text,
     Thought,
     ToolResult,
-    ToolUse,
     Usage,
     WireError,
     slices,
@@ -38,7 +37,7 @@ _ROLES: dict[str, Role] = {
     "developer": "system",
     "user": "user",
     "assistant": "assistant",
-    "tool": "tool",
+    "tool": "user",
 }
 _TEXTS: dict[str, str | None] = {
     "text": "text",
@@ -104,44 +103,42 @@ def parse(body: Any, *, lenient: bool = False) -> tuple[Ask, tuple[str, ...]]:
     request, unknown = read(body, _Completion, lenient=lenient)
     if request.n not in {None, 1}:
         raise WireError("n: this fake gives one choice")
-    turns = tuple(
-        _turn(mapping(message, f"messages[{n}]"), f"messages[{n}]")
-        for n, message in enumerate(request.messages)
-    )
     options = request.stream_options or {}
+    offered = Field(request.tools or [], "tools")
     ask = Ask(
         api="chat",
         model=request.model,
         stream=request.stream,
-        turns=turns,
-        tools=tuple(_tool(tool, f"tools[{n}]") for n, tool in enumerate(request.tools or [])),
+        turns=tuple(map(turn, Field(request.messages, "messages").items())),
+        tools=tuple(_named(tool).word("name") for tool in offered.items()),
         include_usage=options.get("include_usage") is True,
     )
     return ask, unknown
 
 
-def _tool(tool: dict[str, Any], where: str) -> str:
-    """The name of an offered tool."""
-    kind = word(tool, "type", where)
-    if kind not in {"function", "custom"}:
-        raise WireError(f"{where}.type: unknown tool type {kind!r}")
-    return word(mapping(tool.get(kind), f"{where}.{kind}"), "name", f"{where}.{kind}")
+def _named(tool: Field) -> Field:
+    """The part of an offered tool, or of a call, that names it."""
+    kind = tool.word("type")
+    if kind in {"function", "custom"}:
+        return tool.get(kind)
+    tool.refuse(f".type: unknown tool type {kind!r}")
+    return tool.get("function")
 
 
-def _turn(message: Any, where: str) -> Message:
+def turn(message: Field) -> Message:
     """One message."""
-    role = _ROLES.get(word(message, "role", where))
-    if role is None:
-        raise WireError(f"{where}.role: unknown role {message['role']!r}")
-    text = text_of(message.get("content"), f"{where}.content", types=_TEXTS)
+    role = message.word("role")
+    if role not in _ROLES:
+        message.refuse(f".role: unknown role {role!r}")
+    text = message.get("content").text(_TEXTS)
     if role == "tool":
-        result = ToolResult(word(message, "tool_call_id", where), text)
-        return Message("tool", results=(result,))
-    calls: list[ToolUse] = []
-    for index, call in enumerate(items(message.get("tool_calls") or [], f"{where}.tool_calls")):
-        place = f"{where}.tool_calls[{index}]"
-        calls.append(ToolUse(word(mapping(call, place), "id", place), _tool(call, place)))
-    return Message(role, text, tuple(calls))
+        return Message("user", results=(ToolResult(message.word("tool_call_id"), text),))
+    calls: list[Call] = []
+    for call in message.get("tool_calls").items() if message.value.get("tool_calls") else ():
+        named = _named(call)
+        arguments = named.get("arguments").value or named.get("input").value
+        calls.append(Call(call.word("id"), named.word("name"), arguments))
+    return Message(_ROLES.get(role, "user"), text, tuple(calls))
 
 
 def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
@@ -200,7 +197,7 @@ def _call_chunks(head: dict[str, Any], part: Call, number: int, size: int) -> It
 
 def _call(part: Call) -> dict[str, Any]:
     """A tool call in a message."""
-    if part.input is not None:
+    if isinstance(part.arguments, str):
         raise WireError("tools with free input are not offered over this API", status=500)
     arguments = msgspec.json.encode(part.arguments).decode()
     return {

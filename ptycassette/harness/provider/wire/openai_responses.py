@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.provider.wire import openai_chat
-from ptycassette.harness.provider.wire.fields import items, mapping, read, text_of, word
+from ptycassette.harness.provider.wire.fields import Field, read
 from ptycassette.harness.provider.wire.neutral import (
     Ask,
+    Call,
     Message,
     Role,
     ToolResult,
-    ToolUse,
     WireError,
 )
 
@@ -46,19 +46,18 @@ _TEXTS: dict[str, str | None] = {
     # Clients send back parts of encrypted conversations between agents.
     "encrypted_content": None,
 }
-_CALLS = frozenset({"function_call", "custom_tool_call"})
-_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
+_OUTPUTS = frozenset(f"{kind}_output" for kind in _CALLS)
+_SILENT = frozenset({"item_reference", "reasoning"})
 # Items without anything that a script could match.
-_SILENT = frozenset(
+_UNMATCHED = frozenset(
     {
         "additional_tools",
         "compaction",
         "compaction_summary",
         "compaction_trigger",
         "image_generation_call",
-        "item_reference",
         "mcp_list_tools",
-        "reasoning",
         "tool_search_call",
         "tool_search_output",
         "web_search_call",
@@ -142,14 +141,12 @@ def parse(body: Any, *, lenient: bool = False) -> tuple[Ask, Context, tuple[str,
     if isinstance(request.input, str):
         turns.append(Message("user", request.input))
     elif request.input is not None:
-        for index, item in enumerate(items(request.input, "input")):
-            place = f"input[{index}]"
-            turns += _turns(mapping(item, place), place)
+        turns += (one for item in Field(request.input, "input").items() for one in turns_of(item))
     elif request.generate and request.previous_response_id is None:
         raise WireError("input: missing")
     tools: list[str] = []
-    for index, tool in enumerate(request.tools or []):
-        tools += _tool_names(tool, f"tools[{index}]")
+    for tool in Field(request.tools or [], "tools").items():
+        tools += _tool_names(tool)
     ask = Ask(
         api="responses",
         model=request.model,
@@ -160,37 +157,36 @@ def parse(body: Any, *, lenient: bool = False) -> tuple[Ask, Context, tuple[str,
     return ask, Context(request.previous_response_id, request.generate), unknown
 
 
-def _tool_names(tool: dict[str, Any], where: str) -> list[str]:
+def _tool_names(tool: Field) -> list[str]:
     """The names under which a tool can be called; a namespace holds several."""
-    kind = word(tool, "type", where)
+    kind = tool.word("type")
     if kind in _NAMED_TOOLS:
-        return [word(tool, "name", where)]
+        return [tool.word("name")]
     if kind == "namespace":
-        inner = items(tool.get("tools"), f"{where}.tools")
-        return [
-            name
-            for number, one in enumerate(inner)
-            for name in _tool_names(one, f"{where}.tools[{number}]")
-        ]
-    if kind in _BUILT_IN_TOOLS:
-        return [kind]
-    raise WireError(f"{where}.type: unknown tool type {kind!r}")
+        return [name for one in tool.get("tools").items() for name in _tool_names(one)]
+    if kind not in _BUILT_IN_TOOLS:
+        tool.refuse(f".type: unknown tool type {kind!r}")
+    return [kind]
 
 
-def _turns(item: Any, where: str) -> list[Message]:
+def turns_of(item: Field) -> list[Message]:
     """The turns of one input item; none for items without content."""
-    kind = item.get("type", "message")
-    if kind in _SILENT:
+    kind = item.word("type", "message")
+    if kind in _SILENT or (item.strict and kind in _UNMATCHED):
         return []
+    if kind.startswith("local_shell"):  # no script can call it
+        item.refuse(f".type: unknown item type {kind!r}")
     if kind in {"message", "agent_message"}:
-        role = _ROLES.get(word(item, "role", where)) if kind == "message" else "assistant"
-        if role is None:
-            raise WireError(f"{where}.role: unknown role {item['role']!r}")
-        return [Message(role, text_of(item.get("content"), f"{where}.content", types=_TEXTS))]
+        role = item.word("role") if kind == "message" else "assistant"
+        if role not in _ROLES:
+            item.refuse(f".role: unknown role {role!r}")
+        return [Message(_ROLES.get(role, "user"), item.get("content").text(_TEXTS))]
     if kind in _CALLS:
-        use = ToolUse(word(item, "call_id", where), word(item, "name", where))
-        return [Message("assistant", calls=(use,))]
+        name = item.word("name") or kind.removesuffix("_call")
+        call = Call(item.word("call_id"), name, item.get(_CALLS[kind]).value)
+        return [Message("assistant", calls=(call,))]
     if kind in _OUTPUTS:
-        output = text_of(item.get("output"), f"{where}.output", types=_TEXTS)
-        return [Message("tool", results=(ToolResult(word(item, "call_id", where), output),))]
-    raise WireError(f"{where}.type: unknown item type {kind!r}")
+        output = item.get("output").text(_TEXTS)
+        return [Message("user", results=(ToolResult(item.word("call_id"), output),))]
+    item.refuse(f".type: unknown item type {kind!r}")
+    return [Message("user", f"[{kind}]")]

@@ -139,16 +139,7 @@ def _item(part: Text | Thought | Call, stamp: Stamp, index: int, *, full: bool) 
         case Thought(text=text):
             summary = [{"type": "summary_text", "text": text}] if full else []
             return {"id": stamp.id("rs", index), "type": "reasoning", "summary": summary}
-        case Call(input=None):
-            return {
-                "id": stamp.id("fc", index),
-                "type": "function_call",
-                "status": status,
-                "call_id": part.call_id,
-                "name": part.name,
-                "arguments": msgspec.json.encode(part.arguments).decode() if full else "",
-            }
-        case Call(input=text):
+        case Call(arguments=str(text)):
             return {
                 "id": stamp.id("ctc", index),
                 "type": "custom_tool_call",
@@ -156,6 +147,15 @@ def _item(part: Text | Thought | Call, stamp: Stamp, index: int, *, full: bool) 
                 "call_id": part.call_id,
                 "name": part.name,
                 "input": text if full else "",
+            }
+        case Call():
+            return {
+                "id": stamp.id("fc", index),
+                "type": "function_call",
+                "status": status,
+                "call_id": part.call_id,
+                "name": part.name,
+                "arguments": msgspec.json.encode(part.arguments).decode() if full else "",
             }
 
 
@@ -178,12 +178,12 @@ def _part_events(
             yield from _text_events(text, here, size)
         case Thought(text=text):
             yield from _thought_events(text, here, size)
-        case Call(input=None):
+        case Call(arguments=str(text)):
+            name = "response.custom_tool_call_input"
+            yield from _argument_events(name, "input", text, here, size)
+        case Call():
             name = "response.function_call_arguments"
             yield from _argument_events(name, "arguments", item["arguments"], here, size)
-        case Call():
-            name = "response.custom_tool_call_input"
-            yield from _argument_events(name, "input", item["input"], here, size)
     yield {"type": "response.output_item.done", **where, "item": item}, False
 
 
