@@ -36,7 +36,10 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_PROVIDER", "the provider of rec --tape, as --provider; offline sets it"),
     ("PTYCASSETTE_DISABLE_NETWORK", "1: no CLI runs whose provider is not on this machine"),
     ("PTYCASSETTE_REPORT", "where stand-ins write their report; a directory gets one for each"),
-    ("PTYCASSETTE_FAULT", "the fault of all recordings that are played, as stand-in --fault; in mode rerun of the provider"),
+    (
+        "PTYCASSETTE_FAULT",
+        "a fault of all that is played, as stand-in --fault, or rerun, as fork --fault",
+    ),
     ("PTYCASSETTE_FAULT_LOG", "a file that gets a line when a driver meets the fault"),
     ("PTYCASSETTE_SCRUB_CONFIG", "the file with rules of your own for scrubbing"),
     ("PTYCASSETTE_PROJECT", "the project file, in place of the nearest one"),

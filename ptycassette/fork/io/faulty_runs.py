@@ -57,7 +57,7 @@ def run_with_fault(spec: FaultSpec, met: Callable[[], None]) -> RunOf:
     ) -> Iterator[tuple[PreparedRerun, Proof]]:
         clock = MonotonicClock()
         exchanges = list(cassette.tape())
-        entry = _struck(exchanges, spec, fault, clock)
+        entry = struck_entry(exchanges, spec, fault, clock)
 
         def server_of(gates: Gates, **more: Any) -> ForkServer:
             return ForkServer(gates, notes=TapeNotes(clock, {}), **more)
@@ -75,7 +75,7 @@ def run_with_fault(spec: FaultSpec, met: Callable[[], None]) -> RunOf:
             cut = cut_at(place, cassette.events(), [one.entry for one in exchanges])
             branch = Branch(prepared.desk, cut, patience_s=options.patience_s, at_once=True)
             server.answers = branch.answer
-            behind = _Behind(branch)
+            behind = BehindTheFault(branch)
             # Of which input an answer is, says nothing where a driver may type it again.
             branch.tail = HeldTail(behind, exchanges, Gates([]))
 
@@ -91,7 +91,7 @@ def run_with_fault(spec: FaultSpec, met: Callable[[], None]) -> RunOf:
     return run_of
 
 
-def _struck(
+def struck_entry(
     exchanges: Sequence[TapeExchange], spec: FaultSpec, fault: ProviderFault, clock: Clock
 ) -> int | None:
     """The entry at which the fault strikes; None where nobody said, and none can have it."""
@@ -132,7 +132,7 @@ def _asked_of(prepared: PreparedRerun) -> Callable[[Question], Any]:
     return answer
 
 
-class _Behind:
+class BehindTheFault:
     """The recording behind the fault. The answer that was not given there is still to come.
 
     Args:
