@@ -295,16 +295,10 @@ def export_of_file(name: str, *, of: Made) -> ExportFormat:
     Raises:
         UsageError: no such export has this ending.
     """
-    able = exports_of(of)
-    matching = [
-        (len(ending), one)
-        for one in able
-        for ending in one.endings
-        if name.lower().endswith(ending)
-    ]
-    if matching:
-        return max(matching, key=lambda found: found[0])[1]
-    *most, last = (ending for one in able for ending in one.endings)
+    endings = {ending: one for one in exports_of(of) for ending in one.endings}
+    if matching := [ending for ending in endings if name.lower().endswith(ending)]:
+        return endings[max(matching, key=len)]
+    *most, last = endings
     raise UsageError(
         "the ending of the name does not tell the format",
         where=name,

@@ -137,50 +137,49 @@ class ResizeIgnored(TerminalFault):
         return self._left >= 0
 
 
-class TrustScreen(TerminalFault):
-    name = "trust-screen"
-    what = "at the start it asks whether the folder is trusted: Enter, y or 1 goes on"
+class _StartScreen(TerminalFault):
+    """A screen at the start, which waits for a key."""
+
     needs_keys = True
+    text: str
+    ends: bytes = b"".join(_QUITS)
+    goes_on: bytes = b""
+    failed: str = ""
 
     def default_place(self) -> int:
         return 0
 
     def begin(self) -> Iterator[Act]:
         self.met = self.holds = True
-        yield Show(_screen(_TRUST))
+        yield Show(_screen(self.text))
 
     def typed(self, data: bytes, now_us: int) -> Typed:
-        keys = _SEQUENCE.sub(b"", data)
         if not self.holds:
             return Typed(data)
+        keys = _SEQUENCE.sub(b"", data)
         for at, key in enumerate(keys):
-            if key in b"2n\x03\x1b":
+            if key in self.ends:
                 return Typed(acts=(End(exited(1)),))
-            if key in b"\r\n1yY":
+            if key in self.goes_on:
                 self.holds = False
                 return Typed(keys[at + 1 :], (Show(_FRESH),))
-        return Typed()
+        return Typed(acts=(Show(_screen(self.failed + self.text)),) if _enter(keys) >= 0 else ())
 
 
-class LoginScreen(TerminalFault):
+class TrustScreen(_StartScreen):
+    name = "trust-screen"
+    what = "at the start it asks whether the folder is trusted: Enter, y or 1 goes on"
+    text = _TRUST
+    ends = b"2n\x03\x1b"
+    goes_on = b"\r\n1yY"
+
+
+class LoginScreen(_StartScreen):
     name = "login-screen"
     what = "at the start it wants somebody to sign in, which fails; Esc ends it with status 1"
     fatal = True
-    needs_keys = True
-
-    def default_place(self) -> int:
-        return 0
-
-    def begin(self) -> Iterator[Act]:
-        self.met = self.holds = True
-        yield Show(_screen(_LOGIN))
-
-    def typed(self, data: bytes, now_us: int) -> Typed:
-        keys = _SEQUENCE.sub(b"", data)
-        if any(key in keys for key in _QUITS):
-            return Typed(acts=(End(exited(1)),))
-        failed = _enter(keys) >= 0
-        return Typed(acts=(Show(_screen(_LOGIN_FAILED + _LOGIN)),) if failed else ())
+    text = _LOGIN
+    failed = _LOGIN_FAILED
 
 
 class QuotaScreen(TerminalFault):
