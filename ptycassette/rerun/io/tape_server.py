@@ -252,9 +252,9 @@ class TapeServer:
         )
         if answer.entry.answer is not None:
             await self._passes(answer.entry.answer.t_us)
-        await socket.prepare(request)
         left = self._desk().messages_within(answer.entry)
         with contextlib.suppress(ConnectionError):
+            await socket.prepare(request)
             await self._say(request, socket, answer.pieces)
             while left or not await self._closed(request, socket, answer.entry):
                 message = await socket.receive()
