@@ -196,14 +196,29 @@ def test_planted_causes_are_found_and_decoys_are_not_blamed() -> None:
 
 
 @pytest.mark.slow
-def test_a_real_cli_is_blamed() -> None:
-    """aider: the answer with the edit is a cause of it; what was said before it is not."""
-    drive = drive_of("aider-tape")
+@pytest.mark.parametrize(
+    ("tape", "oracle", "places", "causes"),
+    [
+        ("aider-tape", "text:buy almonds", ("tape:1", "tape:2", "exchange:1"), {"tape:2"}),
+        # Its call of a tool and its answer; 2 prepares, 5 and 6 are about the title of the session.
+        (
+            "codex-tape",
+            "text:The note says: buy walnuts",
+            ("tape:2", "tape:3", "tape:5", "tape:6", "tape:7"),
+            {"tape:3", "tape:7"},
+        ),
+    ],
+)
+def test_a_real_cli_is_blamed(
+    tape: str, oracle: str, places: tuple[str, ...], causes: set[str]
+) -> None:
+    """What the model said of the outcome is a cause of it; what it said else is not."""
+    drive = drive_of(tape)
     found = find_binary(
         load_profile(drive.harness, env={}), path=os.environ.get("PTYCASSETTE_AGENTS", "")
     )
     if found is None:
-        pytest.skip("PTYCASSETTE_AGENTS names no folder with aider")
+        pytest.skip(f"PTYCASSETTE_AGENTS names no folder with {drive.harness}")
     path = f"{Path(found).parent}:{os.environ['PATH']}"
     run = RerunOptions(
         trusted=True,
@@ -215,15 +230,15 @@ def test_a_real_cli_is_blamed() -> None:
         patience_s=60,
     )
     options = BlameOptions(
-        oracle=Oracle.parse("text:buy almonds"),
-        budget=20,
+        oracle=Oracle.parse(oracle),
+        budget=30,
         interventions=("neutral",),
-        at=(ForkPlace("tape", 1), ForkPlace("tape", 2), ForkPlace("exchange", 1)),
+        at=tuple(map(ForkPlace.parse, places)),
         fork=ForkOptions(tail="held", run=run),
         jobs=2,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", path)
-        report = blame(TAPES / "aider-tape", options)
+        report = blame(TAPES / tape, options)
     assert report.deterministic
-    assert report.causes == ("tape:2",)
+    assert set(report.causes) == causes
