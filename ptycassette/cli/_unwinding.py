@@ -5,6 +5,7 @@ By default SIGTERM ends a process where it is: temporary files and folders stay.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import threading
@@ -46,6 +47,7 @@ def unwound(run: Callable[[], int]) -> int:
     try:
         return run()
     except _EndedError as ended:
+        atexit._run_exitfuncs()  # noqa: SLF001 - those of multiprocessing remove its folder
         os.kill(os.getpid(), ended.number)
         return 128 + ended.number
     finally:
