@@ -103,6 +103,7 @@ def recorded(
         capture_output=True,
         timeout=60,
     )
+    assert (folder / "a.cassette").exists(), ran.stderr.decode()
     summary = folder / "evidence" / "error-summary.json"
     errors = json.loads(summary.read_text()) if summary.exists() else {}
     with open_cassette(folder / "a.cassette") as cassette:

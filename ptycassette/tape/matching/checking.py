@@ -7,10 +7,12 @@ are for people: what looks as if it would be another value in another run, and i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
 from typing import Literal
 
 import msgspec
 
+from ptycassette.model import TapeEntry
 from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching._chains import Link, links
 from ptycassette.tape.matching._misses import Miss
@@ -177,13 +179,33 @@ def _ambiguous(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding | None]
         before = equal.setdefault((entry.key, names), [])
         for other in before:
             first = recorded.exchanges[other].entry
-            overlaps = first.end_seq is None or first.end_seq > entry.seq
-            if overlaps and recorded.answer_form(other) != recorded.answer_form(index):
+            if not _overlaps(first, entry):
+                continue
+            if recorded.answer_form(other) != recorded.answer_form(index):
                 message = (
                     f"entry {first.entry} asks the same at the same time, and is answered otherwise"
                 )
                 yield TapeFinding("ambiguous", entry.entry, message, blocking=True)
         before.append(index)
+
+
+def _overlaps(first: TapeEntry, second: TapeEntry) -> bool:
+    """Whether a question was asked before an equal one was answered.
+
+    A client that has all of an answer, wants no more of it, or has read that it is an error, can
+    ask again before the end of the exchange is noted.
+    """
+    if first.end_seq is not None and first.end_seq <= second.seq:
+        return False
+    answer = first.answer
+    if answer is None:
+        return True
+    if (answer.status or 0) >= HTTPStatus.BAD_REQUEST:
+        return answer.seq > second.seq
+    if first.outcome not in {"complete", "client-gone"}:
+        return True
+    last_us = answer.chunks[-1].t_us if answer.chunks else answer.t_us
+    return last_us >= second.t_us
 
 
 def _too_early(recorded: Recorded, chain: list[Link]) -> Iterator[TapeFinding]:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.model import BodyPlace
+from ptycassette.model import BodyPlace, Chunk
 from ptycassette.tape import Draw
 from ptycassette.tape.matching import (
     TapeFinding,
@@ -103,6 +103,34 @@ def test_equal_questions_at_the_same_time_are_found() -> None:
 
     assert [(one.kind, one.entry) for one in found(exchanges)] == [("ambiguous", 2)]
     assert found(alike) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "last_us", "ambiguous"),
+    [
+        (200, "complete", 7, False),  # only the note of its end comes later
+        (200, "client-gone", 7, False),  # it wanted no more
+        (200, "complete", 9, True),
+        (200, "provider-gone", 7, True),
+        (429, "complete", 9, False),  # of an error, many read the status alone
+    ],
+)
+def test_a_question_behind_an_answer_is_not_at_the_same_time(
+    status: int, outcome: Any, last_us: int, *, ambiguous: bool
+) -> None:
+    """A client can ask again before the end of the exchange is noted."""
+    exchanges = tape(({"q": 1}, {"error": "busy"}), ({"q": 1}, {"a": "yes"}))
+    first, second = (one.entry for one in exchanges)
+    assert first.answer is not None
+    answer = msgspec.structs.replace(
+        first.answer, status=status, chunks=(Chunk(5, 2), Chunk(last_us, 2))
+    )
+    exchanges[0].entry = msgspec.structs.replace(
+        first, answer=answer, outcome=outcome, end_seq=second.seq + 1
+    )
+    exchanges[1].entry = msgspec.structs.replace(second, t_us=8)
+
+    assert ["ambiguous" in one.kind for one in found(exchanges)] == [True] * ambiguous
 
 
 @pytest.mark.parametrize(
