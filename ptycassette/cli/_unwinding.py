@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import FrameType
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
+_WAIT_S = 0.005
 
 
 class _EndedError(BaseException):
@@ -23,6 +24,35 @@ class _EndedError(BaseException):
         self.number = number
 
 
+class _Unwinding:
+    """What SIGTERM and SIGHUP do while a command runs."""
+
+    def __init__(self) -> None:
+        main = threading.current_thread() is threading.main_thread()
+        self._taken = [
+            number for number in _ENDING if main and signal.getsignal(number) is signal.SIG_DFL
+        ]
+        for number in self._taken:
+            signal.signal(number, self._end)
+
+    def release(self) -> None:
+        for number in self._taken:
+            signal.signal(number, signal.SIG_DFL)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        if _is_making_a_temporary(frame):
+            self._send_later(number)
+            return
+        self.release()
+        raise _EndedError(number)
+
+    @staticmethod
+    def _send_later(number: int) -> None:
+        again = threading.Timer(_WAIT_S, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+
+
 def unwound(run: Callable[[], int]) -> int:
     """Run; SIGTERM and SIGHUP unwind ``run``, then end the process. A second one ends it at once.
 
@@ -31,19 +61,7 @@ def unwound(run: Callable[[], int]) -> int:
     Returns:
         What ``run`` returned.
     """
-    main = threading.current_thread() is threading.main_thread()
-    taken = [number for number in _ENDING if main and signal.getsignal(number) is signal.SIG_DFL]
-
-    def release() -> None:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
-
-    def end(number: int, _: FrameType | None) -> None:
-        release()
-        raise _EndedError(number)
-
-    for number in taken:
-        signal.signal(number, end)
+    unwinding = _Unwinding()
     try:
         return run()
     except _EndedError as ended:
@@ -51,4 +69,13 @@ def unwound(run: Callable[[], int]) -> int:
         os.kill(os.getpid(), ended.number)
         return 128 + ended.number
     finally:
-        release()
+        unwinding.release()
+
+
+def _is_making_a_temporary(frame: FrameType | None) -> bool:
+    """Whether ``tempfile`` is at work: what it has just made, or half removed, nobody knows yet."""
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "tempfile":
+            return True
+        frame = frame.f_back
+    return False

@@ -8,7 +8,6 @@ in this process, which find it in the environment.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
@@ -63,15 +62,16 @@ class FaultRuns:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Have what a test plays find its fault, and say when it was met."""
         spec = spec_of(item)
-        place = tempfile.mkdtemp(prefix="ptycassette-fault-")
-        try:
-            with pytest.MonkeyPatch.context() as patch:
-                if is_varied(item):
-                    patch.setenv(FAULT_VARIABLE, str(spec or ""))
-                    patch.setenv(FAULT_LOG_VARIABLE, str(Path(place) / "met"))
-                return (yield)
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+        with (
+            tempfile.TemporaryDirectory(
+                prefix="ptycassette-fault-", ignore_cleanup_errors=True
+            ) as place,
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            if is_varied(item):
+                patch.setenv(FAULT_VARIABLE, str(spec or ""))
+                patch.setenv(FAULT_LOG_VARIABLE, str(Path(place) / "met"))
+            return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:

@@ -107,9 +107,13 @@ class Annotations:
         )
         try:
             fd, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-            with os.fdopen(fd, "wb") as file:
-                file.write(data + b"\n")
-            os.replace(name, self.path)  # noqa: PTH105 - a name made by mkstemp
+            try:
+                with os.fdopen(fd, "wb") as file:
+                    file.write(data + b"\n")
+                os.replace(name, self.path)  # noqa: PTH105 - a name made by mkstemp
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
         except OSError as exc:
             raise CassetteError(
                 f"the note could not be written: {exc.strerror}",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -67,12 +67,11 @@ def run(job: Job) -> Ran:
         CassetteError: what would be so in every run: nobody trusts the cassette, the program is
             not there, the disk is full.
     """
-    folder = Path(job.kept or tempfile.mkdtemp(prefix="ptycassette-blame-"))
-    try:
-        return _run(job, folder / job.trial.file_name)
-    finally:
-        if job.kept is None:
-            shutil.rmtree(folder, ignore_errors=True)
+    with ExitStack() as stack:
+        folder = job.kept or stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="ptycassette-blame-", ignore_cleanup_errors=True)
+        )
+        return _run(job, Path(folder) / job.trial.file_name)
 
 
 def _run(job: Job, child: Path) -> Ran:

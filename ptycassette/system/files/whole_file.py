@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -32,18 +31,15 @@ def write_whole(
     target = os.fspath(path)
     check_replaceable(target, overwrite=overwrite)
     directory, name = os.path.split(target)
+    # A name known before the file is there: whatever interrupts us, we know what to remove.
+    aside = os.path.join(directory, f".{name[:100]}.{os.urandom(8).hex()}")  # noqa: PTH118
     try:
-        fd, aside = tempfile.mkstemp(prefix=f".{name[:100]}.", dir=directory or ".")
-    except OSError as exc:
-        raise _refused(target, exc) from exc
-    try:
-        with os.fdopen(fd, "wb") as file:
-            for part in parts:
-                file.write(part)
+        with open(aside, "xb", opener=_private) as file:
+            file.writelines(parts)
             file.flush()
-            os.fchmod(fd, mode)
+            os.fchmod(file.fileno(), mode)
             if durable:
-                os.fsync(fd)
+                os.fsync(file.fileno())
         check_replaceable(target, overwrite=overwrite)  # what came there meanwhile
         os.replace(aside, target)  # noqa: PTH105 - a path object takes longer than the rename
     except OSError as exc:
@@ -77,6 +73,10 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool = True)
             where=os.fspath(target),
             hint="name another place, or say --overwrite",
         )
+
+
+def _private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 def _remove(name: str) -> None:

@@ -37,6 +37,22 @@ def test_a_failure_in_the_middle_leaves_what_was_there(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
 
 
+def test_an_interruption_just_after_the_file_is_made_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name is known before it is there."""
+    real = os.open
+
+    def interrupted(path: str, *args: int, **options: int) -> int:
+        os.close(real(path, *args, **options))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "out.txt", [b"x"])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_missing_directory_is_said(tmp_path: Path) -> None:
     """What, where and what to do."""
     with pytest.raises(StorageError, match="cannot be written: No such file"):
