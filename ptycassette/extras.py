@@ -11,6 +11,7 @@ _NEEDED_BY = {
     "provider": "the fake provider",
     "seal": "a seal",
     "sigstore": "a seal of an identity",
+    "tape": "running a program from its tape",
 }
 
 

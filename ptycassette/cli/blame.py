@@ -108,7 +108,7 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
     Example: ptycassette blame --validate
     """
     jobs = given["jobs"] or min(8, 4 * (os.cpu_count() or 1))
-    with needing_extra("provider"):
+    with needing_extra("tape"):
         from ptycassette.blame.io import blame, validate
     from ptycassette.blame import blame_json, blame_lines, validation_json, validation_lines
 

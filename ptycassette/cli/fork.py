@@ -92,9 +92,9 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         return 0
     if cassette is None:
         raise click.UsageError("which cassette?")
-    with needing_extra("provider"):
-        from ptycassette.fork.io import ForkOptions, fork, place_lines
     if given["places"]:
+        from ptycassette.fork.io import place_lines
+
         with opened(cassette) as parent:
             write_lines(place_lines(parent))
         return 0
@@ -103,7 +103,9 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         raise click.UsageError("--output is missing (or --places)")
     if given["script"] and given["tail"] != "scripted":
         raise click.UsageError("--script goes with --tail scripted only")
-    from ptycassette.fork import fork_json, fork_lines
+    with needing_extra("tape"):
+        from ptycassette.fork import fork_json, fork_lines
+        from ptycassette.fork.io import ForkOptions, fork
 
     options = ForkOptions(
         at=place,

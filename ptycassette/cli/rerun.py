@@ -89,15 +89,13 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
     """
     from ptycassette.system.files import check_replaceable
 
-    with needing_extra("provider"):
-        options = run_options(
-            given,
-            home=given["home"],
-            strict_order=given["strict_order"],
-            shared_network=given["shared_network"],
-            faketime=given["faketime"],
-        )
-
+    options = run_options(
+        given,
+        home=given["home"],
+        strict_order=given["strict_order"],
+        shared_network=given["shared_network"],
+        faketime=given["faketime"],
+    )
     for name in ("junit", "html"):  # before minutes of work
         if given[name] is not None:
             check_replaceable(Path(given[name]), overwrite=given["overwrite"])
@@ -151,7 +149,9 @@ def _with_tapes(names: Sequence[str]) -> list[str]:
 def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
     """Run all of them; what each shows is printed when it is over."""
     from ptycassette.rerun import report_lines
-    from ptycassette.rerun.io import rerun
+
+    with needing_extra("tape"):
+        from ptycassette.rerun.io import rerun
 
     reruns: list[tuple[str, RerunReport]] = []
     for path in paths:
@@ -170,7 +170,9 @@ def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool
     """``--tape-only``: whoever started us drives the program."""
     from ptycassette.recording.io import shell_status
     from ptycassette.rerun import report_lines
-    from ptycassette.rerun.io import run_tape_only
+
+    with needing_extra("tape"):
+        from ptycassette.rerun.io import run_tape_only
 
     with opened(path) as recording:
         ran = run_tape_only(recording, options)

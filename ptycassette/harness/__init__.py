@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .drive import Drive as Drive
     from .example import example_script as example_script
+    from .model_lists import model_list_of as model_list_of
     from .preparing import Place as Place
     from .preparing import PreparedRun as PreparedRun
     from .preparing import home_variables as home_variables
@@ -27,6 +28,7 @@ else:
         {
             "drive": "Drive",
             "example": "example_script",
+            "model_lists": "model_list_of",
             "preparing": "Place PreparedRun home_variables prepare shown",
             "probe": "Probe parse_window",
             "probe_run": "ProbeResult ProbeRun",

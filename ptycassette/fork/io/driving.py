@@ -32,6 +32,7 @@ from ptycassette.rerun.io import PAUSE_S, PreparedRerun
 
 _POLL_S = 0.1
 _ENTERS = (b"\r", b"\n")
+_LAST_ROWS = 6
 
 
 class TailInputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +144,7 @@ class ForkTypist:
         try:
             session.wait_exit(timeout_s=limit_s)
         except WaitTimeoutError:
-            driven.problem = f"it was ended: it had not ended {limit_s:g} s after the last input"
+            driven.problem = f"it was ended: it had not ended {limit_s:.1f} s after the last input"
         return driven
 
     def _given(self, session: Recording, driven: DrivenFork, steps: Sequence[ScriptStep]) -> None:
@@ -249,13 +250,18 @@ class ForkTypist:
         how = "" if status is None else (
             f" ({status.signal})" if status.signaled else f" (status {status.code})"
         )  # fmt: skip
-        return self._error(f"was not reached: the program ended before it{how}")
+        rows = [row.rstrip() for row in session.screen().rows if row.strip()]
+        return self._error(
+            f"was not reached: the program ended before it{how}",
+            lines=[f"| {row}" for row in rows[-_LAST_ROWS:]],
+            hint=self._prepared.lacking,
+        )
 
-    def _error(self, text: str, *, lines: Sequence[str] = ()) -> DivergenceError:
+    def _error(self, text: str, *, lines: Sequence[str] = (), hint: str = "") -> DivergenceError:
         shown = "".join(f"\n  {printable(line)}" for line in lines)
         return DivergenceError(
             f"no fork: {self._place} {printable(text)}{shown}",
-            hint="up to the fork the run must be the recorded one; there is no child",
+            hint=hint or "up to the fork the run must be the recorded one; there is no child",
         )
 
     def _patience(self, t_us: int) -> float:

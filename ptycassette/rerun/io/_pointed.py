@@ -13,10 +13,14 @@ import msgspec
 
 from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette
+from ptycassette.harness import model_list_of
 from ptycassette.model import TapeEntry
 from ptycassette.rerun._tape_desk import asked_providers
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.tape import known_providers
+
+_MADE_UP_KEY = "0" * 40
 
 
 class Pointed(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,13 +28,15 @@ class Pointed(msgspec.Struct, frozen=True, kw_only=True):
 
     ``url`` is the tape's server, or the real provider where the server is an HTTP proxy, whose
     certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs where it is
-    another one than ``url`` and ``/v1``. ``usual_url`` is for a program without a profile.
-    ``model`` is the one that was asked most; empty if the recording names none.
+    another one than ``url`` and ``/v1``. ``usual_url`` and ``keys``, which are made up, are for a
+    program without a profile. ``model`` is the one that was asked most; empty if the recording
+    names none.
     """
 
     server: TapeServer
     url: str
     usual_url: str
+    keys: Mapping[str, str]
     openai_url: str
     ca_file: str
     model: str
@@ -46,10 +52,18 @@ def pointed_at(
         server=server,
         url=url,
         usual_url=server.url_as_recorded(route),
+        keys=_made_up_keys(entries),
         openai_url=openai_url,
         ca_file=ca_file,
         model=_asked_model(cassette),
     )
+
+
+def _made_up_keys(entries: Sequence[TapeEntry]) -> dict[str, str]:
+    """By the usual variables of the APIs that were asked: SDKs ask nothing without a key."""
+    lists = filter(None, (model_list_of(entry.target) for entry in entries))
+    headers = sorted({one.key_header for one in lists})
+    return {known_providers().keys[header][0]: _MADE_UP_KEY for header in headers}
 
 
 def _asked_model(cassette: Cassette) -> str:

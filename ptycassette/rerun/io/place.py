@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import msgspec
 from ptycassette.cassette.io import disk_errors
 from ptycassette.harness import home_variables
 from ptycassette.harness.io import placed_run, run_place
+from ptycassette.model import visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun.io._pointed import Pointed
 from ptycassette.rerun.io.guard import Guard
@@ -92,13 +93,19 @@ def placed(
                 run_place(options.root, cwd=options.cwd, files=options.files)
             )
             home, cwd, folder = made.home, made.cwd, made.folder
-            own = {**home_variables(str(home)), **(proxy or base_url_variables(pointed.usual_url))}
+            own = {
+                **home_variables(str(home)),
+                **pointed.keys,
+                **(proxy or base_url_variables(pointed.usual_url)),
+            }
         if options.home is not None:
             copy_folder(options.home, home)
             if profile is not None and not proxy:
                 variables, arguments = point_at_provider(profile, pointed.url, {})
                 own |= variables
                 argv = (argv[0], *arguments, *argv[1:])
+        if not options.argv:
+            argv = (argv[0], *_located(argv[1:], cwd if _is_given(options) else Path.cwd()))
         guard = stack.enter_context(
             Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
         )
@@ -114,6 +121,43 @@ def placed(
             guard=guard.text,
             isolated=guard.isolated,
         )
+
+
+def left_behind(argv: Sequence[str], options: RerunOptions) -> str:
+    """What a program without its work folder lacks: a file that is in the current one.
+
+    Returns:
+        What to do about it; empty where nothing is known to be lacking.
+    """
+    if _is_given(options):
+        return ""
+    for word in argv[1:]:
+        if not word.startswith(("-", "/")) and word not in options.files and Path(word).is_file():
+            return (
+                f"{visible(word, limit=200)} is not in the empty folder in which the program"
+                " worked, but in this one: --cwd . or --copy ."
+            )
+    return ""
+
+
+def _is_given(options: RerunOptions) -> bool:
+    """Whether the work folder is the caller's, or a copy of one."""
+    return options.cwd is not None or options.copied is not None
+
+
+def _located(words: Sequence[str], work: Path) -> Iterator[str]:
+    """Recorded words, with folders in place of the scrubber's names for them.
+
+    Only where a word is the name, begins with it, or has it behind ``=``: elsewhere it may be what
+    somebody wrote for a shell.
+    """
+    for word in words:
+        located = word
+        for name, folder in (("$PWD", work), ("$HOME", Path.home())):
+            before, found, after = word.partition(name)
+            if found and before[-1:] in {"", "="} and after[:1] in {"", "/"}:
+                located = f"{before}{folder}{after}"
+        yield located
 
 
 def _usual_mode(profile: Profile | None) -> str:

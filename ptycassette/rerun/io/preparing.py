@@ -26,7 +26,7 @@ from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io._pointed import pointed_at, recorded_pointing, tape_server
 from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.place import RerunPlace, copy_folder, placed
+from ptycassette.rerun.io.place import RerunPlace, copy_folder, left_behind, placed
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
@@ -41,7 +41,8 @@ from ptycassette.tape.matching import Rules
 class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to be started; over when its block is left.
 
-    ``argv`` is the program's own command line, ``place.argv`` the one to start.
+    ``argv`` is the program's own command line, ``place.argv`` the one to start. ``lacking`` says
+    what to do if the program ends too early; empty where nothing is known.
     """
 
     argv: tuple[str, ...]
@@ -52,6 +53,7 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     size: Size
     term: str | None
     place: RerunPlace
+    lacking: str
     server: TapeServer
     desk: TapeDesk
 
@@ -141,6 +143,7 @@ def prepared_rerun(
             size=Size(terminal.initial_rows, terminal.initial_cols),
             term=terminal.term,
             place=place,
+            lacking=left_behind(argv, options),
             server=server,
             desk=server.desk,
         )

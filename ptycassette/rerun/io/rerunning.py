@@ -122,6 +122,8 @@ def _report(
     notes += version_notes(recorded_version, ran.version)
     if ran.problem:
         notes.append(ran.problem)
+    if prepared.lacking and ran.final.exit != cassette.final.exit:
+        notes.append(prepared.lacking)
     return _requests(
         prepared,
         inputs=ran.typed,

@@ -1,0 +1,77 @@
+"""What a command says in an install without extras."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+TAPE = str(ROOT / "fixtures" / "tapes" / "client-tape")
+_BARE = """
+import sys
+for name in ("aiohttp", "backports", "brotli", "h11", "trustme", "wsproto", "cryptography",
+             "securesystemslib", "sigstore", "PIL", "textual_serve", "pyghostty"):
+    sys.modules[name] = None
+from ptycassette.cli import main
+sys.exit(main())
+"""
+
+
+def bare(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command where nothing that only an extra brings can be imported."""
+    return subprocess.run(
+        [sys.executable, "-c", _BARE, *words],
+        cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("extra", "command"),
+    [
+        ("tape", ("rec", "--tape", "--headless", "new", "--", "true")),
+        ("tape", ("rerun", "--trust", TAPE)),
+        ("tape", ("rerun", "--trust", "--tape-only", TAPE)),
+        ("tape", ("fork", "--trust", TAPE, "--fault", "empty@2", "-o", "new")),
+        ("tape", ("blame", "--trust", TAPE, "--oracle", "exit", "--budget", "3")),
+        ("tape", ("blame", "--validate")),
+        ("provider", ("offline", "codex", "--", "true")),
+        ("provider", ("fake-provider", "codex")),
+        ("seal", ("seal", TAPE, "--key", "key.pem")),
+        ("seal", ("verify", "--sealed", TAPE)),
+        ("pictures", ("export", TAPE, "new.png")),
+        ("pictures", ("frames", TAPE, "--last", "--format", "png")),
+        ("serve", ("view", "--serve", TAPE)),
+        ("ghostty", ("rec", "--emulator", "ghostty", "--headless", "new", "--", "true")),
+    ],
+)
+def test_the_extra_is_named(extra: str, command: tuple[str, ...], tmp_path: Path) -> None:
+    """With the command that installs it; nothing is made."""
+    ran = bare(*command, cwd=tmp_path)
+
+    assert f"pip install 'ptycassette[{extra}]'" in ran.stderr
+    assert ran.returncode in {2, 125}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("tape", TAPE),
+        ("tape", TAPE, "--entry", "1"),
+        ("fork", "--places", TAPE),
+        ("fork", "--list-faults"),
+        ("lineage", TAPE),
+        ("verify", TAPE),
+        ("verify-scrub", TAPE),
+        ("doctor", "--json"),
+    ],
+)
+def test_reading_needs_none(command: tuple[str, ...], tmp_path: Path) -> None:
+    """What is recorded can be looked at and verified by anybody."""
+    ran = bare(*command, cwd=tmp_path)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
