@@ -41,6 +41,16 @@ class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
     recorded: str
     now: str
 
+    def __str__(self) -> str:
+        return printable(f"the program is another one: recorded {self.recorded}, now {self.now}")
+
+
+def version_change(recorded: str | None, now: str | None) -> VersionChange | None:
+    """Both, where both are known and not the same."""
+    if recorded is None or now is None or recorded == now:
+        return None
+    return VersionChange(recorded=recorded, now=now)
+
 
 def version_notes(recorded: str | None, now: str | None) -> list[str]:
     """What is to be said where the version now is not known, and the recorded one is."""
@@ -140,10 +150,7 @@ def summary_lines(report: RerunReport) -> Iterator[str]:
     )
     yield f"network: {report.guard}"
     if report.version is not None:
-        yield printable(
-            f"version: the program is another one: recorded {report.version.recorded},"
-            f" now {report.version.now}"
-        )
+        yield f"version: {report.version}"
     if report.clock:
         yield f"clock: {printable(report.clock)}"
     if report.draws:

@@ -19,12 +19,11 @@ from ptycassette.cli.entry import main
 from ptycassette.errors import DivergenceError, NotFoundError, RefusedError, UsageError
 from ptycassette.fork import ForkPlace
 from ptycassette.fork.io import ForkOptions, LiveTerms
-from ptycassette.harness.io import FakeProviderServer, load_profile
-from ptycassette.harness.io.files import find_binary
+from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.rerun.io import RerunOptions
 from ptycassette.tape.consent import Limit, Terms
-from tests.integration.test_tape_fixtures import HOMES, TAPES, drive_of
+from tests.integration.test_tape_fixtures import HOMES, TAPES, cli_as_recorded, drive_of
 
 pytestmark = pytest.mark.integration
 
@@ -214,11 +213,7 @@ def test_a_real_cli_is_blamed(
 ) -> None:
     """What the model said of the outcome is a cause of it; what it said else is not."""
     drive = drive_of(tape)
-    found = find_binary(
-        load_profile(drive.harness, env={}), path=os.environ.get("PTYCASSETTE_AGENTS", "")
-    )
-    if found is None:
-        pytest.skip(f"PTYCASSETTE_AGENTS names no folder with {drive.harness}")
+    found = cli_as_recorded(tape)
     path = f"{Path(found).parent}:{os.environ['PATH']}"
     run = RerunOptions(
         trusted=True,

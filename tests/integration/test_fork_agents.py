@@ -15,12 +15,11 @@ from ptycassette.cassette.io import open_cassette, verify_cassette
 from ptycassette.faults import parse_fault
 from ptycassette.fork import Change, ForkPlace, ForkReport, Tail
 from ptycassette.fork.io import ForkOptions, LiveTerms, fork
-from ptycassette.harness.io import FakeProviderServer, load_profile
-from ptycassette.harness.io.files import find_binary
+from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.replaying.io import drift, replay
 from ptycassette.rerun.io import RerunOptions
-from tests.integration.test_tape_fixtures import HOMES, TAPES, drive_of
+from tests.integration.test_tape_fixtures import HOMES, TAPES, cli_as_recorded, drive_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -59,11 +58,7 @@ CASES = [
 def forked(name: str, at: str, change: str, folder: Path, **more: Any) -> tuple[Path, ForkReport]:
     """The child, and what was reported."""
     drive = drive_of(name)
-    found = find_binary(
-        load_profile(drive.harness, env={}), path=os.environ.get("PTYCASSETTE_AGENTS", "")
-    )
-    if found is None:
-        pytest.skip(f"PTYCASSETTE_AGENTS names no folder with {drive.harness}")
+    found = cli_as_recorded(name)
     if change == "binary=BINARY":
         other = folder / drive.harness
         other.symlink_to(found)

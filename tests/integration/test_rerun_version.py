@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ pytest.importorskip("aiohttp")
 from ptycassette.rerun.io.guard import may_isolate
 from ptycassette.rerun.io.place import RerunPlace
 from ptycassette.rerun.io.version_now import version_now
+from tests.commands import ptycassette
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.integration
 
@@ -95,3 +98,40 @@ def test_without_a_namespace_nobody_is_asked_while_the_network_is_disabled(
     monkeypatch.setenv("PTYCASSETTE_DISABLE_NETWORK", "1")
 
     assert asked(tmp_path, isolated=False) is None
+
+
+@pytest.fixture
+def other_codex(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder; a program that says that it is another Codex, and fails, is first on the path."""
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    text = "import sys\nprint('codex-cli 9.9')\nsys.exit('--version' not in sys.argv)\n"
+    program.write_text(f"#!{sys.executable} -I\n{text}")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    return tmp_path
+
+
+TAPE = str(ROOT / "fixtures" / "tapes" / "codex-tape")
+CHANGED = "the program is another one: recorded codex-cli 0.169.0, now codex-cli 9.9"
+
+
+def test_a_fork_that_fails_names_another_version(other_codex: Path) -> None:
+    """It may be why the prefix differs."""
+    ran = ptycassette(
+        *("fork", "--trust", TAPE, "-o", "child", "--at", "exchange:1", "--change", "input=hello"),
+        cwd=other_codex,
+        status=1,
+    )
+
+    assert "  | codex-cli 9.9\n" in ran.stderr
+    assert f"hint: {CHANGED}; " in ran.stderr
+
+
+def test_a_run_that_somebody_else_drives_names_it(other_codex: Path) -> None:
+    """As one of our own does."""
+    ran = ptycassette(
+        "rerun", "--trust", "--tape-only", "--report", "now.json", TAPE, cwd=other_codex
+    )
+
+    assert f"version: {CHANGED}" in ran.stdout + ran.stderr

@@ -20,6 +20,7 @@ pytest.importorskip("aiohttp")
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive
 from ptycassette.harness.io.files import find_binary, load_profile
+from ptycassette.recording.io import ask_version
 from ptycassette.rerun import RerunReport
 from ptycassette.rerun.io import RerunOptions, rerun
 
@@ -76,6 +77,21 @@ def cli_again(
             patience_s=5 if variable == "PTYCASSETTE_OTHER_AGENTS" else 20 if change else 60,
         )
         return rerun(cassette, options)
+
+
+def cli_as_recorded(name: str) -> str:
+    """The path of a recorded CLI in the version of its recording, or a skip."""
+    profile = load_profile(drive_of(name).harness, env={})
+    found = find_binary(profile, path=os.environ.get("PTYCASSETTE_AGENTS", ""))
+    if found is None:
+        pytest.skip(f"PTYCASSETTE_AGENTS names no folder with {profile.name}")
+    with open_cassette(TAPES / name) as cassette:
+        recorded = cassette.manifest.harness.binary_version
+    folder = f"{Path(found).parent}:{os.environ['PATH']}"
+    now = ask_version(Path(found), timeout_s=60, environment={"PATH": folder})
+    if now != recorded:
+        pytest.skip(f"recorded with {recorded}, here is {now}")
+    return found
 
 
 def drive_of(name: str) -> Drive:

@@ -33,7 +33,12 @@ from ptycassette.harness.io import log_reader
 from ptycassette.model import ExitStatus, Finished
 from ptycassette.recording.io import Recording, record
 from ptycassette.rerun import Gates, ScreenJudge
-from ptycassette.rerun.io import PreparedRerun, RerunOptions, prepared_rerun
+from ptycassette.rerun.io import (
+    PreparedRerun,
+    RerunOptions,
+    changed_version,
+    prepared_rerun,
+)
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
 from ptycassette.tape.matching import Hit, Matcher
@@ -87,7 +92,12 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
             forked = _Forked(cassette, prepared, branch, cut, options)
             if isinstance(tail, HeldTail):
                 forked.is_due = tail.is_due
-            report = forked.run(target, notes if cassette.has_tape else None, clock)
+            try:
+                report = forked.run(target, notes if cassette.has_tape else None, clock)
+            except DivergenceError as differs:
+                if changed := changed_version(cassette, prepared.place):
+                    differs.hint = f"{changed}; {differs.hint}"
+                raise
             problems = (*made(), *(tail.problems if isinstance(tail, MadeTail) else ()))
             refused = tuple(tail.reports) if isinstance(tail, LiveTail) else ()
     return msgspec.structs.replace(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .rerunning import rerun_cassette as rerun_cassette
     from .tape_server import TapeServer as TapeServer
     from .typist import PAUSE_S as PAUSE_S
+    from .version_now import changed_version as changed_version
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -31,5 +32,6 @@ else:
             "rerunning": "proof rerun rerun_cassette",
             "tape_server": "TapeServer",
             "typist": "PAUSE_S",
+            "version_now": "changed_version",
         },
     )

@@ -15,7 +15,8 @@ from ptycassette.rerun.exit_messages import without_exit_messages
 from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
 from ptycassette.rerun.io.running import RunOutcome, rows_above, run_again
-from ptycassette.rerun.report import RerunReport, ScreenChange, VersionChange, version_notes
+from ptycassette.rerun.io.version_now import changed_version
+from ptycassette.rerun.report import RerunReport, ScreenChange, version_change, version_notes
 from ptycassette.rerun.screens import MASKED_ADDRESS, ScreenJudge
 from ptycassette.rerun.script import RerunScript
 from ptycassette.tape import draw_differences
@@ -84,13 +85,16 @@ def proof(
         exit_status: how the program ended.
         note: for the report.
     """
-    return _requests(
+    report = _requests(
         prepared,
         expected_exit=cassette.final.exit,
         exit=exit_status,
         notes=(note,) if note else (),
         fingerprint=prepared.desk.fingerprint(),
     )
+    if report.passed:
+        return report
+    return msgspec.structs.replace(report, version=changed_version(cassette, prepared.place))
 
 
 def _requests(prepared: PreparedRerun, **more: Any) -> RerunReport:
@@ -140,15 +144,9 @@ def _report(
         expected_text=cassette.final.final_text,
         final_text=ran.final.final_text,
         fingerprint=prepared.desk.fingerprint(ran.drawn.draws),
-        version=_version_change(recorded_version, ran.version),
+        version=version_change(recorded_version, ran.version),
         notes=tuple(notes),
     )
-
-
-def _version_change(recorded: str | None, now: str | None) -> VersionChange | None:
-    if recorded is None or now is None or recorded == now:
-        return None
-    return VersionChange(recorded=recorded, now=now)
 
 
 def _screens(

@@ -10,12 +10,21 @@ import os
 import shutil
 from pathlib import Path
 
+from ptycassette.cassette.io import Cassette
 from ptycassette.harness import home_variables
 from ptycassette.recording.io import ask_version, version_arguments
 from ptycassette.rerun.io.guard import kept_off
 from ptycassette.rerun.io.place import RerunPlace
+from ptycassette.rerun.report import VersionChange, version_change
 
 _TIMEOUT_S = 60.0  # Gemini CLI takes 7 s, and over 15 s on a busy machine
+
+
+def changed_version(cassette: Cassette, place: RerunPlace) -> VersionChange | None:
+    """Both versions, where both are known and not the same; the program is asked."""
+    recorded = cassette.manifest.harness.binary_version
+    now = None if recorded is None else version_now(place)
+    return version_change(recorded, now)
 
 
 def version_now(place: RerunPlace) -> str | None:
