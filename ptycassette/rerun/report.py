@@ -26,6 +26,11 @@ class RequestMiss(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[str, ...]
     message: str
 
+    def __str__(self) -> str:
+        asked = f"{self.method} {self.target}".strip() or "in a message over the WebSocket"
+        near = "" if self.nearest is None else f"; the nearest is entry {self.nearest}"
+        return printable(f"request {asked} is not on the tape{near}")
+
 
 class ScreenChange(msgspec.Struct, frozen=True, kw_only=True):
     """A screen that is not the recorded one: before input ``number``, or at the end (0)."""
@@ -175,10 +180,9 @@ def findings_of(report: RerunReport) -> Iterator[RerunFinding]:
     for line in report.damage:
         yield RerunFinding(check="tape", text=f"tape: {line}")
     for miss in report.misses:
-        near = "" if miss.nearest is None else f"; the nearest is entry {miss.nearest}"
         yield RerunFinding(
             check="requests",
-            text=f"request {miss.method} {miss.target} is not on the tape{near}",
+            text=str(miss),
             lines=miss.differences,
             entry=miss.nearest,
         )

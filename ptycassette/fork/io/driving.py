@@ -238,11 +238,7 @@ class ForkTypist:
 
     def _check_requests(self) -> None:
         for miss in self._branch.diverged:
-            near = "" if miss.nearest is None else f"; the nearest is entry {miss.nearest}"
-            raise self._error(
-                f"request {miss.method} {miss.target} is not on the tape{near}",
-                lines=miss.differences,
-            )
+            raise self._error(str(miss), lines=miss.differences)
 
     def _early(self, session: Recording) -> DivergenceError:
         self._check_requests()

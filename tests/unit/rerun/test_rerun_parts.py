@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from ptycassette.harness.io.files import load_profile
@@ -301,6 +302,10 @@ MISS = RequestMiss(
     ("changed", "line"),
     [
         ({"misses": (MISS,)}, "request POST /v1 is not on the tape; the nearest is entry 2"),
+        (
+            {"misses": (msgspec.structs.replace(MISS, method="", target="", nearest=None),)},
+            "request in a message over the WebSocket is not on the tape",
+        ),
         ({"unasked": (2,)}, "request: entry 2 of the tape was never asked for"),
         (
             {"changes": (ScreenChange(number=0, expected=("a",), got=("b",)),)},
