@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -118,6 +119,22 @@ def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
         lines = _lines(value) if secret_name(name) else [value]
         for line in (line for line in lines if not is_plain_data(line, name=name)):
             yield KnownValue(line, "environment", "<secret>")
+            yield from _encoded(line)
+
+
+def _encoded(value: str) -> Iterator[KnownValue]:
+    """The password in Base64, as Docker and npm store it, alone or behind a user's name."""
+    try:
+        text = b64decode(value, validate=True).decode("ascii")
+    except ValueError:
+        return
+    password = text.partition(":")[2] or text
+    if (
+        text.isprintable()
+        and len(password) >= _LEAST
+        and not is_plain_data(password, name="password")
+    ):
+        yield KnownValue(password, "environment", "<password>", pieces=is_random(password))
 
 
 def _parsed(value: str) -> Any:

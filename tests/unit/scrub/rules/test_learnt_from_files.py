@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,29 @@ def test_of_a_file_its_secrets_are_learnt_and_nothing_else(
     path.write_text(text)
 
     assert learnt(tmp_path) == set(secrets)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".docker/config.json", '{"auths": {"r.corp.example": {"auth": "%s"}}}'),
+        (".npmrc", "//r.corp.example/:_auth=%s\n"),
+        (".npmrc", "//r.corp.example/:username=bob\n//r.corp.example/:_password=%s\n"),
+        (".mcp.json", '{"headers": {"Authorization": "Basic %s"}}'),
+    ],
+)
+@pytest.mark.parametrize("user", ["", "bob:"])
+def test_what_is_stored_in_base64_is_learnt_as_it_is_too(
+    tmp_path: Path, expand: Expand, name: str, text: str, user: str
+) -> None:
+    """A password behind the name of its user, or alone."""
+    _, [password] = expand("«{alnum:11}»", 5)
+    stored = base64.b64encode(f"{user}{password}".encode()).decode()
+    path = (tmp_path / "work" if name == ".mcp.json" else tmp_path) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text % stored)
+
+    assert learnt(tmp_path) == {stored, password}
 
 
 def test_of_an_environment_its_secrets_are_learnt_and_nothing_else(expand: Expand) -> None:
