@@ -30,6 +30,11 @@ from ptycassette.replaying.io import FAULT_LOG_VARIABLE, FAULT_VARIABLE
 if TYPE_CHECKING:
     from ptycassette.faults import FaultSpec
 
+_NONE = (
+    "no test was run with a fault: that wants the marker ptycassette, or a fixture that plays"
+    " a recording (docs/faults.md)"
+)
+
 
 class FaultRuns:
     """The hooks of a run with faults.
@@ -109,9 +114,9 @@ class FaultRuns:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table."""
-        if self._results.found:
+        if not self._config.option.collectonly:
             terminalreporter.section("ptycassette: faults")
-            for line in self._results.lines():
+            for line in self._results.lines() if self._results.found else (_NONE,):
                 terminalreporter.write_line(line)
 
     def _bounded(self, item: pytest.Item) -> AbstractContextManager[None]:

@@ -57,6 +57,22 @@ def outcomes(path: Path) -> dict[str, str]:
     return {one["fault"]: one["outcome"] for one in found["results"]}
 
 
+@pytest.mark.parametrize("more", [("-p", "no:xdist"), ("-n1",)], ids=["here", "xdist"])
+def test_a_run_in_which_nothing_meets_a_fault_says_so(
+    pytester: pytest.Pytester, more: tuple[str, ...]
+) -> None:
+    """``use`` alone is seen by nobody before the test runs."""
+    source = """
+        from ptycassette import use
+        def test_it():
+            with use("cassettes/test_one/test_it.cassette", leniency="lenient"):
+                pass
+    """
+    result = run(pytester, source, "--ptycassette-faults", *more)
+
+    result.stdout.fnmatch_lines(["no test was run with a fault: that wants the marker*"])
+
+
 @pytest.mark.parametrize("more", [("-p", "no:xdist"), ("-n2",)], ids=["here", "xdist"])
 @pytest.mark.sampled(2)
 def test_each_fault_is_tried_and_told(pytester: pytest.Pytester, more: tuple[str, ...]) -> None:
