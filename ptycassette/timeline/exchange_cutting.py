@@ -11,7 +11,8 @@ every echoed key begins another exchange. Where a program marks its turns (OSC 7
 and 633, the prompt marks of shells), the marks decide, from the first one on:
 
 - while it reports that it works on a turn (OSC 7501), input belongs to that turn;
-- text that was typed but not yet sent with Enter continues, whatever was echoed in between;
+- text that was typed but not yet sent with Enter continues, whatever was echoed in between; what
+  was pasted, also when a turn ended in between, which something else had begun;
 - otherwise the first input after the turn begins the next exchange, as without marks.
 
 A prompt mark tells that a command runs, not which one: input to it is cut as without
@@ -31,8 +32,11 @@ from ptycassette.timeline.terminal_answers import is_terminal_answer
 if TYPE_CHECKING:
     from ptycassette.terminal import Signal, Turn
 
-_SENDING: Final = (b"\r", b"\n", b"\x03", b"\x04")
-"""Enter, and what ends or abandons a line: ctrl-c, ctrl-d. Escape alone abandons it, too."""
+_SENDING: Final = (b"\r", b"\n", b"\x03", b"\x04", b"\x1b[13u", b"\x1b[13;1u")
+"""Enter, in kitty's keyboard protocol, too; and what ends or abandons a line: ctrl-c, ctrl-d.
+
+Escape alone abandons it, too.
+"""
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +90,7 @@ class ExchangeCutter:
         self._begun = False
         self._spoken = False
         self._answered = True  # before any input, output simply comes
-        self._unsent = False
+        self._unsent = self._pasted = False
         self.done = False
         """Whether the last event says that the turn is over."""
 
@@ -100,6 +104,7 @@ class ExchangeCutter:
             self._answered = False
             self._spoken = True
             self._unsent = _is_unsent(event, before=self._unsent)
+            self._pasted = self._unsent and (self._pasted or _is_paste(event))
             return begins
         self._answered = self._answered or event.kind in {"output", "final"}
         if event.kind == "output":
@@ -117,7 +122,8 @@ class ExchangeCutter:
             turn = self._turn_after((signal,))
             if turn is not None:
                 if (self._turn, turn) == ("working", "idle"):
-                    self._unsent = False  # the turn is over, whatever was typed during it
+                    # The turn is over, whatever was typed during it; a paste alone sends nothing.
+                    self._unsent = self._pasted
                 self._turn = turn
                 self._by_agent = signal.name == "turn"
                 self.done = turn == "idle"
@@ -130,11 +136,17 @@ def _is_unsent(event: Event, *, before: bool) -> bool:
         return before
     if data.endswith(_SENDING) or data == b"\x1b":
         return False
-    if record.paste or data.endswith(PASTE_END):
+    if _is_paste(event):
         return True
     if data.startswith(b"\x1b"):
         return before  # a key that moves or edits
     return before or data[-1:] >= b" "
+
+
+def _is_paste(event: Event) -> bool:
+    record = event.record
+    marked = isinstance(record, InputRecord) and bool(record.paste)
+    return marked or event.data.endswith(PASTE_END)
 
 
 def exchanges(events: Iterable[Event]) -> Iterator[Exchange]:

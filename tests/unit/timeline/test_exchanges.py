@@ -65,6 +65,17 @@ CUT: dict[str, tuple[list[Event], list[tuple[int, bytes, int, int | None]]]] = {
         spoken(IDLE, Typed(1, b"pasted\x1b[x", paste=True), b"echo", "\r"),
         [(0, b"", 1, 1), (1, b"pasted\x1b[x\r", 4, None)],
     ),
+    "a paste waits for its Enter also while something else is a turn": (
+        spoken(
+            IDLE, "\x1b[200~hi\x1b[201~", b"hi", WORKING, IDLE, "\r", WORKING, b"ok" + IDLE,
+            "/quit\r", b"bye",
+        ),
+        [(0, b"", 1, 1), (1, b"\x1b[200~hi\x1b[201~\r", 8, 8), (2, b"/quit\r", 10, None)],
+    ),
+    "an answer to a dialog is over with the turn that it began": (
+        spoken(IDLE, "y", WORKING, b"ok" + IDLE, "next\r", b"x"),
+        [(0, b"", 1, 1), (1, b"y", 4, 4), (2, b"next\r", 6, None)],
+    ),
     "input to a command of a shell is cut as ever: its mark says only that something runs": (
         spoken(
             b"\x1b]133;A\x07$ ", "r", b"r", "\r", b"\x1b]133;C\x07name? ",
@@ -136,6 +147,7 @@ def test_bounds_of_an_exchange() -> None:
     [
         ([b"ab", b"\x1b[D", b"\x7f", b"c", b"\r"], 1),
         ([b"ab", b"\x1b", b"c\r"], 2),
+        ([b"ab", b"\x1b[13u", b"c\r"], 2),
         ([b"ab", b"\x03", b"c\r"], 2),
         ([b"\x1b[200~a\nb\x1b[201~", b"\r", b"x"], 2),
         ([b"\x1b[A", b"\x1b[B", b"\r"], 3),

@@ -119,6 +119,21 @@ def test_what_blinks_is_no_difference(
     assert [one.t_us for _, begun in found for one in begun] == [3 * S]
 
 
+def test_what_differs_at_the_end_of_an_exchange_is_a_difference(
+    make: Callable[..., Path], session_of: Callable[[Path], Any]
+) -> None:
+    """A driver may type as soon as it has the answer: it was the answer all the same."""
+
+    def talk(answer: bytes, name: str) -> Any:
+        said = Output(S + 10_000, b"\r\n" + answer)
+        after = Typed(S + 30_000, b"q"), Output(S + 31_000, b"\x1b[2J\x1b[Hbye")
+        return session_of(make(Typed(S, b"x\r"), said, *after, name=name))
+
+    found = differences(talk(b"yes", "a"), talk(b"no", "b"), by_exchange=True)
+
+    assert [(one.first, one.second) for _, begun in found for one in begun] == [("yes", "no")]
+
+
 def test_the_same_recording_never_differs(agents: Path, session_of: Callable[[Path], Any]) -> None:
     """At any moment, both ways."""
     first, second = (session_of(agents / "codex-tui") for _ in range(2))

@@ -2,7 +2,8 @@
 
 Whenever either of them changes, the corresponding screens are compared. A difference begins
 when a row begins to differ; a lasting difference is reported once. Very short differences are
-ignored, because programs repaint in pieces, which are split differently each time.
+ignored, because programs repaint in pieces, which are split differently each time; but not what
+still differs at the end of an exchange, however quickly something else was typed.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ def differences(
     heads = first.head(), second.head()
     lasting = _Lasting()
     t_us = left = 0
+    place = first.exchanges.place_of(first.index.at(since_us))
     if since_us:
         other_us = matching_time(since_us, first, second, by_exchange=by_exchange)
         if not (_move(heads[0], first, since_us, stop) and _move(heads[1], second, other_us, stop)):
@@ -99,7 +101,9 @@ def differences(
         screens = heads[0].screen, heads[1].screen
         if common is not None:
             common.add(*screens)
-        begun = lasting.at(t_us, *screens)
+        before, place = place, first.exchanges.place_of(first.index.at(t_us))
+        ended = lasting.settled() if by_exchange and place != before else []
+        begun = [*ended, *lasting.at(t_us, *screens)]
         left += len(begun)
         yield t_us, begun
         if left >= MAX_DIFFERENCES:
@@ -117,6 +121,12 @@ class _Lasting:
     def begin(self, first: Screen, second: Screen) -> None:
         """Rows that differ now are not reported."""
         self._rows = _differing_rows(first, second)
+
+    def settled(self) -> list[Difference]:
+        """The beginnings of all that differs now and is not reported yet."""
+        begun = {since.t_us: since for _, since in sorted(self._since.items(), reverse=True)}
+        self._since = {}
+        return [begun[t_us] for t_us in sorted(begun)]
 
     def at(self, t_us: int, first: Screen, second: Screen) -> list[Difference]:
         """The beginnings of differences that lasted long enough and are not reported yet."""
