@@ -229,6 +229,18 @@ def test_a_crash_after_the_change_is_a_child(
         assert (child.final.exit.code, child.final.exit.signal) == end
 
 
+def test_a_script_knows_the_folders_of_the_run(forked: Forking, tmp_path: Path) -> None:
+    """As the examples for some CLIs do, whose tools want whole paths."""
+    text = 'version = 1\n[[replies]]\ntimes = 0\ntext = "In %s: fine."\n'
+    (tmp_path / "there.toml").write_text(text % "${cwd}")
+    (tmp_path / "here.toml").write_text(text % "${home}")
+    change = f"response=@{tmp_path / 'here.toml'}"
+    report = forked("tape:1", change, script=tmp_path / "there.toml")
+
+    assert report.unanswered == ()
+    assert ": fine." in shown(tmp_path)
+
+
 @pytest.mark.slow
 def test_the_tail_is_the_fake_provider(forked: Forking, tmp_path: Path) -> None:
     """It answers anything."""

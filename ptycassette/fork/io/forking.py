@@ -86,9 +86,12 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
         branch = Branch(prepared.desk, cut, patience_s=run.patience_s)
         server.answers = branch.answer
         [gates] = made_gates
-        with tail_of(options, cassette, prepared.profile, branch, gates) as tail:
+        places = {"cwd": str(prepared.place.cwd), "home": str(prepared.place.home)}
+        with tail_of(
+            options, cassette, branch, gates, profile=prepared.profile, places=places
+        ) as tail:
             other = _other_answer(cassette, options.change)
-            made = wire(branch, options.change, tail, clock, other=other)
+            made = wire(branch, options.change, tail, clock, places, other=other)
             forked = _Forked(cassette, prepared, branch, cut, options)
             if isinstance(tail, HeldTail):
                 forked.is_due = tail.is_due

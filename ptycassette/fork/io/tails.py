@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,8 +32,13 @@ _FIRST_NUMBER = 10_000_000
 _HELLO = "Hello from the script."
 
 
-def response_script(value: str) -> Script:
+def response_script(value: str, places: Mapping[str, str]) -> Script:
     """The script of a changed response: a text, or ``@FILE``: a text, or a script (``.toml``).
+
+    Args:
+        value: of the change.
+        places: the folders of the run, by the names of variables that scripts may use: ``cwd``,
+            ``home``.
 
     Raises:
         UsageError: the file cannot be read, or is no script.
@@ -42,7 +47,7 @@ def response_script(value: str) -> Script:
         return said(value)
     path = Path(value[1:])
     if path.suffix == ".toml":
-        return read_script(path)
+        return read_script(path, places)
     try:
         return said(read_plain(path, max_bytes=_MOST_BYTES).decode())
     except UnicodeDecodeError as wrong:
@@ -51,11 +56,12 @@ def response_script(value: str) -> Script:
         raise UsageError(f"cannot be read: {failed.message}", where=str(path)) from failed
 
 
-def fake_script(profile: Profile | None) -> Script:
-    """What the fake provider answers by itself."""
+def fake_script(profile: Profile | None, places: Mapping[str, str]) -> Script:
+    """What the fake provider answers by itself; ``places`` as in ``response_script``."""
     if profile is None:
         return said(_HELLO)
-    return Script.parse(example_script(profile), where=f"the example for {profile.name}")
+    text = example_script(profile)
+    return Script.parse(text, where=f"the example for {profile.name}", variables=places)
 
 
 class MadeTail:
@@ -118,6 +124,7 @@ def wire(
     change: Change,
     tail: AnswerSource | None,
     clock: Clock,
+    places: Mapping[str, str],
     *,
     other: Hit | None = None,
 ) -> Callable[[], tuple[str, ...]]:
@@ -128,13 +135,14 @@ def wire(
         change: what is changed.
         tail: who answers afterwards; the parent's tape when None.
         clock: for the times in a made answer.
+        places: as in ``response_script``.
         other: the recorded answer to another request, for ``swap``.
 
     Returns:
         What gives the problems of a made answer, once it was served.
     """
     made = (
-        MadeTail(response_script(change.value), clock, branch)
+        MadeTail(response_script(change.value, places), clock, branch)
         if change.kind == "response"
         else None
     )
@@ -172,17 +180,19 @@ def wire(
 def tail_of(
     options: ForkOptions,
     cassette: Cassette,
-    profile: Profile | None,
     branch: Branch,
     gates: Gates,
+    *,
+    profile: Profile | None,
+    places: Mapping[str, str],
 ) -> Iterator[AnswerSource | None]:
-    """Who answers after the change; None for the parent's tape."""
+    """Who answers after the change; None for the parent's tape. ``places`` as above."""
     if options.tail == "held":
         yield HeldTail(branch, list(cassette.tape()), gates)
     elif options.script is not None:
-        yield MadeTail(read_script(options.script), MonotonicClock(), branch)
+        yield MadeTail(read_script(options.script, places), MonotonicClock(), branch)
     elif options.tail == "fake":
-        yield MadeTail(fake_script(profile), MonotonicClock(), branch)
+        yield MadeTail(fake_script(profile, places), MonotonicClock(), branch)
     elif options.tail == "live":
         asked = Counter(one.entry.upstream for one in cassette.tape() if one.entry.upstream)
         recorded = next((url for url, _ in asked.most_common(1)), "")

@@ -7,6 +7,7 @@ that name the place.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -181,7 +182,7 @@ class Script(_Checked, frozen=True, kw_only=True):
 
     @classmethod
     def parse(
-        cls, text: str, *, where: str = "script", variables: dict[str, str] | None = None
+        cls, text: str, *, where: str = "script", variables: Mapping[str, str] | None = None
     ) -> Script:
         """Read and check a script.
 
@@ -193,7 +194,7 @@ class Script(_Checked, frozen=True, kw_only=True):
         Raises:
             UsageError: not TOML, not a script, or a variable without a value.
         """
-        raw = read_toml(text, where=where, variables=variables or {})
+        raw = read_toml(text, where=where, variables=dict(variables or {}))
         if raw.get("version") != 1:
             raise UsageError(
                 "a provider script starts with version = 1",

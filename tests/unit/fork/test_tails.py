@@ -1,0 +1,17 @@
+"""Who answers after the change."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.fork.io.tails import fake_script
+from ptycassette.harness.io import load_profile
+from ptycassette.harness.io.files import known_profiles
+
+
+@pytest.mark.parametrize("name", known_profiles(env={}))
+def test_each_cli_has_an_example_that_the_fake_provider_can_answer_by(name: str) -> None:
+    """Some examples name the work folder."""
+    script = fake_script(load_profile(name, env={}), {"cwd": "/work", "home": "/home"})
+
+    assert script.replies
