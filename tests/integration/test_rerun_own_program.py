@@ -95,3 +95,22 @@ def test_a_file_that_it_lacks_is_named(work: Path) -> None:
     assert fork.returncode == 1
     assert f"hint: {hint}" in fork.stderr
     assert "can't open file" in fork.stderr
+
+
+def test_a_cassette_that_is_in_the_way_is_named(work: Path) -> None:
+    """Agents tell their models what is in the work folder."""
+    note = 'open(sys.argv[2].removeprefix("--note=")).read()'
+    assert note in PROGRAM
+    (work / "list.py").write_text(PROGRAM.replace(note, "str(os.listdir())"))
+    cassette(work, "list.py", "OPENAI_API_KEY")
+
+    ran = rerun(work, "--cwd", ".", "a.cassette")
+    hint = "the cassette is in the work folder now, which agents list: --copy leaves it out"
+    assert f"note: {hint}" in ran.stdout
+    assert rerun(work, "--copy", ".", "a.cassette").stdout.endswith("passed\n")
+
+    fork = ptycassette(
+        *("fork", "--trust", "--cwd", ".", "a.cassette", "--at", "tape:1"),
+        *("--change", "response=x", "-o", "b.cassette"), cwd=work,
+    )  # fmt: skip
+    assert f"hint: {hint}" in fork.stderr

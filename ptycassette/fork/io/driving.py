@@ -238,7 +238,7 @@ class ForkTypist:
 
     def _check_requests(self) -> None:
         for miss in self._branch.diverged:
-            raise self._error(str(miss), lines=miss.differences)
+            raise self._error(str(miss), lines=miss.differences, hint=self._prepared.in_the_way)
 
     def _early(self, session: Recording) -> DivergenceError:
         self._check_requests()

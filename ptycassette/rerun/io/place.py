@@ -140,6 +140,17 @@ def left_behind(argv: Sequence[str], options: RerunOptions) -> str:
     return ""
 
 
+def in_the_way(cassette: Path, options: RerunOptions) -> str:
+    """What to do about a cassette in the work folder: it was not there when it was recorded.
+
+    Returns:
+        Empty where it is elsewhere.
+    """
+    if options.cwd is None or not cassette.absolute().is_relative_to(options.cwd.absolute()):
+        return ""
+    return "the cassette is in the work folder now, which agents list: --copy leaves it out"
+
+
 def _is_given(options: RerunOptions) -> bool:
     """Whether the work folder is the caller's, or a copy of one."""
     return options.cwd is not None or options.copied is not None

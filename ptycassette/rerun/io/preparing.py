@@ -26,7 +26,13 @@ from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io._pointed import pointed_at, recorded_pointing, tape_server
 from ptycassette.rerun.io.clock_pin import ClockPin, clock_pin
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.place import RerunPlace, copy_folder, left_behind, placed
+from ptycassette.rerun.io.place import (
+    RerunPlace,
+    copy_folder,
+    in_the_way,
+    left_behind,
+    placed,
+)
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
@@ -42,7 +48,8 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to be started; over when its block is left.
 
     ``argv`` is the program's own command line, ``place.argv`` the one to start. ``lacking`` says
-    what to do if the program ends too early; empty where nothing is known.
+    what to do if the program ends too early, ``in_the_way`` if it asks something else; empty where
+    nothing is known.
     """
 
     argv: tuple[str, ...]
@@ -54,6 +61,7 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     term: str | None
     place: RerunPlace
     lacking: str
+    in_the_way: str
     server: TapeServer
     desk: TapeDesk
 
@@ -144,6 +152,7 @@ def prepared_rerun(
             term=terminal.term,
             place=place,
             lacking=left_behind(argv, options),
+            in_the_way=in_the_way(cassette.path, options),
             server=server,
             desk=server.desk,
         )

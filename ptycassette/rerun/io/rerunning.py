@@ -128,6 +128,8 @@ def _report(
         notes.append(ran.problem)
     if prepared.lacking and ran.final.exit != cassette.final.exit:
         notes.append(prepared.lacking)
+    if prepared.in_the_way and prepared.desk.misses:
+        notes.append(prepared.in_the_way)
     return _requests(
         prepared,
         inputs=ran.typed,
