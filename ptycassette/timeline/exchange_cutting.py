@@ -11,8 +11,8 @@ every echoed key begins another exchange. Where a program marks its turns (OSC 7
 and 633, the prompt marks of shells), the marks decide, from the first one on:
 
 - while it reports that it works on a turn (OSC 7501), input belongs to that turn;
-- text that was typed but not yet sent with Enter continues, whatever was echoed in between; what
-  was pasted, also when a turn ended in between, which something else had begun;
+- text that was typed but not yet sent with Enter continues, whatever was echoed in between; a
+  paste also continues when a turn that it did not begin ended in between;
 - otherwise the first input after the turn begins the next exchange, as without marks.
 
 A prompt mark tells that a command runs, not which one: input to it is cut as without

@@ -80,7 +80,7 @@ def _private(name: str, flags: int) -> int:
 
 
 def _remove(name: str) -> None:
-    with suppress(FileNotFoundError):
+    with suppress(OSError):  # where it could not be made; the first error is the one to tell
         Path(name).unlink()
 
 

@@ -2,8 +2,8 @@
 
 Whenever either of them changes, the corresponding screens are compared. A difference begins
 when a row begins to differ; a lasting difference is reported once. Very short differences are
-ignored, because programs repaint in pieces, which are split differently each time; but not what
-still differs at the end of an exchange, however quickly something else was typed.
+ignored, because programs repaint in pieces, which are split differently each time. What still
+differs at the end of an exchange is reported, however soon the next input came.
 """
 
 from __future__ import annotations

@@ -59,6 +59,13 @@ def test_a_missing_directory_is_said(tmp_path: Path) -> None:
         write_whole(tmp_path / "no" / "out.txt", [b"x"])
 
 
+def test_a_file_in_place_of_the_directory_is_said(tmp_path: Path) -> None:
+    """Nothing can be made there, and nothing be removed."""
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="cannot be written: Not a directory"):
+        write_whole(tmp_path / "file" / "out.txt", [b"x"])
+
+
 def test_a_directory_in_the_way_is_said(tmp_path: Path) -> None:
     """Nothing is left behind."""
     (tmp_path / "out").mkdir()
