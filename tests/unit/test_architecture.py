@@ -41,13 +41,3 @@ def test_every_package_is_in_the_picture() -> None:
     packages = {path.name for path in folder.iterdir() if (path / "__init__.py").is_file()}
 
     assert {name for name in packages if not re.search(rf"\b{name}\b", PAGE)} == set()
-
-
-@pytest.mark.parametrize("package", ["ptycassette", "viewer/ptycassette_viewer"])
-def test_no_module_has_over_400_lines(package: str) -> None:
-    """In a longer one a second concept has moved in (CONTRIBUTING.md)."""
-    modules = (ROOT / package).rglob("*.py")
-    lengths = {path.name: len(path.read_bytes().splitlines()) for path in modules}
-
-    assert lengths
-    assert {name: count for name, count in lengths.items() if count > 400} == {}
