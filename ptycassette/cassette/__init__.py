@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .documents import encode_document as encode_document
     from .edits import EDITED_KEY as EDITED_KEY
     from .edits import edits_of as edits_of
+    from .edits import event_without_old_digests as event_without_old_digests
+    from .edits import without_old_digests as without_old_digests
     from .frames import FrameMaker as FrameMaker
     from .frames import frame_of as frame_of
     from .framing import MARK as MARK
@@ -45,7 +47,7 @@ else:
             "_canonical_json": "canonical_json",
             "_tape_lines": "TAPE_KEY TAPE_VERSION",
             "documents": "encode_document",
-            "edits": "EDITED_KEY edits_of",
+            "edits": "EDITED_KEY edits_of event_without_old_digests without_old_digests",
             "frames": "FrameMaker frame_of",
             "framing": "EmptyJournalError MARK MAX_RECORD_BYTES RecordDecoder RecordEncoder",
             "freshness": "age_problem age_text window_of",

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from ptycassette.model import Manifest
+import msgspec
+
+from ptycassette.cassette._digests import is_sha256
+from ptycassette.model import Finished, JournalEvent, Manifest, Noted
 
 EDITED_KEY: Final = "edited"
+
+_OLD_MANIFESTS: Final = "migrated"
+"""Holds whole manifests of earlier forms, with the digests of the output at that time."""
 
 
 def edits_of(manifest: Manifest) -> tuple[str, ...]:
@@ -19,3 +26,38 @@ def edits_of(manifest: Manifest) -> tuple[str, ...]:
         return ()
     names = [one.get("operation") for one in said if isinstance(one, dict)]
     return tuple(name for name in names if isinstance(name, str))
+
+
+def without_old_digests(value: Any) -> Any:
+    """What a document keeps when content was removed from its recording.
+
+    A digest of the content as it was lets a reader check guesses about what was removed: a
+    six-digit number is found in a second. Every member that is a SHA-256 is therefore left out,
+    at any depth, and so are manifests of earlier forms.
+
+    Args:
+        value: JSON that describes where a recording comes from (``optional.edited``,
+            ``optional.imported``, ``metadata.fork``).
+    """
+    if isinstance(value, Mapping):
+        return {
+            name: without_old_digests(one)
+            for name, one in value.items()
+            if name != _OLD_MANIFESTS and not (isinstance(one, str) and is_sha256(one))
+        }
+    if isinstance(value, list | tuple):
+        return [without_old_digests(one) for one in value]
+    return value
+
+
+def event_without_old_digests(event: JournalEvent) -> JournalEvent:
+    """The event; where it names the parent of a fork, without the parent's digest."""
+    replace = msgspec.structs.replace
+    match event:
+        case Noted(payload={"type": "fork"} as payload):
+            return replace(event, payload=without_old_digests(payload))
+        case Finished(metadata=dict(metadata)) if "fork" in metadata:
+            origin = without_old_digests(metadata["fork"])
+            return replace(event, metadata={**metadata, "fork": origin})
+        case _:
+            return event

@@ -19,10 +19,14 @@ FORK = "fork"
 
 
 class ParentOf(msgspec.Struct, frozen=True, kw_only=True):
-    """Which recording was forked: its id, and the SHA-256 of its ``manifest.json``."""
+    """Which recording was forked: its id, and the SHA-256 of its ``manifest.json``.
+
+    The digest is empty in a child from which an edit removed something: it would let a reader
+    check guesses about what was removed.
+    """
 
     id: str
-    manifest_sha256: str
+    manifest_sha256: str = ""
 
 
 class PrefixProof(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,12 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import EDITED_KEY, TAPE_KEY
+from ptycassette.cassette import (
+    EDITED_KEY,
+    TAPE_KEY,
+    event_without_old_digests,
+    without_old_digests,
+)
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.editing.session import BadEditError, Take
 from ptycassette.errors import UsageError
@@ -103,7 +108,7 @@ def edit_cassettes(
             options=_options(cassettes, operation, tape=tape),
         )
         finaliser = Finaliser(known=operation.hidden, recorded=True)
-        source = take.source if tape else _without_tape(take.source)
+        source = _without_old_digests(take.source if tape else _without_tape(take.source))
         before = sum(_hits(cassette) for cassette in cassettes)
         finaliser.publish(
             meta,
@@ -144,20 +149,14 @@ def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool)
     """What the head of the new session says beside what the first one's said."""
     first = cassettes[0].manifest
     optional = first.optional or {}
-    options = {name: optional[name] for name in _KEPT if name in optional}
+    options = {name: without_old_digests(optional[name]) for name in _KEPT if name in optional}
     done = optional.get(EDITED_KEY)
     options[EDITED_KEY] = [
-        *(done if isinstance(done, list) else ()),
+        *(without_old_digests(done) if isinstance(done, list) else ()),
         {
             "operation": operation.name,
             **operation.arguments,
-            "of": [
-                {
-                    "id": cassette.manifest.id,
-                    "content_sha256": cassette.manifest.content_digest.sha256,
-                }
-                for cassette in cassettes
-            ],
+            "of": [{"id": cassette.manifest.id} for cassette in cassettes],
             "by": f"ptycassette/{__version__}",
         },
     ]
@@ -179,6 +178,13 @@ def _without_tape(source: EventSource) -> EventSource:
                 yield Noted(event.t_us, event.payload)
             elif not isinstance(event, Traffic):
                 yield event
+
+    return events
+
+
+def _without_old_digests(source: EventSource) -> EventSource:
+    def events() -> Iterator[JournalEvent]:
+        yield from map(event_without_old_digests, source())
 
     return events
 

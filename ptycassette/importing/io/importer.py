@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import uuid
@@ -105,7 +104,6 @@ def import_file(
             session = by.read(data, partial=partial, beside=others)
     said = {
         "from": by.name,
-        "sha256": hashlib.sha256(data).hexdigest(),
         "rebuilt": session.rebuilt,
         "skipped": dict(session.skipped),
         **({"kept": dict(session.kept)} if session.kept else {}),
@@ -159,12 +157,12 @@ def add_log(
         UsageError: the log is of another session, or is in the recording already.
     """
     by = import_named("session-log")
-    data = read_plain(path, max_bytes=MAX_FILE_BYTES)
+    read_plain(path, max_bytes=MAX_FILE_BYTES)  # its errors say more than those of the log's reader
     with _refused(path, by):
         session = by.read_whose(str(path), harness)
     with open_cassette(cassette, check="manifest") as opened:
         adding = LogToAdd(session, opened.manifest.provenance.recorded_at)
-    arguments = {"from": session.harness, "sha256": hashlib.sha256(data).hexdigest()}
+    arguments = {"from": session.harness}
     operation = Operation(name="import", arguments=arguments, of=adding)
     made = edit_cassettes([cassette], operation, target, overwrite=overwrite)
     added = adding.done

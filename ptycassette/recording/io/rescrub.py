@@ -14,7 +14,12 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY, frame_of
+from ptycassette.cassette import (
+    TAPE_KEY,
+    event_without_old_digests,
+    frame_of,
+    without_old_digests,
+)
 from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
 from ptycassette.errors import SecretLeftError
 from ptycassette.model import (
@@ -131,7 +136,7 @@ class _Rewrite:
                 writer.add(frame)
                 self._scrubber.check(frame.title, channel="frames", t_us=event.t_us)
                 continue
-            journal = next(scrubbed)
+            journal = event_without_old_digests(next(scrubbed))
             while isinstance(journal, Probed | Traffic):
                 if isinstance(journal, Probed):
                     for document in (journal.quota, journal.discovery):
@@ -139,7 +144,7 @@ class _Rewrite:
                             writer.put(document)
                 elif tape is not None:
                     tape.piece(journal)
-                journal = next(scrubbed)
+                journal = event_without_old_digests(next(scrubbed))
             writer.add(*self._record(event, journal))
             if tape is not None and isinstance(journal, TapeMoment):
                 tape.moment(journal, seq=event.seq, t_us=event.t_us)
@@ -222,6 +227,7 @@ class _Rewrite:
         optional.pop("artifacts", None)
         digests = optional.pop(SECRET_DIGESTS_KEY, None)
         tape = optional.pop(TAPE_KEY, None)
+        optional = without_old_digests(optional)
         scrubbed = self._scrubber.value(optional, channel="manifest")
         if tape is not None:
             tape.pop("fingerprint", None)  # of the bodies as they were

@@ -7,11 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ptycassette.cassette.io import open_cassette
-from ptycassette.model import Finished, Output, Typed
-from ptycassette.testing import write_cassette
+from ptycassette.model import Finished, Noted, Output, Typed
+from ptycassette.testing import manifest_of, write_cassette
 from tests.unit.cli.conftest import FIXTURES, Run
 
 CODEX = FIXTURES / "agents" / "codex-tui"
@@ -185,3 +186,56 @@ def test_an_edit_replaces_nothing_unasked(run: Run, tmp_path: Path) -> None:
     assert digest(tmp_path / "a") == before
     assert run("idle", CODEX, "1", "-o", tmp_path / "a", "--overwrite").status == 0
     assert said(tmp_path / "a")[0]["operation"] == "idle"
+
+
+def digests_of(cassette: Path) -> set[str]:
+    """SHA-256 of each file, and of the output as the manifest pins it."""
+    return {hashlib.sha256(file.read_bytes()).hexdigest() for file in cassette.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["mask", "--word", "482913"],
+        ["mask", "--exchanges", "1"],
+        ["cut", "--from", "0", "--to", "0.000001"],
+        ["speed", "2"],
+        ["scrub", "--known-file"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_no_digest_of_what_was_removed_is_published(
+    run: Run, tmp_path: Path, words: list[str]
+) -> None:
+    """A masked number of six digits would be found by trying: also after two edits."""
+    source = tmp_path / "source"
+    fork = {"type": "fork", "parent": {"id": "p", "manifest_sha256": "ab" * 32}, "at": "tape:1"}
+    write_cassette(
+        source,
+        Output(0, b"number 482913.\r\n"),
+        Noted(1, {**fork, "change": "none"}),
+        Typed(2, b"482913\r"),
+        Output(3, b"ok\r\n"),
+        Finished(t_us=4, metadata={"fork": fork}),
+        manifest=msgspec.structs.replace(
+            manifest_of(),
+            optional={
+                "edited": [{"operation": "cut", "of": [{"id": "x", "content_sha256": "cd" * 32}]}],
+                "imported": {"from": "ttyrec", "sha256": "ef" * 32},
+                "migrated": [{"from": "y", "manifest": '{"sha256": "' + "12" * 32 + '"}'}],
+            },
+        ),
+    )
+    new = tmp_path / "new"
+    if words[0] == "scrub":
+        known = tmp_path / "known"
+        known.write_text("482913\n")
+        made = run("scrub", source, "--known-file", known, "--output", new)
+    else:
+        made = run(words[0], source, *words[1:], "-o", new)
+    assert made.status == 0, made.err
+    assert run("verify", new).status == 0
+    published = b"".join(file.read_bytes() for file in new.iterdir()).decode("latin-1")
+    stale = digests_of(source) - digests_of(new) | {pair * 32 for pair in ("ab", "cd", "ef", "12")}
+
+    assert {one for one in stale if one in published} == set()
