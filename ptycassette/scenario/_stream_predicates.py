@@ -115,7 +115,7 @@ class ServiceJson(Compare, frozen=True, kw_only=True, tag="service_json"):
         for number, record in enumerate(look.evidence.services):
             count = look.evidence.values_in(number) if everywhere else len(self.json_path)
             look.effort.spend(PER_LOOK + PER_VALUE * count)
-            values = path.findall(record.payload)
+            values = _values_at(path, record.payload)
             if not values and self.exists is False:
                 return None
             for value in values:
@@ -244,6 +244,14 @@ def _bad_bytes(query: _Sent) -> str | None:
     except ValueError:
         return f"bytes_hex {query.bytes_hex!r} is not hexadecimal"
     return None
+
+
+def _values_at(path: Any, payload: Any) -> list[Any]:
+    """What a compiled path finds. The library reads a text that begins like JSON as JSON."""
+    if isinstance(payload, str):
+        return [payload] * len(path.findall(0))  # of any scalar, a path finds itself or nothing
+    found: list[Any] = path.findall(payload)
+    return found
 
 
 def _bad_json_path(path: str) -> str | None:
