@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -293,10 +292,16 @@ def _append(path: Path, text: str) -> None:
 
 
 def _summary(verdicts: Sequence[Verdict]) -> str:
-    """A table in Markdown, those that are not valid first."""
+    """A table in Markdown, those that are not valid first.
+
+    Text of others is inline code: outside of it, GitHub makes links of URLs and mentions of names,
+    even of escaped ones.
+    """
+    from ptycassette.export import inline_code
+
     rows = [
-        f"| {_inert(verdict.path)} | {'valid' if verdict.ok else '**not valid**'}"
-        f" | {_inert(_reason(verdict))} |"
+        f"| {inline_code(verdict.path[:300])} | {'valid' if verdict.ok else '**not valid**'}"
+        f" | {inline_code(_reason(verdict)[:300])} |"
         for verdict in sorted(verdicts, key=lambda verdict: verdict.ok)
     ]
     return "\n".join(["", "| cassette | | |", "|---|---|---|", *rows, ""])
@@ -308,8 +313,3 @@ def _reason(verdict: Verdict) -> str:
     if not verdict.ok:
         return count_text(verdict.mismatch_count, "frame differs", "frames differ")
     return ", ".join(text for _, text in [*_fields(verdict)][:2])
-
-
-def _inert(text: str) -> str:
-    """Text that is nothing but text in Markdown and in HTML."""
-    return re.sub(r"[^\w\s./:,-]", lambda sign: f"&#{ord(sign[0])};", visible(text, limit=300))

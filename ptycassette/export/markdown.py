@@ -43,7 +43,7 @@ def recording_markdown(
             where=str(source.path),
             hint=f"the last one is {read.listing.turns[-1].last_exchange}",
         )
-    yield from _written((f"# {inline_code(name)}", "", printable(read.summary).replace("<", "\\<")))
+    yield from _written((f"# {inline_code(name)}", "", inline_code(read.summary)))
     for turn, shown in chosen:
         yield from _written(_turn(turn, shown))
 

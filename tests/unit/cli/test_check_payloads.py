@@ -1,4 +1,4 @@
-"""``check`` on service events of any JSON: the payload of an event may be a text, a list, a number."""
+"""``check`` on service events of any JSON: texts, lists, numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,19 @@ from ptycassette.testing import write_cassette
 from tests.unit.cli.conftest import Run
 
 TEXTS = ["", "plain", "[INFO] started", '"quoted"', '{"type": "x"}', "{", "\x1b[31mred"]
-PAYLOADS: list[Any] = [*TEXTS, 0, -1.5, 2**62, True, None, [], ["["], [[1], {}], {}, {"type": ["x"]}]
+PAYLOADS: list[Any] = [
+    *TEXTS,
+    0,
+    -1.5,
+    2**62,
+    True,
+    None,
+    [],
+    ["["],
+    [[1], {}],
+    {},
+    {"type": ["x"]},
+]
 PATHS = ["$", "$.type", "$..type", "$[0]", "$[*]", "$[?@.type]", "$.type | $"]
 COMPARISONS: list[dict[str, Any]] = [
     {"equals": "x"}, {"not_equals": None}, {"less_than": 1}, {"at_least": 0}, {"contains": "x"},

@@ -14,6 +14,7 @@ from typing import Any
 import click
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 
 from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
 from ptycassette.cli.entry import cli
@@ -74,7 +75,7 @@ def test_the_action_runs_commands_that_there_are() -> None:
 
 def test_a_summary_is_a_table_and_nothing_in_it_is_markup(run: Run, tmp_path: Path) -> None:
     """Those that are not valid first; it is appended."""
-    good, bad = tmp_path / "good", tmp_path / "a|<b>`*[x](y)"
+    good, bad = tmp_path / "good", tmp_path / "a|<b>`*[x](y) @all www.example.com ![x]"
     write_cassette(good, Output(0, b"hi"), Finished(t_us=1))
     bad.mkdir()
     summary = tmp_path / "summary.md"
@@ -87,8 +88,17 @@ def test_a_summary_is_a_table_and_nothing_in_it_is_markup(run: Run, tmp_path: Pa
     assert text.startswith("before\n\n| cassette")
     assert ["**not valid**" in row for row in rows] == [True, False]
     assert "MissingFileError" in rows[0]
-    assert not set(rows[0].replace("**not valid**", "")) & set("<>`*[]")
-    assert rows[0].count("|") == 4
+    parsed = MarkdownIt("commonmark").enable("table").parse(text)
+    inside = [child for token in parsed for child in token.children or []]
+    plain = " ".join(token.content for token in inside if token.type == "text")
+    assert {token.type for token in inside} <= {
+        "text",
+        "code_inline",
+        "strong_open",
+        "strong_close",
+    }
+    assert not {"@", "www", "<", "["} & set(re.findall(r"www|.", plain))
+    assert sum(token.type == "td_open" for token in parsed) == 2 * 3
     assert run("verify", "--summary", tmp_path / "no" / "x", good).status == 125
 
 
