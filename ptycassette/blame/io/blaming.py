@@ -26,7 +26,7 @@ from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import NotFoundError, SessionError, UsageError
 from ptycassette.fork import ForkPlace
 from ptycassette.fork.io import ForkOptions
-from ptycassette.rerun.io import prepared_rerun
+from ptycassette.rerun.io import admit, prepared_rerun
 
 NEUTRAL = "OK."
 """The neutral text, unless another one is given."""
@@ -104,7 +104,8 @@ def blame(
             hint=f"the unmodified run alone is made {terms.checks} times",
         )
     fork_options = _shared(options)
-    with open_cassette(path) as cassette:
+    with open_cassette(path, check="manifest") as cassette:
+        admit(cassette)
         if not options.fork.run.trusted:
             with prepared_rerun(cassette, options.fork.run, tapeless=True):
                 pass  # it refuses, and says what would be run

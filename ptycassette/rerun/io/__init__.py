@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .driving import run_tape_only as run_tape_only
     from .options import RerunOptions as RerunOptions
     from .preparing import PreparedRerun as PreparedRerun
+    from .preparing import admit as admit
     from .preparing import prepared_rerun as prepared_rerun
     from .rerunning import proof as proof
     from .rerunning import rerun as rerun
@@ -28,7 +29,7 @@ else:
         {
             "driving": "DrivenRerun Proof RunOf TapeOnlyRun driven_rerun rerun_error run_tape_only",
             "options": "RerunOptions",
-            "preparing": "PreparedRerun prepared_rerun",
+            "preparing": "PreparedRerun admit prepared_rerun",
             "rerunning": "proof rerun rerun_cassette",
             "tape_server": "TapeServer",
             "typist": "PAUSE_S",

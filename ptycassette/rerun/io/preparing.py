@@ -1,5 +1,8 @@
 """Makes ready to run a recorded program again: a place, the tape's server, the guard.
 
+Every way to run what a cassette names passes through here, and one gate: first the seal that the
+project demands, then the digests of every file, then trust. Nothing is started before that.
+
 Who drives it is left to the caller: the recorded keys, a test, or another program.
 """
 
@@ -36,6 +39,7 @@ from ptycassette.rerun.io.place import (
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
+from ptycassette.seal.io import require_seal
 from ptycassette.tape import DrawnValues, drawn_in
 from ptycassette.tape.io import (
     load_matching_rules,
@@ -76,6 +80,17 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+def admit(cassette: Cassette) -> None:
+    """Let a cassette pass whose command is to be run, or refuse it. Trust is asked for later.
+
+    Raises:
+        SealError: the project demands a seal, and the cassette does not have it.
+        InvalidCassetteError: its bytes are not those that its manifest pins.
+    """
+    require_seal(cassette.path)
+    cassette.verify()
+
+
 @contextmanager
 def prepared_rerun(
     cassette: Cassette,
@@ -98,12 +113,15 @@ def prepared_rerun(
         tapeless: take a recording without a tape, too, as one whose tape is empty.
 
     Raises:
-        RefusedError: nobody said that the cassette is trusted. Nothing was started.
+        SealError: the project demands a seal, and the cassette does not have it.
+        InvalidCassetteError: its bytes are not those that its manifest pins.
+        RefusedError: nobody said that the cassette is trusted.
         MissingFileError: there is no tape in the cassette.
         UsageError: the recording says no command line.
         NotFoundError: the profile or its mode is not there.
         SpawnError: the program is not there.
     """
+    admit(cassette)
     tape = None if tapeless and not cassette.has_tape else cassette.tape()
     exchanges = [] if tape is None else list(tape)
     argv = _given_argv(options.argv) or _recorded_argv(cassette)

@@ -66,7 +66,7 @@ def rerun_cassette(
         CassetteError: the cassette cannot be opened or has no tape, or the program is not there.
     """
     chosen = RerunOptions(argv=tuple(argv), trusted=trusted, **options)
-    with open_cassette(path) as cassette:
+    with open_cassette(path, check="manifest") as cassette:  # the gate checks the rest
         return rerun(cassette, chosen)
 
 
