@@ -128,7 +128,7 @@ def judged(
         opened = opened_by(seal, trust, place)
         keyids = opened.keyids
         statement = decode_statement(opened.payload, where=place)
-        _check_files(statement, absolute.rpartition("/")[2], digests, visible(path))
+        _check_files(statement, absolute, digests, visible(path))
     except TamperedError as error:
         return SealVerdict(
             path=path,
@@ -149,7 +149,7 @@ def judged(
 
 
 def _check_files(
-    statement: SealStatement, name: str, digests: Mapping[str, str], place: str
+    statement: SealStatement, absolute: str, digests: Mapping[str, str], place: str
 ) -> None:
     """Compare what is there with what was sealed.
 
@@ -165,11 +165,11 @@ def _check_files(
             raise TamperedError(
                 f"{what} since it was sealed: {_shown(names)}", where=place, hint=_LOOK
             )
-    if statement.cassette != name:
+    if not absolute.endswith(f"/{statement.cassette}"):
         raise TamperedError(
-            f"sealed under the name {visible(statement.cassette, limit=200)!r}",
+            f"sealed as {visible(statement.cassette, limit=200)!r}, which is another place",
             where=place,
-            hint="if it was renamed on purpose, seal it again",
+            hint="if it was moved or renamed on purpose, seal it again",
         )
 
 

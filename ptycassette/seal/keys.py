@@ -8,6 +8,8 @@ without a secret. They are refused, and so is a spelling of a point that is not 
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -44,13 +46,19 @@ class PublicKey(msgspec.Struct, frozen=True):
         return str(self.key.keyid)
 
 
+_BEGINS = re.compile(rb"-----BEGIN|^[ \t]*ssh-", re.MULTILINE)
+"""The beginnings of keys. The libraries read the first key and ignore what follows it."""
+
+
 def public_key(text: str, *, where: str) -> PublicKey:
     """A public key in PEM, or a line ``ssh-ed25519 ...``.
 
     Raises:
-        UsageError: it is not one, or one that anybody could sign with.
+        UsageError: it is not one, is more than one, or is one that anybody could sign with.
     """
     data = text.strip().encode()
+    if len(_BEGINS.findall(data)) > 1:
+        raise UsageError("more than one public key", where=where, hint="one entry for each key")
     try:
         load = load_pem_public_key if data.startswith(b"-----BEGIN") else load_ssh_public_key
         found = load(data)

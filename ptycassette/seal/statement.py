@@ -50,7 +50,8 @@ class SealStatement(msgspec.Struct, frozen=True, kw_only=True):
     """What is sealed.
 
     Attributes:
-        cassette: the name of the directory, without those above it.
+        cassette: the path of the directory from the top of its work tree, with ``/``. In seals of
+            ptycassette 0.2 and before it is the name alone.
         id: the ``id`` in its manifest.
         digests: the SHA-256 of every file in it, by name.
         sealed_at: RFC 3339, by the clock of whoever sealed it.
@@ -90,6 +91,8 @@ def decode_statement(payload: bytes, *, where: str) -> SealStatement:
         raise TamperedError("the statement names a file twice", where=where)
     if MANIFEST not in digests:
         raise TamperedError(f"the statement does not name {MANIFEST}", where=where)
+    if not found.predicate.cassette:
+        raise TamperedError("the statement names no cassette", where=where)
     if not all(map(_SHA256.fullmatch, digests.values())):
         raise TamperedError("the statement has a digest that is no SHA-256", where=where)
     return SealStatement(

@@ -72,4 +72,10 @@ def read_trust(path: Path) -> Trust:
     except ValueError as exc:
         raise UsageError(f"not TOML: {exc}", where=where) from exc
     base = path.parent.resolve()
-    return trust_of(table, where=where, directory_of=lambda name: str((base / name).resolve()))
+
+    def directory_of(name: str) -> str:
+        """Links below the file's folder are not followed: a pull request can move them."""
+        path = Path(os.path.normpath(base / name))
+        return str(path if path.is_relative_to(base) else path.resolve())
+
+    return trust_of(table, where=where, directory_of=directory_of)

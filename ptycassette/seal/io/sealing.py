@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -101,7 +102,7 @@ def seal_cassette(
         if not overwrite and _is_sealed(path, real, files, sealer.own):
             return Sealed(path=path, seal=target, kept=True)
         statement = SealStatement(
-            cassette=real.rpartition("/")[2],
+            cassette=_place(real),
             id=manifest.id,
             digests=files.digests,
             sealed_at=(clock or MonotonicClock()).wall().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -112,6 +113,16 @@ def seal_cassette(
     except CassetteError as error:
         return Sealed(path=path, seal=target, error=error)
     return Sealed(path=path, seal=target)
+
+
+def _place(real: str) -> str:
+    """The path of a cassette from the top of its work tree, as a seal names it.
+
+    Without git it is the path from the current folder, or only the name of what is elsewhere.
+    """
+    above = Path(real).parents
+    top = next((one for one in above if (one / ".git").exists()), Path(real_path(".")))
+    return (Path(real).relative_to(top) if top in above else Path(Path(real).name)).as_posix()
 
 
 def _is_sealed(path: str, real: str, files: HashedFiles, own: Trust) -> bool:

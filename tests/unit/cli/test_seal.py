@@ -125,7 +125,7 @@ def test_json_says_the_status_of_each(place: Path, run: Run) -> None:
     assert first["seal"]["signers"] == ["release"]
     assert second["seal"]["status"] == "tampered"
     assert second["error"]["type"] == "TamperedError"
-    assert "sealed under the name 'short.cassette'" in second["error"]["message"]
+    assert "sealed as 'short.cassette'" in second["error"]["message"]
 
 
 def test_a_seal_that_holds_is_kept(place: Path, run: Run) -> None:
@@ -221,3 +221,36 @@ def test_a_new_key_prints_what_goes_into_the_trust_file(place: Path, run: Run) -
     assert f'[keys.ci]\npublic_key = "{line}"\n' in ran.text
     assert "PRIVATE" not in ran.text
     assert run("seal", "--new-key", "ci2.key", "--json").status == 0
+
+
+def test_a_recording_of_another_folder_is_not_as_sealed(place: Path, run: Run) -> None:
+    """Although its name is the same and its own seal holds; the whole tree may move."""
+    for folder in ("codex", "claude"):
+        shutil.copytree("short.cassette", place / folder / "login")
+    assert run("seal", "codex/login", "claude/login", "--key", "release.key").status == 0
+    check = ("verify", "--sealed", "--trust", "trust.toml")
+    assert run(*check, "codex/login", "claude/login").status == 0
+    shutil.copytree(place, place.parent / "elsewhere" / "deeper")
+    assert run(*check, place.parent / "elsewhere" / "deeper" / "codex" / "login").status == 0
+    shutil.rmtree("codex")
+    shutil.copytree("claude", "codex")
+    ran = run(*check, "codex/login")
+
+    assert ran.status == 7
+    assert "sealed as 'claude/login'" in ran.text
+
+
+def test_a_seal_names_the_path_from_the_top_of_the_work_tree(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever folder it is sealed from."""
+    (place / ".git").mkdir()
+    shutil.copytree("short.cassette", place / "tests" / "login")
+    monkeypatch.chdir(place / "tests")
+    assert run("seal", "login", "--key", "../release.key").status == 0
+    monkeypatch.chdir(place)
+    shutil.move("tests", "other")
+    ran = run("verify", "--sealed", "--trust", "trust.toml", "other/login")
+
+    assert ran.status == 7
+    assert "sealed as 'tests/login'" in ran.text

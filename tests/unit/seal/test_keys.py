@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from ptycassette.errors import ExistsError, RefusedError, UsageError
 from ptycassette.seal import SealStatus, trust_of
 from ptycassette.seal.io import read_signer, read_trust, write_new_key
-from ptycassette.seal.keys import public_key, weakness
+from ptycassette.seal.keys import new_private_key, public_key, signer_of, weakness
 
 from .conftest import SealedCase
 
@@ -249,3 +249,24 @@ def test_a_key_has_one_name(sealed: SealedCase) -> None:
     entry = {"public_key": sealed.key.public.line}
     with pytest.raises(UsageError, match="the same key"):
         trust_of({"keys": {"a": entry, "b": entry}}, where="t", directory_of=str)
+
+
+@pytest.mark.parametrize("paths", ['["allowed"]', '["allowed/deeper"]', '["in/../allowed"]'])
+def test_a_link_in_place_of_a_path_widens_nothing(paths: str, sealed: SealedCase) -> None:
+    """A pull request could make a key for one folder count everywhere."""
+    (sealed.folder / "allowed").symlink_to(sealed.folder)
+    (sealed.folder / "deeper").symlink_to(sealed.folder)
+    text = f'[keys.release]\npublic_key = "{sealed.key.public.line}"\npaths = {paths}\n'
+    sealed.trust = read_trust(trust_file(sealed.folder, text))
+
+    assert sealed.check().status is SealStatus.UNKNOWN_KEY
+
+
+@pytest.mark.parametrize("separator", ["\n", "\n\n", "\r\n"])
+def test_an_entry_has_one_key(separator: str) -> None:
+    """The libraries would take the first one and say nothing."""
+    lines = [signer_of(new_private_key(), where="k")[1].line for _ in range(2)]
+    entry = {"public_key": separator.join(lines)}
+
+    with pytest.raises(UsageError, match="more than one public key"):
+        trust_of({"keys": {"a": entry}}, where="t", directory_of=str)
