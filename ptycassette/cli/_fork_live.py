@@ -28,7 +28,7 @@ _OPTIONS = (
     *limit_options("--tail live"),
 )
 _NAMES = ("provider", "key_env", "yes", "approval", "max_requests", "max_tokens", "max_usd",
-          "forbid", "strip", "unknown_models")  # fmt: skip
+          "forbid", "strip", "unsearched", "unknown_models")  # fmt: skip
 
 
 def live_options(command: _Command) -> _Command:

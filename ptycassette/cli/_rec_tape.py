@@ -40,6 +40,11 @@ def limit_options(when: str) -> tuple[Callable[[_Command], _Command], ...]:
         ),
         click.option("--strip", is_flag=True, help=f"With {when}: send the rest of such an input."),
         click.option(
+            "--unsearched",
+            is_flag=True,
+            help=f"With {when}: also send bodies that cannot be searched for forbidden keys.",
+        ),
+        click.option(
             "--unknown-models",
             is_flag=True,
             help="With --max-usd: let models without a price pass.",
@@ -94,7 +99,7 @@ _OPTIONS = (
 )
 _ONLY_WITH_TAPE = (
     *("provider", "proxy_env", "yes", "approval", "max_requests", "max_tokens", "max_usd"),
-    *("forbid", "strip", "unknown_models", "evidence"),
+    *("forbid", "strip", "unsearched", "unknown_models", "evidence"),
     *("retries", "answer_timeout", "fallback"),
 )
 _MAX_APPROVAL_BYTES = 1 << 20
@@ -148,6 +153,7 @@ def terms_of(given: dict[str, Any]) -> Terms:
         ),
         forbidden=given["forbid"] or None,
         strip=given["strip"],
+        unsearched=given["unsearched"],
         unknown_models=given["unknown_models"],
     )
     path = given["approval"]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-import msgspec
 
 from ptycassette.errors import CassetteError
 from ptycassette.model import decoded_json
 from ptycassette.tape._facts import AnswerFacts
 from ptycassette.tape._unpacking import Unpacker, unpacker_for
 from ptycassette.tape.consent._budget import Amount, Budget
-from ptycassette.tape.consent._forbidden import forbidden_paths, without_forbidden
+from ptycassette.tape.consent._forbidden import Searched, UnsearchedBodyError, search_body
 from ptycassette.tape.consent._prices import Prices
 from ptycassette.tape.consent.terms import Terms
 from ptycassette.tape.gate import OutgoingRequest, Permitted, QuestionRefusedError
@@ -75,7 +72,7 @@ class TermsGate:
             raise QuestionRefusedError(f"nobody has agreed to send anything to {origin}")
         plain = _unpacked(question)
         document = decoded_json(plain)
-        permitted = self._permitted(question, document)
+        permitted = self._permitted(question, plain)
         self._budget.reserve(question.exchange, question.method, question.target, plain, document)
         return permitted
 
@@ -109,14 +106,28 @@ class TermsGate:
         facts.end()
         self._budget.settle_all(exchange, facts)
 
-    def _permitted(self, question: OutgoingRequest, document: Any) -> Permitted:
+    def _permitted(self, question: OutgoingRequest, plain: bytes) -> Permitted:
         keys = self._terms.keys_for(question.origin)
-        found = forbidden_paths(document, keys) if keys else []
-        if not found:
+        if not keys:
             return Permitted(question.body)
+        kind = dict(question.headers).get("content-type", "")
+        try:
+            searched = search_body(plain, keys, content_type=kind)
+        except UnsearchedBodyError as unread:
+            if self._terms.unsearched:
+                return Permitted(question.body)
+            raise QuestionRefusedError(f"forbidden keys cannot be ruled out: {unread}") from unread
+        if not searched.paths:
+            return Permitted(question.body)
+        return self._stripped(question, searched)
+
+    def _stripped(self, question: OutgoingRequest, searched: Searched) -> Permitted:
+        found = ", ".join(searched.paths)
         if not self._terms.strip or question.over_websocket:
-            raise QuestionRefusedError(f"it has inputs under forbidden keys: {', '.join(found)}")
-        return Permitted(msgspec.json.encode(without_forbidden(document, keys)), tuple(found))
+            raise QuestionRefusedError(f"it has inputs under forbidden keys: {found}")
+        if searched.left is None:
+            raise QuestionRefusedError(f"only JSON is sent without some of its inputs: {found}")
+        return Permitted(searched.left, searched.paths)
 
 
 def _unpacked(question: OutgoingRequest) -> bytes:

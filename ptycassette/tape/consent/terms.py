@@ -56,6 +56,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         forbidden: keys of JSON whose values must not be sent. None: the usual ones, where
             something leaves the machine.
         strip: send the rest, without them; by default nothing is sent.
+        unsearched: send bodies, too, in which forbidden keys cannot be looked for.
         unknown_models: let models pass whose price is not known.
     """
 
@@ -63,6 +64,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     limit: Limit = Limit()
     forbidden: tuple[str, ...] | None = None
     strip: bool = False
+    unsearched: bool = False
     unknown_models: bool = False
 
     def allows(self, origin: Origin) -> bool:

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,6 +150,18 @@ INPUTS = {
     "vault_path": {"vault_path": ["x"]},
     "HOLDOUT": {"HOLDOUT": {"x": 1}},
     "c.arguments.secret": {"c": {"arguments": '{"secret": "x", "b": 1}'}},
+    "HoldOut_Set": {"HoldOut_Set": "x"},
+    "hold-out": {"hold-out": "x"},
+    "holdouts": {"holdouts": ["x"]},
+    "authorization": {"authorization": "x"},
+    "oauth2": {"oauth2": "x"},
+    "apitoken": {"apitoken": "x"},
+    "tokens": {"tokens": ["x"]},
+    "clientSecrets": {"clientSecrets": "x"},
+    "m[0].content.vault": {"m": [{"role": "tool", "content": '{"vault": "x"}'}]},
+    "content[0].text[0].vault": {"content": [{"text": '[{"vault": "x"}]'}]},
+    "output.vault": {"output": 'exit 0\n```json\n{\n  "vault": "x"\n}\n```'},
+    "output.a.vault": {"output": '{"a": "{\\"vault\\": 1}"}'},
 }
 
 
@@ -162,6 +175,8 @@ def test_inputs_under_forbidden_keys_are_found(path: str) -> None:
     "body",
     [
         {"max_tokens": 1, "author": "x", "authority": 2, "secretary": "x"},
+        {"tokens": 5, "budgetTokens": 1, "tokenizer": "x", "authors": ["x"], "metadata": {"a": 1}},
+        {"threshold": 1, "output": "x", "hold": 1, "text": "{ token: x }"},
         {"tools": [{"parameters": {"properties": {"token": {"type": "string"}}}}]},
         {"auth": None, "token": "", "secret": False, "vault": []},
         {"text": "my secret token", "arguments": "auth: no JSON"},
@@ -179,6 +194,68 @@ def test_forbidden_inputs_are_left_out_if_asked_for() -> None:
     assert json.loads(one.judge(asked({"a": {"auth": "x", "b": 1}}, origin=FAR)).body) == {
         "a": {"b": 1}
     }
+
+
+BODIES = {
+    "json lines": (b'{"a": 1}\n{"auth": "x"}\n', ""),
+    "utf-16": ('{"auth": "x"}'.encode("utf-16"), "application/json"),
+    "utf-16 without a mark": ('{"auth": "x"}'.encode("utf-16-le"), ""),
+    "utf-8 with a mark": (b'\xef\xbb\xbf{"auth": "x"}', ""),
+    "twice": (b'{"auth": "x", "auth": ""}', ""),
+    "form": (b"a=1&auth=x", "application/x-www-form-urlencoded"),
+    "form, escaped": (b"a=1&%61uth=x", ""),
+    "json in a form": (b"a=%7B%22auth%22%3A1%7D", ""),
+    "multipart": (
+        b'--b\r\ncontent-disposition: form-data; name="auth"\r\n\r\nx\r\n--b--\r\n',
+        "multipart/form-data; boundary=b",
+    ),
+    "json in a multipart": (
+        b'--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n{"auth": 1}\r\n--b--\r\n',
+        'Multipart/form-data; boundary="b"',
+    ),
+}
+
+
+def sent(body: bytes, kind: str) -> OutgoingRequest:
+    """A request with a body and its type."""
+    headers = (("content-type", kind),) if kind else ()
+    return msgspec.structs.replace(asked(body, origin=FAR), headers=headers)
+
+
+@pytest.mark.parametrize("form", BODIES)
+def test_forbidden_inputs_are_found_in_other_bodies(form: str) -> None:
+    """Whatever the header claims."""
+    with pytest.raises(QuestionRefusedError, match=r"forbidden keys: .*auth"):
+        gate(upstreams=("*",)).judge(sent(*BODIES[form]))
+
+
+UNREAD = {
+    "broken": b'{"auth": "x"',
+    "protobuf": b"\x0a\x04auth\x12\x01x",
+    "text": b"auth is x",
+    "broken utf-8": b'{"auth": "\xff"}',
+    "too deep": b'{"a":' * 100 + b"1" + b"}" * 100,
+}
+
+
+@pytest.mark.parametrize("form", UNREAD)
+def test_a_body_that_cannot_be_searched_is_refused(form: str) -> None:
+    """Unless the user lets such bodies pass, or forbids nothing."""
+    question = asked(UNREAD[form], origin=FAR)
+    with pytest.raises(QuestionRefusedError, match="cannot be ruled out"):
+        gate(upstreams=("*",)).judge(question)
+
+    for more in ({"unsearched": True}, {"forbidden": ()}):
+        assert gate(upstreams=("*",), **more).judge(question).body == UNREAD[form]
+
+
+def test_a_form_is_not_rewritten() -> None:
+    """``--strip`` changes JSON only; JSON lines stay lines."""
+    one = gate(upstreams=("*",), strip=True)
+    with pytest.raises(QuestionRefusedError, match="only JSON"):
+        one.judge(sent(*BODIES["form"]))
+
+    assert one.judge(sent(*BODIES["json lines"])).body == b'{"a":1}\n{}\n'
 
 
 PACKED = gzip.compress(b'{"auth": "x"}')
