@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette.io import Staging, disk_errors, open_cassette
-from ptycassette.cli._rec_evidence import manifest_sha256
+from ptycassette.cli._rec_evidence import answer_checks, manifest_sha256
 from ptycassette.cli.tape import lines_of
 from ptycassette.errors import ExistsError, NotFoundError, RefusedError, UnreadableError
 from ptycassette.model import resolved
@@ -74,7 +74,8 @@ def fixture_of(run: Path, evidence: Path | None, output: Path, *, reviewed_by: s
     session = _object(place / "session.json")
     with open_cassette(run) as cassette:
         manifest = cassette.manifest
-        calls = b"".join(msgspec.json.encode(line) + b"\n" for line in lines_of(cassette))
+        lines = lines_of(cassette)
+        calls = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     digest = manifest_sha256(run)
     same = session.get("id") == manifest.id and session.get("manifest_sha256") == digest
     if not same or _read(place / "calls.jsonl") != calls:
@@ -82,6 +83,13 @@ def fixture_of(run: Path, evidence: Path | None, output: Path, *, reviewed_by: s
             "the evidence is not that of this run, or one of them was changed since",
             where=str(place),
             hint="promote the run together with what rec --evidence wrote for it",
+        )
+    failed = [check["check"] for check in answer_checks(lines) if not check["ok"]]
+    if failed:
+        raise RefusedError(
+            f"a check of the run failed: {failed[0]}",
+            where=str(run),
+            hint="`ptycassette tape` lists its requests; record it again",
         )
     text = draft_expectations(evidence_of(run), name=name, cassette_path=f"{name}.cassette")
     return Fixture(

@@ -9,7 +9,7 @@ of it is made of the scrubbed cassette. Where the guard says FAIL, no cassette w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,14 +70,25 @@ def _write_all(place: Path, path: Path) -> None:
             {"check": "every digest holds, every body of the tape is whole", "ok": True},
             {"check": "scrubbed, read once more, and nothing was left", "ok": clean},
             {"check": "the tape answers its own questions, and only rightly", "ok": True},
+            *answer_checks(lines),
         ]
-        verdict = "PASS" if clean else "FAIL"
+        verdict = "PASS" if all(check["ok"] for check in checks) else "FAIL"
         _write(place / "guard.json", {"verdict": verdict, "published": True, "checks": checks})
     calls = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     _write_bytes(place / "calls.jsonl", calls)
     wrong = unanswered(lines)
     if wrong:
         _write(place / "error-summary.json", {"errors": msgspec.to_builtins(wrong)})
+
+
+def answer_checks(lines: Sequence[TapeLine]) -> list[dict[str, Any]]:
+    """Whether a tape shows a run worth keeping: checks as ``guard.json`` lists them."""
+    refused = sum(line.outcome == "refused" for line in lines)
+    answered = any(not _went_wrong(line) for line in lines)
+    return [
+        {"check": "no request was refused (budget, forbidden input, approval)", "ok": not refused},
+        {"check": "the model answered at least one request without an error", "ok": answered},
+    ]
 
 
 def _session(cassette: Cassette) -> dict[str, Any]:

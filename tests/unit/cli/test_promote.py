@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
-from ptycassette.cli import _rec_evidence
+from ptycassette.cli import _promoting, _rec_evidence
+from ptycassette.cli._tape_reports import TapeLine
 from ptycassette.model import ExitStatus, Finished, Noted, Output
 from ptycassette.scenario import draft_expectations
 from ptycassette.scenario.io import evidence_of
@@ -151,3 +153,50 @@ def test_evidence_must_be_there(run: Callable[..., Any], reviewed: Path, tmp_pat
     made = promote(run, reviewed, "-o", tmp_path)
 
     assert (made.status, "--evidence DIR" in made.err) == (3, True)
+
+
+NO_REFUSAL = "no request was refused (budget, forbidden input, approval)"
+AN_ANSWER = "the model answered at least one request without an error"
+
+
+def line(outcome: str, status: int | None) -> TapeLine:
+    """A request that ended so."""
+    return msgspec.structs.replace(LINE, outcome=outcome, status=status)
+
+
+LINE = TapeLine(
+    entry=1, seq=1, t_us=0, end_us=1, kind="http", within=None, method="POST", upstream="u",
+    target="/", model="m", status=200, sent_bytes=1, received_bytes=0, chunks=0, input_tokens=None,
+    output_tokens=None, tools=(), outcome="complete", detail="", key=None,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "failed"),
+    [
+        ([line("complete", 200)], set()),
+        ([line("complete", 429), line("complete", 200)], set()),
+        ([line("complete", 200), line("refused", 403)], {NO_REFUSAL}),
+        ([line("complete", 500)], {AN_ANSWER}),
+        ([line("provider-gone", 200)], {AN_ANSWER}),
+        ([], {AN_ANSWER}),
+        ([line("refused", 403)], {NO_REFUSAL, AN_ANSWER}),
+    ],
+)
+def test_a_run_without_answers_fails_its_guard(lines: list[TapeLine], failed: set[str]) -> None:
+    """Refused requests, errors alone, and an empty tape are nothing to promote."""
+    checks = _rec_evidence.answer_checks(lines)
+
+    assert {one["check"] for one in checks if not one["ok"]} == failed
+
+
+def test_a_run_without_answers_is_not_promoted(
+    run: Callable[..., Any], reviewed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although its guard says PASS: that file may be older, or written by hand."""
+    monkeypatch.setattr(_promoting, "answer_checks", lambda _: _rec_evidence.answer_checks([]))
+    made = promote(run, reviewed, "-o", tmp_path / "fixtures")
+
+    assert made.status == 6
+    assert AN_ANSWER in made.err
+    assert not (tmp_path / "fixtures").exists()
