@@ -7,7 +7,6 @@ typed into it, to check that no file contains it.
 from __future__ import annotations
 
 import secrets
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,10 +17,10 @@ from ptycassette.errors import CassetteError
 from ptycassette.model import Screen, Size, screen_of
 from ptycassette.recording.io import Recording, record
 from ptycassette.replaying.io import replay
-from ptycassette.system import MonotonicClock, SystemSleeper
+from ptycassette.system import MonotonicClock, SystemSleeper, python_command
 from ptycassette.terminal import default_emulator
 
-DEMO_ARGV = (sys.executable, "-q", "-i", "-E", "-s")
+DEMO_ARGV = tuple(python_command("-q", "-i", "-I"))
 SIZE = Size(rows=16, cols=72)
 TIMEOUT_S = 30.0
 FAST = 0.05

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from .clock import SystemSleeper as SystemSleeper
     from .clock import random_id as random_id
     from .closing import Closing as Closing
+    from .interpreter import forget_safe_path as forget_safe_path
+    from .interpreter import python_command as python_command
+    from .interpreter import safe_path as safe_path
     from .priority import raised_priority as raised_priority
     from .streams import reopened as reopened
     from .streams import same_stream as same_stream
@@ -22,6 +25,7 @@ else:
         {
             "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper random_id",
             "closing": "Closing",
+            "interpreter": "forget_safe_path python_command safe_path",
             "priority": "raised_priority",
             "streams": "reopened same_stream stream_kind unread_bytes",
         },

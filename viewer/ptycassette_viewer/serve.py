@@ -68,8 +68,11 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def app_command(arguments: list[str]) -> str:
-    """The command line that starts the app, each word quoted."""
-    return shlex.join([sys.executable, "-m", "ptycassette", "view", *arguments])
+    """The command line that starts the app, each word quoted.
+
+    With ``-P``, no module of the folder that is viewed is loaded.
+    """
+    return shlex.join([sys.executable, "-P", "-m", "ptycassette", "view", *arguments])
 
 
 class ViewerServer(Server):

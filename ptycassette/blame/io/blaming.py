@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context, resource_tracker
 from pathlib import Path
 
 import msgspec
@@ -27,6 +27,7 @@ from ptycassette.errors import NotFoundError, SessionError, UsageError
 from ptycassette.fork import ForkPlace
 from ptycassette.fork.io import ForkOptions
 from ptycassette.rerun.io import admit, prepared_rerun
+from ptycassette.system import safe_path
 
 NEUTRAL = "OK."
 """The neutral text, unless another one is given."""
@@ -67,6 +68,9 @@ def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Processes for runs: each has its own threads, signals and folders."""
     context = get_context("forkserver")  # this process may have threads, which a fork would lose
     context.set_forkserver_preload(["ptycassette.blame.io.running"])
+    with safe_path():
+        resource_tracker.ensure_running()
+        forkserver.ensure_running()
     pool = ProcessPoolExecutor(jobs, mp_context=context)
     try:
         yield pool

@@ -27,6 +27,9 @@ from ptycassette.fork import ForkReport
 from ptycassette.fork.io import ForkOptions, fork
 from ptycassette.model import ExitStatus
 from ptycassette.rerun import ScreenJudge
+from ptycassette.system import forget_safe_path
+
+forget_safe_path()  # this module is the first that a process of a blame loads
 
 _OF_ONE_RUN = (
     AmbiguousTapeError,

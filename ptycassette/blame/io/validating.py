@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -19,6 +18,7 @@ from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.recording.io import record
 from ptycassette.rerun.io import RerunOptions
+from ptycassette.system import python_command
 
 _AGENT = Path(__file__).parent / "planted_agent.py"
 _BUDGET = 400
@@ -82,7 +82,7 @@ def record_session(session: PlantedSession, target: Path) -> None:
 
     With noise it is recorded again until its end is the one without.
     """
-    argv = [sys.executable, "-I", str(_AGENT), session.rule]
+    argv = [*python_command("-I", str(_AGENT)), session.rule]
     if session.noise:
         argv.append(str(session.noise))
     script = Script.parse(session.script, where=session.name, variables={})

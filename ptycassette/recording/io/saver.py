@@ -33,6 +33,7 @@ from ptycassette.recording.io._saver_messages import (
     Published,
     send,
 )
+from ptycassette.system import python_command
 from ptycassette.system.pty import new_poll
 
 NO_SAVER = "PTYCASSETTE_NO_SAVER"
@@ -244,7 +245,7 @@ class StartedSaver:
         with theirs:
             try:
                 process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "ptycassette.recording.io.saver_process"],
+                    python_command("-m", "ptycassette.recording.io.saver_process"),
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import msgspec
 
 from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
 from ptycassette.model import resolved
+from ptycassette.system import python_command
 from ptycassette.system.files import read_plain, write_whole
 
 _MAX_BYTES = 1 << 20
@@ -63,7 +63,7 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
         target = directory / program
         if not _may_replace(target):
             raise UsageError("there is a file there that is not a shim", where=str(target))
-        words = [sys.executable, "-I", "-S", str(boot), "--shim", str(directory), program]
+        words = python_command(str(boot), "--shim", str(directory), program, isolated=True)
         script = f'#!/bin/sh\n{MARK}\nexec {shlex.join(words)} -- "$@"\n'
         write_whole(target, [script.encode()], mode=0o755)
         made.append(target)

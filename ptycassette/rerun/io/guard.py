@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ptycassette.errors import PreflightError, SpawnError
 from ptycassette.rerun.io.launch import NO_FOLDER, SOCKET_NAME
-from ptycassette.system import Closing
+from ptycassette.system import Closing, python_command
 from ptycassette.tape.io import NETWORK_VARIABLE, network_disabled
 
 NAMESPACE = "a network namespace of its own, with loopback alone"
@@ -37,7 +37,7 @@ def may_isolate() -> bool:
     """Whether this user can make network namespaces here."""
     if sys.platform != "linux":
         return False
-    words = [sys.executable, "-I", "-S", str(_LAUNCH)]
+    words = python_command(str(_LAUNCH), isolated=True)
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         tried = subprocess.run(words, capture_output=True, timeout=_TRY_S, check=False)
         return tried.returncode == 0
@@ -139,7 +139,7 @@ def kept_off(
 
 def _launched(folder: str, ports: Sequence[int], argv: Sequence[str]) -> tuple[str, ...]:
     numbers = ",".join(map(str, ports))
-    return (sys.executable, "-I", "-S", str(_LAUNCH), folder, numbers, *argv)
+    return (*python_command(str(_LAUNCH), folder, numbers, isolated=True), *argv)
 
 
 def _refusing_proxies() -> dict[str, str]:

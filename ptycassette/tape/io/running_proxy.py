@@ -19,7 +19,7 @@ from ptycassette import errors
 from ptycassette.errors import CassetteError, StorageError, UsageError
 from ptycassette.model import resolved
 from ptycassette.profiles import Profile
-from ptycassette.system import Closing
+from ptycassette.system import Closing, python_command
 from ptycassette.tape.consent import Terms, approved
 from ptycassette.tape.io._proxy_messages import (
     FromProxy,
@@ -210,7 +210,7 @@ class RunningProxy(Closing):
         self._rest = b""
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "ptycassette.tape.io.proxy_process"],
+                python_command("-m", "ptycassette.tape.io.proxy_process"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -7,7 +7,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from ptycassette.recording.io import (
     release_streams,
 )
 from ptycassette.replaying.io import find_real
+from ptycassette.system import python_command
 from ptycassette.system.files import journal_dir
 from ptycassette.system.pty import DriverSignals, NoCoreDumps, hand_over_terminal
 
@@ -118,6 +118,7 @@ def _words(
     real = find_real(program, os.environ.get("PATH", ""))
     main = "import sys; from ptycassette.cli import main; sys.exit(main())"
     return [
-        sys.executable, "-c", main, "rec", "--quiet", "--as-given", "--pass-signals", "--overwrite",
-        "--lifeline", str(lifeline), *more, "--harness", program, str(target), "--", real, *args,
+        *python_command("-c", main),
+        "rec", "--quiet", "--as-given", "--pass-signals", "--overwrite", "--lifeline",
+        str(lifeline), *more, "--harness", program, str(target), "--", real, *args,
     ]  # fmt: skip
