@@ -62,7 +62,7 @@ def rules(*more: str) -> Rules:
 
 def cli_rules(*names: str) -> Rules:
     """The built-in rules of providers and of these CLIs."""
-    return load_matching_rules(names, env={"HOME": "/nonexistent"})
+    return load_matching_rules(names, env={"HOME": "/dev/null"})
 
 
 def asked(body: Any, **head: Any) -> Question:

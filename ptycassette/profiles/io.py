@@ -40,7 +40,7 @@ class CredentialFiles(NamedTuple):
 
 def own_folder(kind: str, env: Mapping[str, str]) -> Path:
     """The folder of the user's own files of a kind: ``harnesses`` or ``probes``."""
-    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "/nonexistent")) / ".config")
+    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", os.devnull)) / ".config")
     return Path(base) / "ptycassette" / kind
 
 

@@ -34,7 +34,7 @@ def test_the_drives_of_the_recordings_replay_them(maker: ModuleType) -> None:
     """Without the programs."""
     ends: dict[str, tuple[bytes, int]] = {}
     for name, (_, drive) in maker.PROGRAMS.items():
-        with use(PLACE / f"{name}.cassette", ["/nonexistent"], mode="replay") as session:
+        with use(PLACE / f"{name}.cassette", ["/dev/null/program"], mode="replay") as session:
             assert isinstance(session, Session)
             drive(session)
             assert session.exit_status is not None

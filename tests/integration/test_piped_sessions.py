@@ -38,7 +38,7 @@ print("bye")
 sys.exit(3)
 """
 ECHO_ARGV = [sys.executable, "-u", "-c", ECHO]
-MISSING = ["/nonexistent/program"]
+MISSING = ["/dev/null/program"]
 
 
 def echoing(session: Session) -> None:

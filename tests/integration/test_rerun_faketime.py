@@ -75,6 +75,6 @@ def test_what_cannot_be_pinned_is_said(tmp_path: Path, program: Callable[[str], 
 
 def test_without_libfaketime_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is set."""
-    monkeypatch.setattr("ptycassette.rerun.io.clock_pin._PLACES", ("/nowhere",))
+    monkeypatch.setattr("ptycassette.rerun.io.clock_pin._PLACES", ("/dev/null/nowhere",))
 
     assert clock_pin("true", MOMENT).said == "not pinned: libfaketime is not installed"

@@ -27,32 +27,18 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
     if not base.is_dir():
         raise PreflightError("the working directory does not exist", where=str(base))
     name = argv[0]
-    if "/" in name:
-        found, there = base / name, base / name
-    else:
-        path = env.get("PATH", os.defpath)
-        found = _on_path(name, path, base)
-        there = next(
-            (base / entry / name for entry in path.split(":") if _is_there(base / entry / name)),
-            Path("/nonexistent"),
-        )
-    if os.access(found, os.X_OK) and found.is_file():
-        return found
-    if _is_there(there):
-        raise SpawnError("not executable", exit_status=126, where=str(there), hint="chmod +x it")
+    path = env.get("PATH", os.defpath)
+    entries = [""] if "/" in name else path.split(os.pathsep) if path else []
+    there = [place for entry in entries if _is_there(place := base / entry / name)]
+    for place in there:
+        if os.access(place, os.X_OK) and place.is_file():
+            return place
+    if there:
+        raise SpawnError("not executable", exit_status=126, where=str(there[0]), hint="chmod +x it")
     hint = "check the name, and the PATH that the program gets (--env PATH=...)"
     if " " in name and len(argv) == 1:
         hint = f"a program and its arguments are words of their own: -- {visible(name)}"
     raise SpawnError("no such program", exit_status=127, where=name, hint=hint)
-
-
-def _on_path(name: str, path: str, base: Path) -> Path:
-    """The first file of this name that may be executed; shutil, which has ``which``, loads late."""
-    for entry in path.split(os.pathsep) if path else ():
-        candidate = base / entry / name
-        if os.access(candidate, os.X_OK) and candidate.is_file():
-            return candidate
-    return Path()
 
 
 def check_network(program: str, env: Mapping[str, str]) -> None:

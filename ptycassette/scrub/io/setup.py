@@ -138,4 +138,4 @@ def _home() -> Path:
     try:
         return Path.home()
     except RuntimeError:  # no home directory is known: then there are no files in it
-        return Path("/nonexistent")
+        return Path(os.devnull)

@@ -35,7 +35,7 @@ def _command_that(raises: BaseException) -> Callable[..., click.Command]:
         (("nonsense",), 2),
         (("info",), 2),
         (("info", "--nonsense", "x"), 2),
-        (("info", "/nonexistent"), 3),
+        (("info", "no-such.cassette"), 3),
         (("info", "corrupt/manifest-missing"), 4),
         (("info", "corrupt/seq-gap"), 4),
         (("info", "v1/minimal"), 0),

@@ -103,7 +103,7 @@ def test_the_example_of_the_guide_is_that_of_a_cli(run: Run) -> None:
         (["codex", "-p", "hi", "--", "codex"], "give ARGV or --prompt, not both"),
         (["codex", "-e", "PTYCASSETTE_NOT_SET", "--", "true"], "--env takes NAME=VALUE, or the"),
         (["codex", "--set", "x", "--", "true"], "--set takes NAME=VALUE, not 'x'"),
-        (["codex", "--script", "/nonexistent.toml", "--", "true"], "the script cannot be read"),
+        (["codex", "--script", "/dev/null/script.toml", "--", "true"], "the script cannot be read"),
         (["generic"], "names no program"),
     ],
 )

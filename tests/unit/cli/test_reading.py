@@ -279,7 +279,7 @@ def test_a_command_has_its_status_and_its_words(
 
 def test_verify_as_json_reports_every_cassette(run: Run, in_fixtures: Path) -> None:
     """The status is that of the first that is not valid."""
-    ran = run("verify", "--json", "v1/minimal", "/nonexistent", "corrupt/seq-gap")
+    ran = run("verify", "--json", "v1/minimal", "no-such.cassette", "corrupt/seq-gap")
     document = json.loads(ran.text)
 
     assert ran.status == 3

@@ -71,6 +71,20 @@ def test_a_program_that_cannot_run_has_the_status_of_a_shell(
     assert caught.value.exit_status == status
 
 
+def test_nothing_outside_of_the_path_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What else is on the machine makes no difference."""
+    exists = os.path.exists
+    monkeypatch.setattr(
+        os.path, "exists", lambda path: not Path(path).is_relative_to(tmp_path) or exists(path)
+    )
+    with pytest.raises(SpawnError) as caught:
+        find_program(["tool"], env={"PATH": str(tmp_path)}, cwd=tmp_path)
+
+    assert caught.value.exit_status == 127
+
+
 def test_a_directory_is_no_program(tmp_path: Path) -> None:
     """Though it is executable by its mode."""
     (tmp_path / "tool").mkdir()

@@ -18,7 +18,7 @@ from ptycassette.tape.matching import Hit, Matcher, Miss, tape_fingerprint
 from ptycassette.tape.matching._recorded import question_of
 
 KEY = bytes.fromhex("ab" * 32)
-RULES = load_matching_rules(("claude",), env={"HOME": "/nonexistent"})
+RULES = load_matching_rules(("claude",), env={"HOME": "/dev/null"})
 
 
 Recorded = tuple[RecordedExchange, bytes]  # with the question as it was sent, nothing masked

@@ -132,7 +132,7 @@ def test_no_model_package_says_what_to_install() -> None:
 
 def test_a_package_without_its_loader_says_what_is_missing(install: Install) -> None:
     """sentence-transformers, above all."""
-    install("my_model", get_model_path=lambda: "/nowhere")
+    install("my_model", get_model_path=lambda: "/dev/null/nowhere")
 
     with pytest.raises(UsageError, match="sentence_transformers is not installed"):
         embeddings_scorer("my_model")
