@@ -7,6 +7,7 @@ import signal
 import sys
 from contextlib import suppress
 
+from ptycassette.recording.io._saver_priority import Priority
 from ptycassette.system.pty import NoCoreDumps
 
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
@@ -28,6 +29,7 @@ def detach_process(kept_fd: int) -> None:
     os.closerange(3, kept_fd)
     os.closerange(kept_fd + 1, min(_MOST_FDS, os.sysconf("SC_OPEN_MAX")))
     NoCoreDumps().hold()
+    Priority.prepare()
     if sys.platform == "linux":
         import ctypes
 

@@ -8,7 +8,8 @@ pauses, longer each time, up to a second.
 
 Linux schedules sessions as groups where it may ("autogroup", sched(7)), and nice values count only
 within a group. A saver leads a session, so that its group gets a value, too, which anybody may
-lower again.
+lower again. The files below ``/proc/self`` belong to root once a process is not dumpable (proc(5)):
+an ordinary user's saver opens what it needs before that.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 _FAR, _NEAR = 19, 5
 _CAP_SYS_NICE = 1 << 23  # linux/capability.h
 _SAMPLE_S = 0.008  # of processor time; the clock of a thread is finer than that everywhere
 _CONTENDED = 1.3
 _LONGEST_PAUSE_S = 1.0
-_GROUP = Path("/proc/self/autogroup")
 _GROUP_WAIT_S, _GROUP_TRIES = 0.02, 10  # an ordinary user may write it ten times a second
 
 
@@ -35,6 +36,17 @@ class Priority:
     Args:
         before: the nice value to return to; None if the system does not allow it.
     """
+
+    _group_fd: ClassVar[int | None] = None
+    """The file of this session's group, where there are groups."""
+
+    @classmethod
+    def prepare(cls) -> None:
+        """Do what works only while this process is dumpable; it must lead its session already."""
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
+        with suppress(OSError):
+            cls._group_fd = os.open("/proc/self/autogroup", os.O_WRONLY | os.O_CLOEXEC)
 
     def __init__(self, before: int | None) -> None:
         self._before = before
@@ -47,8 +59,6 @@ class Priority:
     @classmethod
     def lowered(cls) -> Priority:
         """Lower it now."""
-        with suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
         if not hasattr(os, "setpriority"):
             return cls(None)
         # A saver that the recorder's raised thread started has inherited its value.
@@ -59,7 +69,7 @@ class Priority:
         priority = cls(before if back else None)
         priority._leads = os.getsid(0) == os.getpid()
         if priority._leads:
-            _set_group(_FAR)
+            priority._set_group(_FAR)
         return priority
 
     def urgent(self) -> None:
@@ -69,7 +79,7 @@ class Priority:
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self._thread, self._before)
         if self._leads:
-            _set_group(0)
+            self._set_group(0)
 
     def discount_pause(self) -> None:
         """Do not count the time before now as work."""
@@ -88,18 +98,19 @@ class Priority:
         self.discount_pause()
         return self._pause_s
 
-
-def _set_group(nice: int) -> None:
-    """Set the nice value of this session's group, if there are groups."""
-    for _ in range(_GROUP_TRIES):
-        try:
-            _GROUP.write_text(str(nice), encoding="ascii")
-        except BlockingIOError:
-            time.sleep(_GROUP_WAIT_S)
-        except OSError:
+    def _set_group(self, nice: int) -> None:
+        """Set the nice value of this session's group, if there are groups."""
+        if self._group_fd is None:
             return
-        else:
-            return
+        for _ in range(_GROUP_TRIES):
+            try:
+                os.write(self._group_fd, b"%d" % nice)
+            except BlockingIOError:
+                time.sleep(_GROUP_WAIT_S)
+            except OSError:
+                return
+            else:
+                return
 
 
 def _may_return_to(value: int) -> bool:

@@ -271,19 +271,20 @@ def test_a_group_that_was_written_a_moment_ago_is_written_later(
     monkeypatch: pytest.MonkeyPatch, busy: int
 ) -> None:
     """The system asks an ordinary user to wait; it does not refuse."""
-    asked: list[str] = []
+    asked: list[bytes] = []
 
-    class Group:
-        def write_text(self, text: str, encoding: str) -> None:
-            asked.append(text)
-            if len(asked) <= busy:
-                raise BlockingIOError
+    def write(fd: int, data: bytes) -> None:
+        asked.append(data)
+        if len(asked) <= busy:
+            raise BlockingIOError
 
-    monkeypatch.setattr(_saver_priority, "_GROUP", Group())
+    monkeypatch.setattr(Priority, "_group_fd", -1)
     monkeypatch.setattr(_saver_priority, "_GROUP_WAIT_S", 0)
-    _saver_priority._set_group(19)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write)
+        Priority(None)._set_group(19)
 
-    assert asked == ["19"] * (busy + 1)
+    assert asked == [b"19"] * (busy + 1)
 
 
 class _PublishesAndDies:
