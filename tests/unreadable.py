@@ -18,10 +18,10 @@ def unreadable(path: Path) -> Iterator[None]:
     """
     user, mode = os.geteuid(), path.stat().st_mode
     path.chmod(0)
-    if user == 0:
-        os.seteuid(NOBODY)
+    if user == 0:  # also the real user, of which access(2) asks
+        os.setresuid(NOBODY, NOBODY, 0) if hasattr(os, "setresuid") else os.seteuid(NOBODY)
     try:
         yield
     finally:
-        os.seteuid(user)
+        os.setresuid(user, user, user) if hasattr(os, "setresuid") else os.seteuid(user)
         path.chmod(mode)

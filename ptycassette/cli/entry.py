@@ -6,6 +6,7 @@ Commands are found in a table and imported only when they run, so that
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
@@ -18,7 +19,7 @@ from typing import Any, TextIO
 import click
 
 from ptycassette.cli._guarded_stdout import StdoutError, guarded_stdout
-from ptycassette.errors import CassetteError, StorageError
+from ptycassette.errors import CassetteError, StorageError, UnreadableError
 from ptycassette.version import __version__
 
 # name -> (module, one line for the list of commands). The command object in the
@@ -75,6 +76,8 @@ _OWN_SIGNALS = frozenset(
 """Commands that do something else when a signal comes, or that must be gone at once."""
 
 BUG_STATUS = 5
+_REFUSALS = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR)
+"""What the system says of a path that was given, and that we did not foresee: no bug of ours."""
 PIPE_STATUS = 128 + 13
 """What a shell reports for a program that SIGPIPE ended."""
 
@@ -98,7 +101,7 @@ class LazyGroup(click.Group):
         command = importlib.import_module(entry[0]).command
         if not isinstance(command, click.Command):
             raise TypeError(f"{entry[0]}.command is not a click command")
-        return command
+        return _reading_for_itself(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -120,6 +123,19 @@ class LazyGroup(click.Group):
         """List the commands from the table, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+
+
+def _reading_for_itself(command: click.Command) -> click.Command:
+    """The command, which finds out by itself whether it may read a path.
+
+    click would call a path that may not be read a wrong use (2); it is unreadable (3).
+    """
+    for parameter in command.params:
+        if isinstance(parameter.type, click.Path):
+            parameter.type.readable = False
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        _reading_for_itself(below)
+    return command
 
 
 MEANT = {
@@ -215,6 +231,15 @@ def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome
             where="stdout",
             hint="make room, or write elsewhere",
         )
+        _report(refused)
+        return refused.exit_status
+    except OSError as exc:
+        if exc.errno not in _REFUSALS or not isinstance(exc.filename, str | bytes):
+            _report_bug(exc)
+            return BUG_STATUS
+        from ptycassette.model import visible
+
+        refused = UnreadableError(exc.strerror, where=visible(os.fsdecode(exc.filename)))
         _report(refused)
         return refused.exit_status
     except Exception as bug:  # noqa: BLE001 - the last net: say that it is our fault

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.errors import UnreadableError, UsageError
+from ptycassette.errors import UsageError
 from ptycassette.faults import MadeAnswers, last_call, provider_fault, said, with_model, with_result
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import AnswerSource, Branch
@@ -52,8 +52,6 @@ def response_script(value: str, places: Mapping[str, str]) -> Script:
         return said(read_plain(path, max_bytes=_MOST_BYTES).decode())
     except UnicodeDecodeError as wrong:
         raise UsageError("a response is UTF-8 text", where=str(path)) from wrong
-    except UnreadableError as failed:
-        raise UsageError(f"cannot be read: {failed.message}", where=str(path)) from failed
 
 
 def fake_script(profile: Profile | None, places: Mapping[str, str]) -> Script:

@@ -46,13 +46,14 @@ def read_script(path: Path, variables: Mapping[str, str] | None = None) -> Scrip
     """The script in a file.
 
     Raises:
-        UsageError: no such file, or not a valid script.
+        NotFoundError, UnreadableError: no such file, or it may not be read.
+        UsageError: not a valid script.
         UnsafeFileError, LimitError: not a regular file, or far too large.
     """
     try:
         text = read_plain(path, max_bytes=MAX_TOML_BYTES).decode("utf-8")
     except (NotFoundError, UnreadableError) as failed:
-        raise UsageError(
+        raise type(failed)(
             f"the script cannot be read: {failed.message}", where=str(path)
         ) from failed
     except UnicodeDecodeError as wrong:

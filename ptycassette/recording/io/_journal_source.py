@@ -13,6 +13,7 @@ from ptycassette.errors import (
     JournalError,
     LockedError,
     NotFoundError,
+    UnreadableError,
 )
 from ptycassette.model import JournalEvent, SessionMeta
 from ptycassette.recording._journal_codec import JournalDecoder
@@ -89,6 +90,8 @@ def _opened(path: Path) -> int:
         return open_plain(path, follow_links=False)
     except NotFoundError as exc:
         raise NotFoundError("no such journal", where=str(path)) from exc
+    except UnreadableError:
+        raise
     except CassetteError as exc:
         raise JournalError(exc.message, where=str(path)) from exc
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 
 from ptycassette import __version__
 from ptycassette.cli import entry
+from tests.unreadable import unreadable
 
 Run = Callable[..., Any]
 
@@ -46,6 +49,62 @@ def test_statuses_are_the_documented_ones(
 ) -> None:
     """0 ok, 2 usage, 3 not there, 4 not valid."""
     assert run(*args).status == status
+
+
+_LOOKS_AT_PACKAGES = pytest.mark.skipif(
+    os.geteuid() == 0, reason="root's packages may be in a folder that is closed to others"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cat CLOSED",
+        "check CLOSED/x.yaml",
+        "cut CLOSED --exchanges 1 -o new.cassette",
+        "demo --keep CLOSED/x",
+        "diff CLOSED CLOSED",
+        "doctor --drift CLOSED",
+        "events CLOSED",
+        "export CLOSED out.txt",
+        "fake-provider CLOSED/x.toml --check",
+        "frames CLOSED",
+        "import CLOSED/x.cast -o new.cassette",
+        "info CLOSED",
+        "info CLOSED/manifest.json",
+        "lineage CLOSED",
+        "ls CLOSED",
+        "migrate CLOSED",
+        "play CLOSED",
+        "rec --headless --input CLOSED/x new.cassette -- true",
+        pytest.param("recover CLOSED/x", marks=_LOOKS_AT_PACKAGES),
+        pytest.param("scrub CLOSED", marks=_LOOKS_AT_PACKAGES),
+        "tape CLOSED",
+        "textconv CLOSED/output.raw",
+        "verify CLOSED",
+        "verify --files CLOSED/output.raw",
+        pytest.param("verify-scrub CLOSED", marks=_LOOKS_AT_PACKAGES),
+        "view CLOSED",
+    ],
+)
+def test_a_path_that_may_not_be_read_is_neither_a_wrong_use_nor_a_bug(
+    words: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the command, it names the path, and why."""
+    with tempfile.TemporaryDirectory() as name, monkeypatch.context() as patch:
+        place = Path(name)  # in no folder of pytest, which are closed to others
+        place.chmod(0o777)
+        (place / "closed").mkdir()
+        patch.chdir(place)
+        for variable in ("HOME", "XDG_CONFIG_HOME", "PTYCASSETTE_STATE_DIR"):
+            patch.setenv(variable, name)
+        run(*words.replace("CLOSED", "missing").split())  # what it imports is there now
+        with unreadable(place / "closed"):
+            ran = run(*words.replace("CLOSED", "closed").split())
+
+    printed = ran.text + ran.err
+    assert ran.status == 3, printed
+    assert re.search("closed.*Permission denied", printed), printed
 
 
 def test_the_version_is_the_packages(run: Run) -> None:
