@@ -18,6 +18,9 @@ nor GitHub shows::
 without a file hold output. Every line of output must have been printed, whatever its numbers.
 ``python`` blocks run, in one process as long as no command is between them. Blocks of other
 languages are files. ``python -m tests.snippets`` lists what runs and what does not.
+
+The pages that people read first (``FIRST``) need nothing but what they show: nothing in them is
+hidden, and they are also typed as they are, the installation included, into a shell in a clone.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     ROOT / "ptycassette" / "cassette" / "FORMAT.md",
 ]
+FIRST = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
 LANGUAGES = {"console", "python", "text", "toml", "yaml", "json"}
 _MARK = "@@ block of line "
 _LEXERS = (
@@ -57,6 +61,8 @@ class Block:
     skip: str | None
     file: str | None
     keys: str | None
+    hidden: bool = False
+    """In a comment: a reader does not see it."""
 
     def commands(self) -> Iterator[str]:
         """The commands of a console block, each with its here-document and continued lines."""
@@ -104,11 +110,8 @@ def blocks(page: Path) -> list[Block]:
             continue
         line = document.text.count("\n", 0, region.start) + 1
         language, source = region.lexemes["arguments"].strip(), str(region.lexemes["source"])
-        found.append(
-            Block(
-                line, language, source, *(said.pop(key, None) for key in ("skip", "file", "keys"))
-            )
-        )
+        before = (said.pop(key, None) for key in ("skip", "file", "keys"))
+        found.append(Block(line, language, source, *before, hidden=directive is not None))
     if said:
         raise ValueError(f"{page}: no block follows {said}")
     return found

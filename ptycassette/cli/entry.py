@@ -239,9 +239,9 @@ def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome
             return BUG_STATUS
         from ptycassette.model import visible
 
-        refused = UnreadableError(exc.strerror, where=visible(os.fsdecode(exc.filename)))
-        _report(refused)
-        return refused.exit_status
+        closed = UnreadableError(str(exc.strerror), where=visible(os.fsdecode(exc.filename)))
+        _report(closed)
+        return closed.exit_status
     except Exception as bug:  # noqa: BLE001 - the last net: say that it is our fault
         _report_bug(bug)
         return BUG_STATUS
