@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette import Session, Size
+from ptycassette import Screen, Session, Size
 from ptycassette.errors import WaitTimeoutError
 from tests import snippets
 from tests.snippets import FIRST, PAGES, ROOT
@@ -191,7 +191,7 @@ def _press(session: Session, verb: str, what: str = "") -> None:
     """A line of a ``keys`` comment."""
     match verb:
         case "wait-text":
-            session.wait_for_text(what)
+            session.wait_for_predicate(lambda screen: what in _below_prompts(screen), what=what)
         case "submit":
             session.submit(what)
         case "key":
@@ -200,6 +200,11 @@ def _press(session: Session, verb: str, what: str = "") -> None:
             pass
         case _:
             raise ValueError(f"no key of a typist: {verb}")
+
+
+def _below_prompts(screen: Screen) -> str:
+    """What the running command shows; what was typed above may have the same text in it."""
+    return re.split(r"@@\d+:\d+@@.*\n", "\n".join(screen.rows))[-1]
 
 
 def _fresh_clone(place: Path) -> Path:

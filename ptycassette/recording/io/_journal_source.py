@@ -13,7 +13,6 @@ from ptycassette.errors import (
     JournalError,
     LockedError,
     NotFoundError,
-    UnreadableError,
 )
 from ptycassette.model import JournalEvent, SessionMeta
 from ptycassette.recording._journal_codec import JournalDecoder
@@ -90,9 +89,9 @@ def _opened(path: Path) -> int:
         return open_plain(path, follow_links=False)
     except NotFoundError as exc:
         raise NotFoundError("no such journal", where=str(path)) from exc
-    except UnreadableError:
-        raise
     except CassetteError as exc:
+        if isinstance(exc.__cause__, PermissionError):
+            raise
         raise JournalError(exc.message, where=str(path)) from exc
 
 
