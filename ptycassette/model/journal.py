@@ -23,7 +23,8 @@ class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     ``environment`` holds every variable of the child, values included; it is
     known to the scrubber and never written to a cassette. ``home`` and ``cwd``
-    are the real paths, for the scrubber.
+    are the real paths, for the scrubber; ``user_home`` is the home of the user
+    who records, where the program has another one.
     """
 
     id: str
@@ -35,6 +36,7 @@ class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     env_allowlist: tuple[str, ...] = ()
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     home: str = ""
+    user_home: str = ""
     cwd: str = ""
     term: str = "xterm-256color"
     locale: str | None = None

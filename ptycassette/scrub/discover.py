@@ -175,10 +175,11 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
     """Names of the user, the host, and folders that the session ran in."""
     environment = meta.environment
     users = {environment.get(name, "") for name in _USERS}
-    home = meta.home.rstrip("/")
-    parent, _, last = home.rpartition("/")
-    if parent.lower() in _HOMES:
-        users.add(last)
+    homes = [home.rstrip("/") for home in (meta.home, meta.user_home) if home]
+    for home in homes:
+        parent, _, last = home.rpartition("/")
+        if parent.lower() in _HOMES:
+            users.add(last)
     for user in sorted(users):
         if len(user) >= SHORTEST_KNOWN and user.lower() not in WORDS["public-users"]:
             yield KnownValue(
@@ -192,14 +193,18 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
         if len(host) > SHORTEST_KNOWN and host.lower() not in WORDS["public-hosts"]:
             named = is_ordinary(host) or host.lower() in WORDS["public-users"]
             yield KnownValue(host, "host-name", "<host>", pieces=False, word=True, named=named)
-    if home.count("/") >= _LEAST_DEPTH and last.lower() not in WORDS["public-users"]:
-        yield KnownValue(home, "home-path", "$HOME", pieces=False)
-    yield from _folders(meta.cwd, home)
+    for home in homes:
+        last = home.rpartition("/")[2]
+        if home.count("/") >= _LEAST_DEPTH and last.lower() not in WORDS["public-users"]:
+            yield KnownValue(home, "home-path", "$HOME", pieces=False)
+    yield from _folders(meta.cwd, homes)
 
 
-def _folders(cwd: str, home: str) -> Iterator[KnownValue]:
+def _folders(cwd: str, homes: Iterable[str]) -> Iterator[KnownValue]:
     """The parts of the session's working directory that identify the user."""
-    inside = cwd.removeprefix(f"{home}/") if home else cwd
+    inside = cwd
+    for home in homes:
+        inside = inside.removeprefix(f"{home}/")
     private = [
         part for part in inside.split("/") if part and part.lower() not in WORDS["public-folders"]
     ]

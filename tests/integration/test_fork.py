@@ -137,10 +137,10 @@ def test_a_changed_response_has_a_child(
     assert (proof.entries, proof.screens, proof.inputs) == ((1,), 1, 1)
     assert len(proof.fingerprint) == 64
     assert verify_cassette(tmp_path / "child.cassette").error is None
-    with child_of(tmp_path) as child:
+    with child_of(tmp_path) as child, open_cassette(parent) as recorded:
         assert "It says to buy silk." in printed(child)
         assert fork_of(child.final.metadata) == report.origin
-        assert child.manifest.command.argv == (*AGENT,)
+        assert child.manifest.command.argv == recorded.manifest.command.argv
         marked = [event for event in child.events() if _type(event) == "fork"]
         asked = [event.seq for event in child.events() if _type(event) == "model-request"]
         assert len(marked) == 1

@@ -48,6 +48,7 @@ def head_of(
     """
     cwd = Path.cwd() if plan.cwd is None else Path.cwd() / plan.cwd
     now = plan.clock.wall()
+    home, user_home = env.get("HOME", ""), os.environ.get("HOME", "")
     return SessionMeta(
         id=plan.id_source(),
         argv=tuple(argv),
@@ -57,7 +58,8 @@ def head_of(
         workdir_policy="inherited" if plan.cwd is None else "given",
         env_allowlist=tuple(sorted(filter(is_allowed_name, env))),
         environment=dict(env),
-        home=env.get("HOME", ""),
+        home=home,
+        user_home="" if user_home == home else user_home,
         cwd=str(cwd),
         term=env.get("TERM", plan.term),
         locale=locale_of(env),

@@ -219,7 +219,7 @@ def _check_head(source: JournalSource) -> None:
     """Refuse a head that no recorder writes, before it is used."""
     meta = source.meta
     policy = str(meta.options.get("frame_policy", POLICY_NAMES[0]))
-    paths = (meta.home, meta.cwd, meta.target)
+    paths = (meta.home, meta.user_home, meta.cwd, meta.target)
     if meta.resolution_ms < 1:
         wrong = f"resolution_ms is {meta.resolution_ms}"
     elif policy not in POLICY_NAMES:

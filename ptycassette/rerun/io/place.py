@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -105,7 +107,8 @@ def placed(
                 own |= variables
                 argv = (argv[0], *arguments, *argv[1:])
         if not options.argv:
-            argv = (argv[0], *_located(argv[1:], cwd if _is_given(options) else Path.cwd()))
+            work = cwd if _is_given(options) else Path.cwd()
+            argv = (argv[0], *(located(word, work) for word in argv[1:]))
         guard = stack.enter_context(
             Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
         )
@@ -156,19 +159,27 @@ def _is_given(options: RerunOptions) -> bool:
     return options.cwd is not None or options.copied is not None
 
 
-def _located(words: Sequence[str], work: Path) -> Iterator[str]:
-    """Recorded words, with folders in place of the scrubber's names for them.
+def located(word: str, work: Path) -> str:
+    """A recorded word, with folders and the user in place of the scrubber's names for them.
 
-    Only where a word is the name, begins with it, or has it behind ``=``: elsewhere it may be what
-    somebody wrote for a shell.
+    A folder only where the word is its name, begins with it, or has it behind ``=``, and the user
+    only in a path that is there: elsewhere it may be what somebody wrote for a shell.
+
+    Args:
+        word: of a recorded command line.
+        work: the folder that the program works in.
     """
-    for word in words:
-        located = word
-        for name, folder in (("$PWD", work), ("$HOME", Path.home())):
-            before, found, after = word.partition(name)
-            if found and before[-1:] in {"", "="} and after[:1] in {"", "/"}:
-                located = f"{before}{folder}{after}"
-        yield located
+    for name, folder in (("$PWD", work), ("$HOME", Path.home())):
+        before, found, after = word.partition(name)
+        if found and before[-1:] in {"", "="} and after[:1] in {"", "/"}:
+            word = f"{before}{folder}{after}"
+    _, slash, path = word.partition("/")
+    if "<user>" in path:
+        with suppress(OSError, KeyError):  # a user without a name
+            name = getpass.getuser()
+            if os.path.exists(slash + path.replace("<user>", name)):  # noqa: PTH110 - Path's raises
+                return word.replace("<user>", name)
+    return word
 
 
 def _usual_mode(profile: Profile | None) -> str:

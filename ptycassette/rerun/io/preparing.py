@@ -34,6 +34,7 @@ from ptycassette.rerun.io.place import (
     copy_folder,
     in_the_way,
     left_behind,
+    located,
     placed,
 )
 from ptycassette.rerun.io.tape_server import TapeServer
@@ -188,10 +189,7 @@ def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
     program, *rest = cassette.manifest.command.argv or ("",)
     if not program:
         raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
-    for name, place in (("$PWD", Path.cwd()), ("$HOME", Path.home())):  # as the scrubber names them
-        if program.startswith(f"{name}/"):
-            program = str(place) + program.removeprefix(name)
-    return program, *rest
+    return located(program, Path.cwd()), *rest
 
 
 def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:

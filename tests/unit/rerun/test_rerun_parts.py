@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -26,6 +28,7 @@ from ptycassette.rerun import (
 )
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
+from ptycassette.rerun.io.place import located
 from ptycassette.rerun.report import version_notes
 from tests.tapes import KEY, asked, rules, tape
 
@@ -362,3 +365,21 @@ def test_a_desk_knows_what_was_left_out_when_it_was_recorded() -> None:
             desk.ask(asked(body))
 
         assert len(desk.misses) == missed
+
+
+def test_a_recorded_word_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scrubber named folders and the user; a name that leads nowhere is left as it is."""
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setattr(getpass, "getuser", lambda: "ada")
+    (tmp_path / "of-ada").mkdir()
+    words = {
+        "$HOME/bin/agent": "/home/ada/bin/agent",
+        "--root=$PWD": "--root=/work",
+        "echo $HOME": "echo $HOME",
+        f"{tmp_path}/of-<user>": f"{tmp_path}/of-ada",
+        f"--in={tmp_path}/of-<user>": f"--in={tmp_path}/of-ada",
+        f"{tmp_path}/no-<user>": f"{tmp_path}/no-<user>",
+        "hello <user>": "hello <user>",
+    }
+
+    assert {word: located(word, Path("/work")) for word in words} == words

@@ -60,6 +60,18 @@ def test_names_go_where_somebody_is_meant(
     assert scrubber_of(meta, **who).text(text, channel="x") == scrubbed
 
 
+@pytest.mark.parametrize("home", ["", "/tmp/run-1/kitchen"])
+def test_the_home_of_the_user_is_known_whatever_home_the_program_has(
+    meta: SessionMeta, home: str
+) -> None:
+    """A program that runs again has a temporary home; its own path may be in the user's."""
+    known = msgspec.structs.replace(meta, home=home, user_home="/home/bsmith42", environment={})
+    values = {(value.text, value.placeholder) for value in identity_values(known)}
+
+    assert {("/home/bsmith42", "$HOME"), ("bsmith42", "<user>")} <= values
+    assert ("/tmp/run-1/kitchen", "$HOME") in values or not home
+
+
 def test_windows_homes_are_not_taken_apart(meta: SessionMeta) -> None:
     """A home that is no path of ours names nobody."""
     known = msgspec.structs.replace(meta, home="relative", environment={})

@@ -374,3 +374,15 @@ def test_an_empty_argv_is_misuse(tmp_path: Path) -> None:
     """There is nothing to record."""
     with pytest.raises(ValueError, match="empty"):
         Recorder([], tmp_path / "c", RecordPlan())
+
+
+def test_the_home_of_the_user_is_scrubbed_where_the_program_has_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recorder's user, too, is somebody: a path below that home is on the command line."""
+    monkeypatch.setenv("HOME", "/home/bsmith42")
+    clock = ManualClock()
+    with record(["/home/bsmith42/bin/agent"], tmp_path / "c", **options(clock)) as session:
+        session.type("bye\n")
+    with open_cassette(tmp_path / "c") as cassette:
+        assert cassette.manifest.command.argv == ("$HOME/bin/agent",)
