@@ -4,6 +4,8 @@ VENV ?= .venv
 FUZZ_SECONDS ?= 30
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+SMALL := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 # Tests start hundreds of processes: what one of them compiles is there for the next.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,14 +25,24 @@ help:
 	@echo "make dist    build wheel and sdist, check and install them with each Python at hand"
 	@echo "make clean   remove what these commands made"
 
-$(STAMP): pyproject.toml constraints.txt hatch_build.py ptycassette/recording/io/relay.c
+# pip says what it does meanwhile: it takes minutes where packages have to be downloaded.
+MADE_OF := pyproject.toml constraints.txt hatch_build.py ptycassette/recording/io/relay.c
+$(STAMP): $(MADE_OF)
+	@echo "Setting up $(VENV) with all that tests and checks need: up to a few minutes"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch $(STAMP)
+	$(PIP) -e '.[dev]'
+	@touch $(STAMP) $(SMALL)
+
+# All that the product itself needs.
+$(SMALL): $(MADE_OF)
+	@echo "Setting up $(VENV): a minute at most"
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	@touch $(SMALL)
 
 setup: $(STAMP)
 
-demo: setup
+demo: $(SMALL)
 	$(BIN)/ptycassette demo
 
 # What one runs while working: all but the long proofs, which are marked slow. Measuring branch
@@ -62,7 +74,7 @@ bench: setup
 # Beyond the tests, which replay the corpus. Its tool is no part of the set-up: it is large.
 fuzz: setup
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	  $(PIP) --quiet -e '.[fuzz]'
 	$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
 
 fixtures: setup
@@ -74,7 +86,7 @@ docs: export NO_MKDOCS_2_WARNING = 1
 docs: export DISABLE_MKDOCS_2_WARNING = true
 docs: setup
 	@$(BIN)/python -c 'import material, mkdocs_click, mkdocs_same_dir, mkdocstrings' 2>/dev/null || \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	  $(PIP) --quiet -e '.[docs]'
 	$(BIN)/mkdocs build --quiet --strict
 	@echo "site/index.html"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,10 +96,26 @@ def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
     yield f"The cassette: {sizes}"
     if kept is not None:
         name = shlex.quote(str(kept))
-        yield f"Next: ptycassette play {name}; ptycassette info {name}; ptycassette events {name}"
+        then = [f"{verb} {name}" for verb in ("play", "info", "events")]
     else:
-        yield "Next: ptycassette rec my.cassette -- PROGRAM, then ptycassette play my.cassette"
+        then = ["rec hello.cassette -- echo hello", "play hello.cassette"]
+    us = _as_typed()
+    yield "Next, with a program of yours in place of echo:" if kept is None else "Next:"
+    yield from (f"  {us} {words}" for words in then)
     yield "Everything holds." if ok else "Something does not hold, see FAIL above."
+
+
+def _as_typed() -> str:
+    """What somebody in the current folder types to start this ptycassette."""
+    ours = Path(sys.executable).with_name("ptycassette")
+    found = shutil.which("ptycassette")
+    if found is not None and ours.exists() and Path(found).samefile(ours):
+        return "ptycassette"
+    if not ours.exists():
+        return f"{shlex.quote(sys.executable)} -m ptycassette"
+    with suppress(ValueError):
+        ours = ours.relative_to(Path.cwd())
+    return shlex.quote(str(ours))
 
 
 def _report(target: Path, steps: list[DemoStep], *, ok: bool, kept: Path | None) -> DemoReport:

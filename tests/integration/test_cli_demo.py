@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +50,24 @@ def test_the_demo_tells_its_steps() -> None:
     assert "1. record this Python" in ran.stdout
     assert ran.stdout.endswith("Everything holds.\n")
     assert "\x1b" not in ran.stdout
+
+
+@pytest.mark.parametrize("on_path", [True, False])
+def test_what_the_demo_advises_works_as_typed(tmp_path: Path, on_path: bool) -> None:
+    """In the folder where it was started, whether the command is on PATH or not."""
+    ours = Path(sys.executable).parent
+    folders = [str(ours)] if on_path else []
+    environment = {**os.environ, "PATH": ":".join([*folders, "/usr/bin:/bin"])}
+    (tmp_path / "env").symlink_to(ours.parent)
+    command = [tmp_path / "env" / "bin" / "ptycassette", "demo"]
+    words = {"cwd": tmp_path, "env": environment, "text": True, "timeout": 120, "check": True}
+    printed = subprocess.run(command, stdout=subprocess.PIPE, **words).stdout
+    advised = re.findall(r"^  (\S*ptycassette .*)", printed, re.MULTILINE)
+    for line in advised:
+        subprocess.run(["sh", "-c", line], stdout=subprocess.DEVNULL, **words)
+
+    assert len(advised) == 2
+    assert (tmp_path / "hello.cassette").is_dir()
 
 
 def test_the_demo_replaces_nothing(tmp_path: Path) -> None:
