@@ -60,11 +60,11 @@ def test_what_the_demo_advises_works_as_typed(tmp_path: Path, on_path: bool) -> 
     environment = {**os.environ, "PATH": ":".join([*folders, "/usr/bin:/bin"])}
     (tmp_path / "env").symlink_to(ours.parent)
     command = [tmp_path / "env" / "bin" / "ptycassette", "demo"]
-    words = {"cwd": tmp_path, "env": environment, "text": True, "timeout": 120, "check": True}
-    printed = subprocess.run(command, stdout=subprocess.PIPE, **words).stdout
+    words = {"cwd": tmp_path, "env": environment, "text": True, "timeout": 120}
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, **words).stdout
     advised = re.findall(r"^  (\S*ptycassette .*)", printed, re.MULTILINE)
     for line in advised:
-        subprocess.run(["sh", "-c", line], stdout=subprocess.DEVNULL, **words)
+        subprocess.run(["/bin/sh", "-c", line], check=True, stdout=subprocess.DEVNULL, **words)
 
     assert len(advised) == 2
     assert (tmp_path / "hello.cassette").is_dir()

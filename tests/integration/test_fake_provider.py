@@ -18,7 +18,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from ptycassette.errors import StorageError, UsageError
+from ptycassette.errors import NotFoundError, StorageError, UsageError
 from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
 from ptycassette.harness.provider.fake import Script
 from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES
@@ -230,7 +230,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     """A script that is missing or no text, a log and an authority without a folder."""
     binary = tmp_path / "b.toml"
     binary.write_bytes(b"\xff")
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(NotFoundError, match="no such file"):
         read_script(tmp_path / "none.toml")
     with pytest.raises(UsageError, match="not UTF-8"):
         read_script(binary)
