@@ -26,7 +26,7 @@ help:
 	@echo "make clean   remove what these commands made"
 
 # pip says what it does meanwhile: it takes minutes where packages have to be downloaded.
-MADE_OF := pyproject.toml constraints.txt hatch_build.py ptycassette/recording/io/relay.c
+MADE_OF := pyproject.toml constraints.txt hatch_build.py ptycassette/recording/io/relay.c ptycassette/system/pty/launch.c
 $(STAMP): $(MADE_OF)
 	@echo "Setting up $(VENV) with all that tests and checks need: up to a few minutes"
 	$(PYTHON) -m venv $(VENV)
@@ -94,5 +94,5 @@ dist:
 	PYTHON=$(PYTHON) .ci/dist
 
 clean:
-	rm -f ptycassette/recording/io/_relay.so
+	rm -f ptycassette/recording/io/_relay.so ptycassette/system/pty/_launch
 	rm -rf $(VENV) .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* build dist site

@@ -1,8 +1,9 @@
-"""Three things are made for the wheel: the hot loop of the recorder, tables, and the manual page.
+"""Three things are made for the wheel: what is compiled, tables, and the manual page.
 
-The loop is compiled where there is a C compiler; without one, Python does it. It is a plain shared
-library, loaded by ``ptycassette.recording.io.compiled_relay``: it needs no headers of Python, and
-fits every version of it. The tables are what Python reads in our TOML files, see
+Two C files are compiled where there is a compiler; without one, Python does their work. The hot
+loop of the recorder is a plain shared library (``ptycassette/recording/io/relay.c``), and what
+starts programs is an executable (``ptycassette/system/pty/launch.c``). Both need no headers of
+Python, and fit every version of it. The tables are what Python reads in our TOML files, see
 ``ptycassette/_tables.py``. The page is what ``ptycassette man`` prints; installed in
 ``share/man`` of an environment, ``man ptycassette`` finds it by the PATH (manpath(1)).
 """
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -24,17 +26,22 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MANUAL = "share/man/man1/ptycassette.1"
-FOLDER = "ptycassette/recording/io"
+SHARED = ("-fPIC", "-shared")
+COMPILED = (
+    ("ptycassette/recording/io/relay.c", "ptycassette/recording/io/_relay.so", SHARED),
+    ("ptycassette/system/pty/launch.c", "ptycassette/system/pty/_launch", ()),
+)
+"""Source, what is made of it, and the flags for it alone."""
 TABLES = "ptycassette/_tables.json"
 WITH_TABLES = ("profiles", "scrub/rules", "typed")
 """What a recording reads."""
-FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-fPIC", "-shared")
+FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra")
 COMPILERS = ("cc", "gcc", "clang")
 TIMEOUT_S = 120
 
 
 class RelayHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Makes ``_relay.so`` beside its source, tables, the manual page, and says so to the wheel."""
+    """Compiles, makes tables and the manual page, and adds them to the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Make all; say why not, where that fails."""
@@ -66,19 +73,20 @@ class RelayHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["shared_data"] = {str(self._manual): MANUAL}
 
     def _compile(self, build_data: dict[str, Any]) -> None:
-        folder = Path(self.root) / FOLDER
+        root = Path(self.root)
         if self.target_name != "wheel" or sys.platform != "linux":
             return
-        try:
-            compile_relay(folder / "relay.c", folder / "_relay.so")
-        except (OSError, subprocess.SubprocessError) as exc:
-            why = (getattr(exc, "stderr", None) or str(exc)).strip()
-            self.app.display_warning(f"recording will use its loop in Python: {why}")
-            return
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform}"
-        build_data["artifacts"].append(f"{FOLDER}/_relay.so")
+        for source, target, flags in COMPILED:
+            try:
+                compile_source(root / source, root / target, flags)
+            except (OSError, subprocess.SubprocessError) as exc:
+                why = (getattr(exc, "stderr", None) or str(exc)).strip()
+                self.app.display_warning(f"Python will do the work of {source}: {why}")
+                continue
+            platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+            build_data["pure_python"] = False
+            build_data["tag"] = f"py3-none-{platform}"
+            build_data["artifacts"].append(target)
 
 
 def tables(root: Path) -> bytes:
@@ -111,8 +119,8 @@ def manual_page(root: Path) -> bytes:
     return asked.stdout.encode("utf-8")
 
 
-def compile_relay(source: Path, target: Path) -> None:
-    """Make the library; there is the old one or the new one, never half of one.
+def compile_source(source: Path, target: Path, flags: Sequence[str]) -> None:
+    """Compile a file; there is the old result or the new one, never half of one.
 
     Raises:
         OSError: there is no compiler, or the folder cannot be written to.
@@ -121,7 +129,7 @@ def compile_relay(source: Path, target: Path) -> None:
     made = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         subprocess.run(
-            [*compiler(), *FLAGS, "-o", str(made), str(source)],
+            [*compiler(), *FLAGS, *flags, "-o", str(made), str(source)],
             check=True,
             capture_output=True,
             text=True,

@@ -1,7 +1,7 @@
 """Record a coding-agent CLI once through a real PTY; test against the recording for ever.
 
 Public names load on first use: importing this package loads none of pyte,
-ptyprocess, textual, pytest or aiohttp.
+textual, pytest or aiohttp.
 """
 
 from __future__ import annotations

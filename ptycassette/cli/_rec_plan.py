@@ -226,6 +226,7 @@ def plan_of(
         streams=streams,
         tape=_tape(given, profile),
         progress=None if given["quiet"] or streams is not None else SavingLine(),
+        terminal=_terminal(given, interactive=interactive),
     )
 
 
@@ -267,15 +268,36 @@ def _fixed(text: str) -> Callable[[], str]:
 def _size(given: dict[str, Any], *, interactive: bool) -> Any:
     from ptycassette.model import Size
     from ptycassette.recording import parse_size
-    from ptycassette.system.pty import DEFAULT_SIZE, UserTerminal
+    from ptycassette.system.pty import DEFAULT_SIZE, window_size
 
-    size = UserTerminal().size() if interactive else DEFAULT_SIZE
+    fds = _terminal_fds(given, interactive=interactive)
+    size = next(filter(None, map(window_size, fds)), DEFAULT_SIZE)
     if given["size"] is not None:
         try:
             size = parse_size(given["size"])
         except ValueError as exc:
             raise click.UsageError(f"--size: {exc}") from exc
     return Size(given["rows"] or size.rows, given["cols"] or size.cols)
+
+
+def _terminal(given: dict[str, Any], *, interactive: bool) -> Any:
+    """The settings of the user's terminal; None if it does not show the program."""
+    from ptycassette.system.pty import TerminalTemplate
+
+    fds = _terminal_fds(given, interactive=interactive)
+    like = next(filter(None, map(TerminalTemplate.of_terminal, fds)), None)
+    if like is not None and any(given[name] is not None for name in ("size", "cols", "rows")):
+        return like.without_pixels()  # they belong to another size
+    return like
+
+
+def _terminal_fds(given: dict[str, Any], *, interactive: bool) -> list[int]:
+    """Our streams that are the user's terminal, and show the program."""
+    streams = given["streams"]
+    if streams is None:
+        return [1, 0] if interactive else []
+    kinds = (streams.stdin, streams.stdout, streams.stderr)
+    return [fd for fd, kind in enumerate(kinds) if kind == "terminal"]
 
 
 def _term(*, interactive: bool) -> str:

@@ -49,7 +49,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_EVENTS", "set for the recorded program: where it may write service events"),
     ("PTYCASSETTE_DRAWS", "where draws are logged or served from (docs/tape.md)"),
     ("PTYCASSETTE_VIEWER_CACHE", "off: the viewer keeps nothing of long recordings"),
-    ("PTYCASSETTE_PURE_PYTHON", "any value: the recorder's loop in Python, not in C"),
+    ("PTYCASSETTE_PURE_PYTHON", "any value: use Python for what is compiled from C"),
     ("PTYCASSETTE_NO_SAVER", "any value: nothing is saved before the program has ended"),
     ("CI", "set and not false: mode auto records nothing"),
     ("NO_COLOR", "any value: no colours"),

@@ -269,7 +269,7 @@ class AsyncSession(SessionBase):
 
         A cancellation while it waits ends the program at once.
         """
-        if self._closed:
+        if self._closed or not self._core.owner.here:
             return
         self._closed = True
         try:

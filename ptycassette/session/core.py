@@ -32,6 +32,7 @@ from ptycassette.session._output_scan import OutputScan
 from ptycassette.session._request import Request
 from ptycassette.session._screen import SessionScreen, SessionView
 from ptycassette.session._tap_feed import TapFeed
+from ptycassette.system import Owner
 from ptycassette.system.pty import Pty, signal_name
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class SessionCore:
 
     Attributes:
         wake: called after another thread submitted a request.
+        owner: the process whose pump drives it.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class SessionCore:
         self.failure: BaseException | None = None
         self.exit: ExitStatus | None = None
         self.ended_us: int | None = None
+        self.owner = Owner()
         self._clock = clock
         self._start_us = clock.now_us() if start_us is None else start_us
         self._tap = TapFeed(tap)
@@ -117,6 +120,7 @@ class SessionCore:
         Without ``screen`` only when the program has ended. Then nothing is rendered for it, and
         no thread is woken that could delay the pump on a busy machine.
         """
+        self._refuse_in_a_fork()
         watchers = self._watchers if screen else self._end_watchers
         watchers.append(callback)
         if screen:
@@ -186,6 +190,7 @@ class SessionCore:
 
     def request(self, action: Callable[[], None]) -> Future[None]:
         """Submit a request to the pump; after the end it is performed at once, in this thread."""
+        self._refuse_in_a_fork()
         request = Request(action)
         self._requests.append(request)
         self.wake()
@@ -309,6 +314,13 @@ class SessionCore:
             error.__cause__ = self.failure
             return error
         return SessionClosedError(f"the session is over: {describe_exit(self.exit)}")
+
+    def _refuse_in_a_fork(self) -> None:
+        if not self.owner.here:
+            raise SessionError(
+                f"the session belongs to process {self.owner.pid}, and this is a fork of it",
+                hint="start a session of its own in each process",
+            )
 
     def _refuse_if_over(self) -> None:
         """Raise if the program can get no more input."""

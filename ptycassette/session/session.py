@@ -320,7 +320,7 @@ class Session(SessionBase):
         Raises:
             CassetteError: the tap failed while the session ran, and this was not raised yet.
         """
-        if self._closed:
+        if self._closed or not self._core.owner.here:
             return
         self._closed = True
         try:

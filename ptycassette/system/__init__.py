@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .interpreter import forget_safe_path as forget_safe_path
     from .interpreter import python_command as python_command
     from .interpreter import safe_path as safe_path
+    from .ownership import Owner as Owner
+    from .ownership import owned_async_context as owned_async_context
+    from .ownership import owned_context as owned_context
+    from .ownership import temporary_folder as temporary_folder
     from .priority import raised_priority as raised_priority
     from .streams import reopened as reopened
     from .streams import same_stream as same_stream
@@ -26,6 +30,7 @@ else:
             "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper random_id",
             "closing": "Closing",
             "interpreter": "forget_safe_path python_command safe_path",
+            "ownership": "Owner owned_async_context owned_context temporary_folder",
             "priority": "raised_priority",
             "streams": "reopened same_stream stream_kind unread_bytes",
         },

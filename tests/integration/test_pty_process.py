@@ -18,9 +18,10 @@ import pytest
 
 from ptycassette.errors import SpawnError
 from ptycassette.model import Size
+from ptycassette.system.pty import PURE_PYTHON
 from ptycassette.system.pty import _child as pty_child
+from ptycassette.system.pty import _launch as pty_launch
 from ptycassette.system.pty import _supervisor as pty_supervisor
-from ptycassette.system.pty import process as pty_process
 from ptycassette.system.pty.process import PtyChild, exit_status, signal_name, signal_number, spawn
 
 pytestmark = pytest.mark.integration
@@ -448,11 +449,26 @@ def test_a_recorder_that_ignores_its_children_learns_how_programs_end() -> None:
     assert status.code == 7
 
 
-def test_the_supervisor_works_inside_of_the_fork_too(
-    mark: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where no interpreter can be started (a frozen program) the fork itself watches."""
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
+@pytest.fixture(params=["frozen", "pure", "stale"])
+def launcher(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """Where what is usual is missing: an own interpreter, a compiler, a build for this machine."""
+    if request.param == "frozen":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    elif request.param == "pure":
+        monkeypatch.setenv(PURE_PYTHON, "1")
+    else:
+        stale = tmp_path / "_launch"
+        stale.write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
+        stale.chmod(0o700)
+        monkeypatch.setattr(pty_launch, "LAUNCHER", stale)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("launcher")
+def test_programs_start_and_are_watched_without_what_is_usual(mark: str) -> None:
+    """The program runs, its status is reported, and its daemon does not outlive it."""
     with spawn(["bash", "-c", DAEMON], size=SIZE, env={**os.environ, MARK: mark}) as child:
         status = child.wait(PATIENCE_S)
 
@@ -549,14 +565,13 @@ def test_a_system_without_ptys_or_processes_is_an_error_of_the_spawn(
     def exhausted(*_: object, **__: object) -> None:
         raise OSError("out of pty devices")
 
-    def stillborn(*_: object) -> None:
-        os._exit(1)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pty_process.PtyProcess, "spawn", exhausted)
-        with pytest.raises(SpawnError, match="out of pty devices"):
-            spawn(["true"], size=SIZE)
-    monkeypatch.setattr(pty_process, "become_supervised", stillborn)
+    for name in ("openpty", "posix_spawn"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, name, exhausted)
+            with pytest.raises(SpawnError, match="out of pty devices"):
+                spawn(["true"], size=SIZE)
+    monkeypatch.setattr(pty_launch, "supervisor_argv", lambda: ["/bin/true"])
+    monkeypatch.setattr(pty_launch, "LAUNCHER", Path("/bin/true"))
     with pytest.raises(SpawnError, match="temporarily unavailable") as caught:
         spawn(["true"], size=SIZE)
 
@@ -579,3 +594,13 @@ def test_a_signal_without_a_foreground_group_goes_to_the_program(
 
     assert status is not None
     assert status.signal == "user defined signal 1"
+
+
+def test_a_frozen_program_without_python_is_told_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing can watch over the program, so it is not started."""
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(SpawnError, match="no Python interpreter"):
+        spawn(["/bin/true"], size=SIZE)

@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from ptycassette import JournalFollower, open_cassette
-from ptycassette.recording.io.compiled_relay import PURE_PYTHON
 from ptycassette.system.files.state_dirs import journal_dir
+from ptycassette.system.pty import PURE_PYTHON
 from tests.savers import saver_of
 
 # Half of the tests run with either loop in `make test`, all with both in `make test-all`.

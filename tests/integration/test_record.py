@@ -102,7 +102,7 @@ def test_the_manifest_says_how_the_terminal_was_set(tmp_path: Path) -> None:
         modes = dict(cassette.manifest.terminal.pty_mode or {})
         words = b"".join(cassette.raw()).decode().replace(";", " ").split()
     assert modes.pop("kind") == "pty"
-    assert set(modes) == {"icrnl", "ixon", "opost", "onlcr", "isig", "icanon", "echo"}
+    assert set(modes) == {"icrnl", "ixon", "iutf8", "opost", "onlcr", "isig", "icanon", "echo"}
     assert modes == {name: name in words for name in modes}
 
 

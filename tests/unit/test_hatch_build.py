@@ -50,6 +50,8 @@ def checkout(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "relay.c").write_text("int relay_size(void) { return 1; }\n", encoding="ascii")
     (folder / "_relay.so").write_bytes(b"old")
+    (tmp_path / "ptycassette/system/pty").mkdir(parents=True)
+    (tmp_path / "ptycassette/system/pty/launch.c").write_text("int main(void) {}", encoding="ascii")
     return tmp_path
 
 
@@ -84,7 +86,9 @@ def test_a_compiler_makes_a_library(
 
     library = checkout / "ptycassette/recording/io/_relay.so"
     assert library.read_text(encoding="ascii") == "made\n"
-    assert data["artifacts"] == ["ptycassette/recording/io/_relay.so", TABLES]
+    assert data["artifacts"] == [
+        "ptycassette/recording/io/_relay.so", "ptycassette/system/pty/_launch", TABLES,
+    ]  # fmt: skip
     assert data["tag"].startswith("py3-none-linux_")
     assert (data["pure_python"], app.warnings) == (False, [])
 
@@ -100,7 +104,7 @@ def test_without_a_compiler_there_is_no_library(
 
     assert files(checkout) == ["relay.c"]
     assert data == {"pure_python": True, "artifacts": [TABLES]}
-    assert len(app.warnings) == 1
+    assert len(app.warnings) == 2
     assert ("no such header" if script else "absent") in app.warnings[0]
 
 
@@ -112,7 +116,7 @@ def test_a_compiler_that_is_killed_leaves_nothing(
     folder = checkout / "ptycassette/recording/io"
 
     with pytest.raises(subprocess.CalledProcessError):
-        build.compile_relay(folder / "relay.c", folder / "_relay.so")
+        build.compile_source(folder / "relay.c", folder / "_relay.so", ())
     assert files(checkout) == ["relay.c"]
 
 

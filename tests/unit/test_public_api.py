@@ -19,7 +19,7 @@ FACES = sorted(
     if "import face" in face.read_text(encoding="utf-8")
     or "loads_on_first_use" in face.read_text(encoding="utf-8")
 )
-HEAVY = ("pyte", "ptyprocess", "textual", "pytest", "aiohttp", "rich", "click")
+HEAVY = ("pyte", "textual", "pytest", "aiohttp", "rich", "click")
 
 
 def test_all_is_sorted_and_without_repeats() -> None:

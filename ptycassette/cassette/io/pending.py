@@ -24,6 +24,7 @@ from ptycassette.cassette.io.replacing import reason_to_keep
 from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
+from ptycassette.system import Owner
 from ptycassette.system.files import remove_unheld
 
 PREFIX = ".ptycassette-pending-"
@@ -41,6 +42,7 @@ class PendingRecordings:
         self.library = library
         self.place = place
         self._lock = lock
+        self._owner = Owner()
 
     @classmethod
     def new(cls, library: Path) -> PendingRecordings:
@@ -89,6 +91,8 @@ class PendingRecordings:
 
     def drop(self) -> None:
         """Remove all that is still pending."""
+        if not self._owner.here:
+            return
         shutil.rmtree(self.place, ignore_errors=True)
         if self._lock >= 0:
             os.close(self._lock)

@@ -61,6 +61,7 @@ from ptycassette.model import (
     ServiceEventRecord,
     TimedRecord,
 )
+from ptycassette.system import Owner
 
 _CODECS: dict[type, RecordCodec[Any]] = {
     InputRecord: INPUT_CODEC,
@@ -104,6 +105,7 @@ class CassetteWriter:
         self._seq = 0
         self._t_ms = 0
         self._done = False
+        self._owner = Owner()
         self._reserved: deque[tuple[int, int]] = deque()
         self._documents: dict[str, msgspec.Struct] = {}
         self._tape: TapeFiles | None = None
@@ -275,7 +277,7 @@ class CassetteWriter:
         """Remove everything that was written. After ``publish`` nothing but what is unfinished."""
         if self._tape is not None:
             self._tape.close()
-        if self._done:
+        if self._done or not self._owner.here:
             return
         self._done = True
         for file in self._files.values():

@@ -81,7 +81,7 @@ def _python() -> Finding:
 
 
 def _libraries() -> Iterator[Finding]:
-    for name in ("msgspec", "click", "pyte", "ptyprocess", "wcwidth"):
+    for name in ("msgspec", "click", "pyte", "wcwidth"):
         try:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

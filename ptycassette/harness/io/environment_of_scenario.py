@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 
@@ -19,6 +18,7 @@ from ptycassette.harness.io.run_folders import run_folder
 from ptycassette.scenario import TEMPORARY, EnvironmentPolicy
 from ptycassette.scenario.io import load_scenario
 from ptycassette.session import CLEAN_NAMES
+from ptycassette.system import owned_context
 
 _ALWAYS = ("PATH",)
 
@@ -30,7 +30,7 @@ class ScenarioEnvironment(TypedDict):
     clean_env: bool
 
 
-@contextmanager
+@owned_context
 def scenario_environment(
     path: str | os.PathLike[str],
     *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -24,7 +24,7 @@ from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock, Size
 from ptycassette.profiles import LogFacts, Profile
 from ptycassette.profiles.io import own_folder
-from ptycassette.system import MonotonicClock
+from ptycassette.system import MonotonicClock, owned_context
 
 _KEY_LENGTH = 40
 
@@ -127,7 +127,7 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock = msgspec.field(default_factory=MonotonicClock)
 
 
-@contextmanager
+@owned_context
 def offline_run(
     profile: Profile, script: Script | Path | str | None = None, **options: Unpack[OfflineOptions]
 ) -> Iterator[OfflineRun]:
@@ -164,7 +164,7 @@ def offline_run(
             )
 
 
-@contextmanager
+@owned_context
 def placed_run(
     profile: Profile, url: str, *, openai_url: str = "", **options: Unpack[OfflineOptions]
 ) -> Iterator[PlacedRun]:
@@ -187,7 +187,7 @@ def placed_run(
         )
 
 
-@contextmanager
+@owned_context
 def _place(profile: Profile, plan: _Plan) -> Iterator[RunPlace]:
     """The folders of a run."""
     if plan.binary is None:

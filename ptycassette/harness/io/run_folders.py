@@ -11,12 +11,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from ptycassette.errors import StorageError
+from ptycassette.system import owned_context
 from ptycassette.system.files import remove_unheld
 
 
@@ -38,7 +38,7 @@ class RunPlace(msgspec.Struct, frozen=True, kw_only=True):
     folder: RunFolder
 
 
-@contextmanager
+@owned_context
 def run_place(
     root: Path | None,
     *,
@@ -69,7 +69,7 @@ def run_place(
         yield place
 
 
-@contextmanager
+@owned_context
 def run_folder(root: Path | None, *, keep: bool = False) -> Iterator[RunFolder]:
     """A private folder for a run, removed at its end.
 

@@ -23,7 +23,7 @@ from ptycassette.recording.io.binary_probe import (
 )
 from ptycassette.recording.io.git_head import git_commit
 from ptycassette.recording.io.options import RecordPlan, is_allowed_name
-from ptycassette.system.pty import modes_of_line, new_terminal_modes
+from ptycassette.system.pty import TerminalTemplate, modes_of_line
 from ptycassette.version import __version__
 
 
@@ -65,7 +65,7 @@ def head_of(
         locale=locale_of(env),
         timeout_ms=None if plan.timeout_s is None else round(plan.timeout_s * 1000),
         permission_mode=plan.permission_mode,
-        pty_mode=_pty_mode(plan),
+        pty_mode=_pty_mode(plan, env),
         streams=plan.streams,
         git_sha=git_commit(cwd) if binary is not None else None,
         os=system(),
@@ -78,10 +78,12 @@ def head_of(
     )
 
 
-def _pty_mode(plan: RecordPlan) -> dict[str, Any] | None:
+def _pty_mode(plan: RecordPlan, env: Mapping[str, str]) -> dict[str, Any] | None:
     if plan.streams is not None and not plan.streams.with_terminal:
         return {"kind": "pipe"}
-    return new_terminal_modes() if plan.pty is None else modes_of_line(plan.pty.line_mode())
+    if plan.pty is not None:
+        return modes_of_line(plan.pty.line_mode())
+    return (plan.terminal or TerminalTemplate.of_environment(env)).modes()
 
 
 def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: datetime) -> Harness:

@@ -78,6 +78,7 @@ class UserSignals:
         self._in_fd, self._terminal = streams.in_fd, streams.terminal
         self._follows_size = not streams.fixed_size
         self._size = size
+        self._pixels = (0, 0)
         self._passed = _PASSED if streams.passes_signals else frozenset[signal.Signals]()
         self.caught = tuple({*_CAUGHT, *self._passed})
         self.ended_by: int | None = None
@@ -91,12 +92,13 @@ class UserSignals:
         """Give the program's terminal the size of the user's, unless it keeps its own."""
         if self._terminal is None or not self._follows_size:
             return
-        size = self._terminal.size()
-        if size == self._size:
+        size, pixels = self._terminal.size(), self._terminal.pixels()
+        if size != self._size:
+            self._journal.on_event(Resized(self._now_us(), size))
+        elif pixels == self._pixels:
             return
-        self._size = size
-        self._journal.on_event(Resized(self._now_us(), size))
-        self._child.set_size(size)
+        self._size, self._pixels = size, pixels
+        self._child.set_size(size, pixels)
 
     def hang_up(self) -> None:
         """Handle the loss of the user's terminal as a SIGHUP."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Unpack
 
 from ptycassette.errors import CassetteError
@@ -18,13 +18,14 @@ from ptycassette.recording.io.recording import (
     started,
 )
 from ptycassette.session import AsyncSession
+from ptycassette.system import owned_async_context
 
 
 class AsyncRecording(RecordingBase, AsyncSession):
     """A session that is being recorded, driven from an event loop."""
 
 
-@asynccontextmanager
+@owned_async_context
 async def arecord(
     argv: Sequence[str], target: str | os.PathLike[str], **options: Unpack[RecordOptions]
 ) -> AsyncIterator[AsyncRecording]:

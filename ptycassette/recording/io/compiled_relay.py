@@ -20,9 +20,7 @@ from ptycassette.recording.io._relay_limits import (
     READ_BYTES,
     UNSHOWN_BYTES,
 )
-
-PURE_PYTHON = "PTYCASSETTE_PURE_PYTHON"
-"""Environment variable: anything but nothing, and the loop in Python is used."""
+from ptycassette.system.pty import PURE_PYTHON
 
 LIBRARY = Path(__file__).with_name("_relay.so")
 _KEY, _JOURNAL_FAILED = 1, 2  # of its answers; anything else: look yourself

@@ -31,7 +31,7 @@ from ptycassette.session import (
 )
 from ptycassette.system import MonotonicClock, SystemSleeper, random_id
 from ptycassette.system.files import find_project
-from ptycassette.system.pty import Scripted
+from ptycassette.system.pty import Scripted, TerminalTemplate
 from ptycassette.terminal import default_emulator
 
 
@@ -81,6 +81,7 @@ class RecordOptions(TypedDict, total=False):
         tape: True to record the program's model traffic, too (docs/tape.md), or the provider: its
             name or base URL; or what starts the proxy, from ``tape_starter``.
         started_as: what is started in place of argv, and becomes it; argv is what is recorded.
+        terminal: the settings of the user's terminal, for the program's; defaults when None.
     """
 
     size: Size
@@ -122,6 +123,7 @@ class RecordOptions(TypedDict, total=False):
     streams: StreamChoice | None
     tape: TapeStarter | bool | str
     started_as: Sequence[str]
+    terminal: TerminalTemplate | None
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +168,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     streams: StreamKinds | None = None
     tape: TapeStarter | None = None
     started_as: Sequence[str] = ()
+    terminal: TerminalTemplate | None = None
 
     def __post_init__(self) -> None:
         if self.resolution_ms < 1:

@@ -60,6 +60,7 @@ from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of
 from ptycassette.recording.io.saver import Saver
+from ptycassette.system import Owner
 from ptycassette.system.files import (
     LockHolder,
     account_lock,
@@ -116,6 +117,7 @@ class Recorder:
         self._lifeline = lifeline
         self.started_us: int | None = None
         self._stack = ExitStack()
+        self._owner = Owner()
         self._binary: Path | None = None
         self._final: dict[str, Any] = {}
         self._tape: TapeInPlace | None = None
@@ -134,8 +136,9 @@ class Recorder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._abandon_saver()
-        self._stack.close()
+        if self._owner.here:
+            self._abandon_saver()
+            self._stack.close()
 
     def _abandon_saver(self) -> None:
         if self.saver is not None:
@@ -239,6 +242,7 @@ class Recorder:
                 env=self.env,
                 streams=streams,
                 lingers=lingers,
+                like=plan.terminal,
             )
         except SpawnError as exc:
             self.fail(exc.message, stage="spawn")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Unpack
 
 from ptycassette.errors import CassetteError
@@ -22,7 +22,7 @@ from ptycassette.recording.io.options import RecordOptions, RecordPlan, plan_of
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saver import Saver, StartedSaver, savers_wanted
 from ptycassette.session import Session, SessionBase
-from ptycassette.system import MonotonicClock
+from ptycassette.system import MonotonicClock, owned_context
 from ptycassette.system.pty import PipedChild, PtyChild, Scripted, spawn_piped
 from ptycassette.terminal import default_emulator
 
@@ -122,7 +122,7 @@ class Recording(RecordingBase, Session):
     """A session that is being recorded."""
 
 
-@contextmanager
+@owned_context
 def record(
     argv: Sequence[str], target: str | os.PathLike[str], **options: Unpack[RecordOptions]
 ) -> Iterator[Recording]:
@@ -149,7 +149,7 @@ def record(
         yield session
 
 
-@contextmanager
+@owned_context
 def recording_with(recorder: Recorder) -> Iterator[Recording]:
     """As ``record``, with an existing recorder that is not entered yet."""
     with recorder:

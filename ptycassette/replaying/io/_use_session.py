@@ -7,9 +7,7 @@ the program printed something; a recording for comparison does not change the ca
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,6 +46,7 @@ from ptycassette.session import (
     Session,
     kinds_named,
 )
+from ptycassette.system import owned_async_context, owned_context, temporary_folder
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def begin(plan: Plan) -> UseResult:
     return UseResult(action=action, cassette=str(plan.path))
 
 
-@contextmanager
+@owned_context
 def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
     """The session for ``result.action``."""
     match result.action:
@@ -142,7 +141,7 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                 result.rerun = run.proof(session.exit_status)
 
 
-@asynccontextmanager
+@owned_async_context
 async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[AsyncSession]:
     """As ``session_of``, for ``async with``."""
     match result.action:
@@ -182,10 +181,10 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                 result.rerun = run.proof(asession.exit_status)
 
 
-@contextmanager
+@owned_context
 def _place_aside() -> Iterator[Path]:
     """A temporary directory for a recording for comparison. Errors must not name it."""
-    with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
+    with temporary_folder("ptycassette-") as place:
         try:
             yield Path(place)
         except BaseException as exc:
@@ -264,7 +263,7 @@ def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, 
     return pty, clock, size
 
 
-@contextmanager
+@owned_context
 def _judged(plan: Plan, result: UseResult, pty: ReplayPty, cassette: Cassette) -> Iterator[None]:
     """Fill ``result``, and raise the divergence when the block is left."""
     engine = pty.engine
@@ -309,7 +308,7 @@ def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) 
 # -- rerun ---------------------------------------------------------------------------
 
 
-@contextmanager
+@owned_context
 def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
     """The real program, answered from the tape; raises what the tape proves at the end."""
     if find_spec("aiohttp") is None:

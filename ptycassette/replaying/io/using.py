@@ -18,7 +18,7 @@ import functools
 import inspect
 import os
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_use
 from ptycassette.scrub.io import concealed
 from ptycassette.session import AsyncSession, Session, StreamChoice, kinds_named
+from ptycassette.system import owned_async_context, owned_context
 from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
 
@@ -167,14 +168,14 @@ class Use:
         self._result.set(result)
         return result
 
-    @contextmanager
+    @owned_context
     def _session(self) -> Iterator[Session]:
         result = self._begin()
         with session_of(self._plan, result) as session:
             announce_use(result, session)
             yield session
 
-    @asynccontextmanager
+    @owned_async_context
     async def _async_session(self) -> AsyncIterator[AsyncSession]:
         result = self._begin()
         async with async_session_of(self._plan, result) as session:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from ptycassette.model import TapeEntry
 from ptycassette.rerun._tape_desk import asked_providers
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.system import owned_context, temporary_folder
 from ptycassette.tape import known_providers
 
 _MADE_UP_KEY = "0" * 40
@@ -81,7 +80,7 @@ def recorded_pointing(cassette: Cassette) -> Mapping[str, Any]:
     return said.get("pointed") or {}
 
 
-@contextmanager
+@owned_context
 def tape_server(
     cassette: Cassette,
     gates: Gates,
@@ -100,7 +99,7 @@ def tape_server(
         with server_of(gates, hold_s=hold_s) as server:
             yield server, ""
         return
-    with tempfile.TemporaryDirectory(prefix="ptycassette-ca-") as folder:
+    with temporary_folder("ptycassette-ca-") as folder:
         ca_file = Path(folder, "ca.pem")
         with server_of(gates, hold_s=hold_s, ca_file=ca_file) as server:
             yield server, str(ca_file)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
 from ptycassette.rerun.io.rerunning import proof
 from ptycassette.rerun.report import RerunReport, finding_lines
 from ptycassette.session import child_environment
+from ptycassette.system import owned_context
 from ptycassette.system.pty import DriverSignals, exit_status, hand_over_terminal
 
 Proof = Callable[[ExitStatus | None], RerunReport]
@@ -38,7 +39,7 @@ class RunOf(Protocol):
         ...
 
 
-@contextmanager
+@owned_context
 def _as_recorded(
     cassette: Cassette, options: RerunOptions, *, typed: bool
 ) -> Iterator[tuple[PreparedRerun, Proof]]:
@@ -57,7 +58,7 @@ class DrivenRerun(msgspec.Struct, frozen=True, kw_only=True):
     proof: Proof
 
 
-@contextmanager
+@owned_context
 def driven_rerun(
     cassette: Cassette,
     argv: Sequence[str] = (),

@@ -6,7 +6,7 @@ import getpass
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,7 @@ from ptycassette.profiles import Profile
 from ptycassette.rerun.io._pointed import Pointed
 from ptycassette.rerun.io.guard import Guard
 from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.system import owned_context
 from ptycassette.tape.io import base_url_variables, point_at_provider, proxy_variables
 
 
@@ -59,7 +60,7 @@ def copy_folder(folder: Path, target: Path, *, without: Path | None = None) -> N
         )
 
 
-@contextmanager
+@owned_context
 def placed(
     argv: tuple[str, ...],
     profile: Profile | None,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
 from ptycassette.seal.io import require_seal
+from ptycassette.system import owned_context
 from ptycassette.tape import DrawnValues, drawn_in
 from ptycassette.tape.io import (
     load_matching_rules,
@@ -92,7 +93,7 @@ def admit(cassette: Cassette) -> None:
     cassette.verify()
 
 
-@contextmanager
+@owned_context
 def prepared_rerun(
     cassette: Cassette,
     options: RerunOptions,

@@ -17,6 +17,7 @@ import msgspec
 
 from ptycassette.errors import LockedError, StorageError
 from ptycassette.model import resolved
+from ptycassette.system.ownership import Owner
 
 
 class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +46,7 @@ class Lock:
         self._name = name
         self._holder = holder
         self._fd = -1
+        self._owner = Owner()
         self.path = directory / f"{sha256(key.encode()).hexdigest()[:32]}.lock"
 
     def __enter__(self) -> Self:
@@ -57,7 +59,7 @@ class Lock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._fd >= 0:
+        if self._fd >= 0 and self._owner.here:
             # Deleted while held, so that nobody can be waiting on a name that is gone: whoever
             # opened it before finds another file, or none, under the name and starts again.
             with suppress(OSError):

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from .core_dumps import NoCoreDumps as NoCoreDumps
     from .driver_signals import DriverSignals as DriverSignals
     from .driver_signals import hand_over_terminal as hand_over_terminal
+    from .modes import TerminalTemplate as TerminalTemplate
     from .modes import modes_of_line as modes_of_line
-    from .modes import new_terminal_modes as new_terminal_modes
+    from .modes import window_pixels as window_pixels
     from .piped import PipedChild as PipedChild
     from .piped import spawn_piped as spawn_piped
+    from .polling import PURE_PYTHON as PURE_PYTHON
     from .polling import Poll as Poll
     from .polling import new_poll as new_poll
     from .port import LineMode as LineMode
@@ -37,9 +39,9 @@ else:
         {
             "core_dumps": "NoCoreDumps",
             "driver_signals": "DriverSignals hand_over_terminal",
-            "modes": "modes_of_line new_terminal_modes",
+            "modes": "TerminalTemplate modes_of_line window_pixels",
             "piped": "PipedChild spawn_piped",
-            "polling": "Poll new_poll",
+            "polling": "PURE_PYTHON Poll new_poll",
             "port": "LineMode Pty Scripted",
             "process": "DEFAULT_GRACE_S PtyChild signal_name spawn",
             "scripted": "ScriptedPty",

@@ -17,6 +17,7 @@ from contextlib import suppress
 
 from ptycassette.model import ExitStatus, Size
 from ptycassette.system.closing import Closing
+from ptycassette.system.ownership import Owner
 from ptycassette.system.pty import _supervisor as pty_supervisor
 from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.port import LineMode
@@ -38,6 +39,8 @@ class PtyChild(Closing):
         fd: the master side of the PTY, non-blocking and not inherited by others.
         pid: process id of the program itself, leader of its session and process group.
         tty: path of the slave side.
+
+    In a fork of the process that made it, it does nothing.
 
     Thread-safe except for ``close``. ``ended`` reports the program's end at once;
     ``poll`` and ``wait`` when no process of its tree is left. Keep reading ``fd``
@@ -61,6 +64,7 @@ class PtyChild(Closing):
         self._supervisor = supervisor
         self._control = control
         self._lock = threading.Lock()
+        self._owner = Owner()
         self._heard = heard
         self._ended: ExitStatus | None = None
         self._gone = False
@@ -139,13 +143,17 @@ class PtyChild(Closing):
             max_line=_MAX_LINE,
         )
 
-    def set_size(self, size: Size) -> None:
+    def set_size(self, size: Size, pixels: tuple[int, int] = (0, 0)) -> None:
         """Give the terminal another size; the foreground process group gets SIGWINCH.
+
+        Args:
+            size: rows and columns.
+            pixels: its width and height in pixels; 0 for unknown.
 
         Raises:
             ValueError: not within 1 to 65535.
         """
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, winsize(size))
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, winsize(size, pixels))
 
     def send_signal(self, which: str | int) -> None:
         """Signal the foreground process group, as the terminal does for ctrl-c.
@@ -160,7 +168,7 @@ class PtyChild(Closing):
             ValueError: no such signal.
         """
         number = signal_number(which)
-        if self.ended is not None:
+        if not self._owner.here or self.ended is not None:
             return
         with suppress(OSError):
             group = os.tcgetpgrp(self.fd)
@@ -177,19 +185,24 @@ class PtyChild(Closing):
         """As ``terminate``, but return at once; ``poll`` tells when it is done."""
         # A grace of 0 means SIGKILL, so less than a millisecond must not become one.
         grace_ms = 0 if grace_s <= 0 else max(1, round(grace_s * 1000))
-        with suppress(OSError):
-            self._control.send(b"T %d\n" % grace_ms)
+        self._order(b"T %d\n" % grace_ms)
 
     def leave(self) -> None:
         """Let processes that the program left running live, if it ``lingers``; returns at once."""
-        with suppress(OSError):
-            self._control.send(b"L\n")
+        self._order(b"L\n")
+
+    def _order(self, line: bytes) -> None:
+        if self._owner.here:
+            with suppress(OSError):
+                self._control.send(line)
 
     def terminate(self, grace_s: float = DEFAULT_GRACE_S) -> ExitStatus:
         """End the whole process tree: SIGTERM, SIGHUP at half of ``grace_s``, SIGKILL after it.
 
         With a grace of 0, SIGKILL at once. Returns when no process is left. Idempotent.
         """
+        if not self._owner.here:
+            return _LOST
         self.request_end(grace_s)
         status = self.wait(grace_s + _STUCK_AFTER_S)
         if status is None:
@@ -208,7 +221,7 @@ class PtyChild(Closing):
         """End what still runs and close the PTY. Unread output is lost. Idempotent."""
         if self.fd < 0:
             return
-        if self.poll() is None:
+        if self._owner.here and self.poll() is None:
             self.kill()
         self._control.close()
         self.release_slave()
@@ -231,7 +244,7 @@ class PtyChild(Closing):
     def _listen(self) -> None:
         """Read what the supervisor reported."""
         with self._lock:
-            if self._gone:
+            if self._gone or not self._owner.here:
                 return
             while True:
                 try:
@@ -270,8 +283,8 @@ class PtyChild(Closing):
             os.killpg(self.pid, signal.SIGKILL)
 
 
-def winsize(size: Size) -> bytes:
-    """``struct winsize`` (tty_ioctl(4)) without pixels."""
+def winsize(size: Size, pixels: tuple[int, int] = (0, 0)) -> bytes:
+    """``struct winsize`` (tty_ioctl(4)): rows, columns, and width and height in pixels."""
     if not (0 < size.rows <= 0xFFFF and 0 < size.cols <= 0xFFFF):
         raise ValueError(f"a terminal size is 1 to 65535 rows and columns, not {size}")
-    return struct.pack("HHHH", size.rows, size.cols, 0, 0)
+    return struct.pack("HHHH", size.rows, size.cols, *pixels)

@@ -3,8 +3,9 @@
 Rules of this file:
 
 - It runs in a fresh interpreter (``python -I -S``) that starts beside each recorded program, so it
-  imports the standard library alone, and little of it. Where no interpreter can be
-  started it runs inside the forked process; the code is the same.
+  imports the standard library alone, and little of it. ``launch.c`` starts the program and then
+  executes this interpreter. Without ``launch.c`` the interpreter comes first, and ``launch`` here
+  starts the program.
 - It is the parent of the recorded program and, on Linux, the *child subreaper*
   of everything below it (prctl(2), ``PR_SET_CHILD_SUBREAPER``): a process that
   forks twice, calls ``setsid`` and ignores SIGHUP still is a descendant of it,
@@ -157,18 +158,26 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         recorder: process id of the recorder, our parent.
         grace_ms: how long processes may take after SIGTERM if the order does not say.
         lingers: whether the end of the program ends nobody else.
+        ended: whether the program has ended already, which was reported.
     """
 
     def __init__(
-        self, control_fd: int, program: int, recorder: int, grace_ms: int, *, lingers: bool = False
+        self,
+        control_fd: int,
+        program: int,
+        recorder: int,
+        grace_ms: int,
+        *,
+        lingers: bool = False,
+        ended: bool = False,
     ) -> None:
         self._control = control_fd
-        self._program = program
+        self._program = 0 if ended else program
         self._recorder = recorder
         self._grace_ms = grace_ms
         self._lingers = lingers
         self._left = False
-        self._ended = False
+        self._ended = ended
         self._deadline: float | None = None
         self._hup_at = 0.0
         self._hung_up: list[int] = []  # ignored SIGTERM when it came
@@ -314,6 +323,107 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
 
 
 def main(arguments: list[str]) -> None:  # pragma: no cover - as above
-    """Run with ``[control_fd, program, recorder, grace_ms]``, and 1 if it lingers."""
-    control_fd, program, recorder, grace_ms, *lingers = map(int, arguments)
-    Watch(control_fd, program, recorder, grace_ms, lingers=any(lingers)).run()
+    """Run with ``[control_fd, program, recorder, grace_ms]``, 1 if it lingers, 1 if it ended.
+
+    Without arguments it first starts the program by the plan that ``launch.c`` describes.
+    """
+    control_fd, program, recorder, grace_ms, *rest = map(int, arguments or launch())
+    lingers, ended = (*map(bool, rest), False, False)[:2]
+    Watch(control_fd, program, recorder, grace_ms, lingers=lingers, ended=ended).run()
+
+
+FORM = b"1"
+"""The form of the plan, its first word."""
+_TTY, _CONTROL, _ERRORS = 10, 11, 12  # where descriptors are kept, away from 0 to 5
+
+
+def launch() -> list[str]:  # pragma: no cover - as above
+    """Do what ``launch.c`` does, in Python; returns the arguments of ``main``."""
+    os.closerange(6, min(1 << 20, os.sysconf("SC_OPEN_MAX")))
+    os.setsid()
+    os.dup2(0, _TTY, inheritable=False)
+    os.dup2(2, _CONTROL)
+    with open(1, "rb", closefd=False) as file:
+        file.seek(0)
+        plan = iter(file.read().split(b"\0"))
+    if next(plan) != FORM:
+        os._exit(125)
+    recorder, grace_ms, lingers, given, soft, hard, path, cwd = (next(plan) for _ in range(8))
+    [next(plan) for _ in range(int(next(plan)))]  # the argv of this interpreter
+    argv = [next(plan) for _ in range(int(next(plan)))]
+    env = [next(plan).partition(b"=") for _ in range(int(next(plan)))]
+    if os.path.exists("/proc/self/stat"):
+        import ctypes  # noqa: PLC0415 - for systems without a compiler alone
+
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
+    reading, writing = os.pipe()
+    os.dup2(writing, _ERRORS, inheritable=False)
+    os.close(writing)
+    if soft:
+        _set_cores(soft, hard)
+    program = os.fork()
+    if program == 0:
+        try:
+            _take_terminal(int(given))
+            _execute(path, argv, {name: value for name, _, value in env}, cwd)
+        finally:
+            os._exit(127)
+    os.close(_ERRORS)
+    failure = os.read(reading, 100)
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(null, number)
+    for fd in (3, 4, 5, reading, null, _TTY):
+        with suppress(OSError):
+            os.close(fd)
+    with suppress(OSError):  # the recorder may be gone already
+        os.write(_CONTROL, b"P %d\n%s" % (program, failure))
+    if failure:
+        os._exit(0)
+    if soft:
+        _set_cores(b"0", hard)
+    os.chdir("/")
+    return [str(_CONTROL), str(program), *map(os.fsdecode, (recorder, grace_ms, lingers))]
+
+
+def _take_terminal(given: int) -> None:  # pragma: no cover - as above
+    """Lead a new session, with the streams that are ``given``, a bit for each, and the PTY."""
+    import fcntl  # noqa: PLC0415 - as above
+    import termios  # noqa: PLC0415
+
+    os.setsid()
+    if given != 7:
+        fcntl.ioctl(_TTY, termios.TIOCSCTTY, 0)
+    for number in range(3):
+        os.dup2(3 + number if given >> number & 1 else _TTY, number)
+    os.closerange(3, _ERRORS)
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with suppress(OSError, ValueError):  # libc keeps some for its threads
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def _execute(
+    path: bytes, argv: list[bytes], env: dict[bytes, bytes], cwd: bytes
+) -> None:  # pragma: no cover
+    """Become the program; returns after reporting why that was impossible."""
+    stage = b"cwd"
+    try:
+        if cwd:
+            os.chdir(cwd)
+        stage = b"exec"
+        os.execve(path, argv, env)  # noqa: S606 - no shell is what we want
+    except OSError as exc:
+        os.write(_ERRORS, b"E %d %s\n" % (exc.errno or 0, stage))
+
+
+def _set_cores(soft: bytes, hard: bytes) -> None:  # pragma: no cover - as above
+    import resource  # noqa: PLC0415 - as above
+
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (_limit(soft), _limit(hard)))
+
+
+def _limit(text: bytes) -> int:  # pragma: no cover - as above
+    """A limit of resources: the largest number is RLIM_INFINITY, which is -1 in Python."""
+    return -1 if int(text) == 0xFFFF_FFFF_FFFF_FFFF else int(text)

@@ -7,7 +7,6 @@ that it leaves running keep its streams, which end when no process has them open
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import select
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ptycassette.model import ExitStatus, Size, StreamKinds
 from ptycassette.system.closing import Closing
+from ptycassette.system.pty.polling import raised_fd
 from ptycassette.system.pty.port import LineMode
 from ptycassette.system.streams import unread_bytes
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Streams = tuple[int | None, int | None, int | None]
 
-_HIGH = 10  # descriptors that posix_spawn's dup2 to 0, 1 and 2 cannot meet
 _NO_TERMINAL = "the program has no terminal, and so no size"
 
 
@@ -44,7 +43,7 @@ def spawn_piped(kinds: StreamKinds, start: Callable[[Streams], PtyChild]) -> Pip
     try:
         for number, kind in enumerate((kinds.stdin, kinds.stdout, kinds.stderr)):
             if number == 2 and kinds.merged:
-                theirs[2] = _raised(theirs[1])
+                theirs[2] = raised_fd(theirs[1])
             else:
                 ours[number], theirs[number] = _ends(number, kind)
         stdin, stdout, stderr = theirs
@@ -62,7 +61,7 @@ def _ends(number: int, kind: str) -> tuple[int, int]:
     if kind == "null":
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
-            return -1, _raised(null)
+            return -1, raised_fd(null)
         finally:
             os.close(null)
     if kind != "pipe":
@@ -70,7 +69,7 @@ def _ends(number: int, kind: str) -> tuple[int, int]:
     reader, writer = os.pipe()
     try:
         ours, theirs = (writer, reader) if number == 0 else (reader, writer)
-        return _raised(ours, blocking=False), _raised(theirs)
+        return raised_fd(ours, blocking=False), raised_fd(theirs)
     finally:
         os.close(reader)
         os.close(writer)
@@ -213,14 +212,6 @@ class PipedChild(Closing):
     def _drop(self, number: int) -> None:
         _close([self._ours[number]])
         self._ours[number] = -1
-
-
-def _raised(fd: int, *, blocking: bool = True) -> int:
-    """A copy of ``fd`` with a high number, which no other program inherits."""
-    copy = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH)
-    if not blocking:
-        os.set_blocking(copy, False)
-    return copy
 
 
 def _close(fds: list[int]) -> None:

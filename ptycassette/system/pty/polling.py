@@ -1,13 +1,20 @@
-"""Waiting for many descriptors: poll(2) on Linux; select(2) elsewhere, behind the same calls.
+"""Descriptors: waiting for many, with poll(2) on Linux and select(2) elsewhere; moving one.
 
 poll and kqueue have had faults with terminals on macOS, and select has none there.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
 import select
 import sys
 from typing import Protocol
+
+PURE_PYTHON = "PTYCASSETTE_PURE_PYTHON"
+"""Environment variable: if it is not empty, nothing compiled is used."""
+
+_HIGH = 16  # above the numbers that a started process gets
 
 
 class Poll(Protocol):
@@ -66,3 +73,11 @@ class SelectPoll:
 def new_poll(platform: str = sys.platform) -> Poll:
     """The one for this system."""
     return select.poll() if platform == "linux" else SelectPoll()
+
+
+def raised_fd(fd: int, *, blocking: bool = True) -> int:
+    """A copy of ``fd`` with a high number, which no other program inherits."""
+    copy = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+    if not blocking:
+        os.set_blocking(copy, False)
+    return copy

@@ -5,46 +5,33 @@ session of its own with the PTY as controlling terminal, every signal at its def
 and none blocked, no file descriptor besides 0, 1 and 2. If all three are others than
 the PTY, it has no controlling terminal.
 
-Between the recorder and the program stands one small process, the supervisor
-(``_supervisor.py``; docs/decisions/0030): ptyprocess forks, the fork gives up the
-terminal, becomes the subreaper and starts the program in a session that takes
-the terminal; then it becomes the supervisor (``_forked.py``).
-
-ptyprocess opens the PTY, sizes it and forks. We do without the rest of it: its
-``close`` and ``__del__`` sleep, its ``spawn`` looks at the PATH of the recorder
-instead of the child's, raises in the child when the directory is missing, and
-puts the resolved path into ``argv[0]``.
+One small process, the supervisor, is between the recorder and the program
+(docs/decisions/0030). The recorder opens the PTY and starts ``launch.c`` by posix_spawn(3):
+between fork and exec no Python code runs, no object of the recorder exists twice, and other
+threads of the recorder may do what they want. The new process becomes the subreaper, starts the
+program in a session that takes the terminal, and becomes the supervisor (``_supervisor.py``).
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import socket
 import sys
-import threading
-import warnings
+import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from ptyprocess.ptyprocess import PtyProcess
 
 from ptycassette.errors import SpawnError
 from ptycassette.model import Size, visible
-from ptycassette.system.pty import _supervisor as pty_supervisor
 from ptycassette.system.pty._child import DEFAULT_GRACE_S, PtyChild, winsize
-from ptycassette.system.pty._forked import StartPlan, Streams, become_supervised
+from ptycassette.system.pty._launch import StartPlan, Streams, launch, none_to_be_had
 from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.modes import TerminalTemplate
 from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
 
 __all__ = ["DEFAULT_GRACE_S", "PtyChild", "exit_status", "signal_name", "signal_number", "spawn"]
-
-_SPAWN_LOCK = threading.Lock()
-_SUPERVISE = (
-    "import sys; sys.path.append(sys.argv[1])\nfrom _supervisor import main; main(sys.argv[2:])"
-)
-"""Imports the supervisor, which is compiled already; a script would be compiled each time."""
 
 
 def spawn(
@@ -53,10 +40,10 @@ def spawn(
     size: Size,
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
-    echo: bool = True,
     grace_s: float = DEFAULT_GRACE_S,
     streams: Streams = (None, None, None),
     lingers: bool = False,
+    like: TerminalTemplate | None = None,
 ) -> PtyChild:
     """Start ``argv`` under a new PTY, supervised. The caller closes what it gets.
 
@@ -66,13 +53,14 @@ def spawn(
         size: the terminal's size, set before exec.
         cwd: where it starts; here when None.
         env: its whole environment; the caller's own when None.
-        echo: whether the terminal echoes what is typed until the program says otherwise.
         grace_s: how long other processes may take after SIGTERM, when the program or
             the recorder ends.
         streams: descriptors above 2 that become its stdin, stdout and stderr; None for the PTY.
             The caller closes its own.
         lingers: processes that the program leaves running are not ended with it, but by
             ``terminate`` or when the recorder ends. ``PtyChild.leave`` lets them live.
+        like: the settings of the user's terminal, for the new one; when None the system's
+            defaults, with IUTF8 unless the locale of ``env`` is not UTF-8.
 
     Raises:
         SpawnError: not found (``exit_status`` 127) or not executable (126).
@@ -90,21 +78,23 @@ def spawn(
         env=environment,
         cwd=place,
         grace_ms=max(0, round(grace_s * 1000)),
-        recorder=os.getpid(),
-        supervisor=_supervisor_argv(),
         cores=cores.hold().limits_of_programs,
         streams=streams,
         lingers=lingers,
     )
     try:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                supervisor, fd = _fork(plan, theirs.fileno(), size, echo=echo)
-            except BaseException:
-                ours.close()
-                raise
-        return _meet(supervisor, fd, ours, plan, cores)
+        master, slave = _open_pty(plan, size, like)
+        try:
+            tty = os.ttyname(slave)
+            started = launch(plan, slave)
+        except BaseException as exc:
+            os.close(master)
+            if isinstance(exc, OSError):
+                raise none_to_be_had(plan, exc) from exc
+            raise
+        finally:
+            os.close(slave)
+        return _meet(master, tty, started, plan, cores)
     except BaseException:
         cores.release()
         raise
@@ -137,60 +127,33 @@ def _resolve(command: str, path: str, cwd: str | None) -> str:
     )
 
 
-def _supervisor_argv() -> list[str] | None:
-    """The argv of the supervisor; None where there is no interpreter to start."""
-    script = Path(pty_supervisor.__file__).resolve()
-    if not sys.executable or getattr(sys, "frozen", False) or not script.is_file():
-        return None
-    return [sys.executable, "-I", "-S", "-B", "-c", _SUPERVISE, str(script.parent)]
-
-
-def _fork(plan: StartPlan, control: int, size: Size, *, echo: bool) -> tuple[int, int]:
-    """Fork under a new PTY; the child's pid and the master side, when exec is over."""
-    start: Any = PtyProcess.spawn  # it has no types
-    with _SPAWN_LOCK, warnings.catch_warnings():
-        # Python 3.12 warns of forking with threads. The fork here does system calls alone.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        try:
-            process = start(
-                [plan.path],
-                echo=echo,
-                dimensions=(size.rows, size.cols),
-                pass_fds=(control, *(fd for fd in plan.streams if fd is not None)),
-                preexec_fn=lambda: become_supervised(plan, control),
-            )
-        except OSError as exc:
-            raise SpawnError(
-                f"{visible(plan.argv[0])}: no process or no PTY to be had ({exc})",
-                exit_status=126,
-                where="spawn",
-                hint="end something, or raise the limits (ulimit -u, kernel.pty.max)",
-            ) from exc
-        fd = os.dup(process.fd)
-        process.fileobj.close()
-        process.closed = True  # its __del__ would sleep and send signals
-        return process.pid, fd
+def _open_pty(plan: StartPlan, size: Size, like: TerminalTemplate | None) -> tuple[int, int]:
+    """A new PTY with its settings, master and slave."""
+    try:
+        master, slave = os.openpty()
+    except OSError as exc:
+        raise none_to_be_had(plan, exc) from exc
+    (like or TerminalTemplate.of_environment(plan.env)).give_to(slave)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, winsize(size, like.pixels if like else (0, 0)))
+    os.set_blocking(master, False)
+    return master, slave
 
 
 def _meet(
-    supervisor: int, fd: int, control: socket.socket, plan: StartPlan, cores: NoCoreDumps
-) -> PtyChild:
-    """Wait for the outcome of the start, and return what was started."""
-    os.set_blocking(fd, False)
+    master: int, tty: str, started: tuple[int, socket.socket, bytes], plan: StartPlan,
+    cores: NoCoreDumps,
+) -> PtyChild:  # fmt: skip
+    """Return what was started, or raise why it could not be."""
+    supervisor, control, heard = started
     control.setblocking(False)
-    try:
-        heard = control.recv(4096)  # written before exec, which we have waited for
-    except BlockingIOError:
-        heard = b""
     if not heard:
-        heard = b"P %d \nE %d exec\n" % (supervisor, errno.EAGAIN)
+        heard = b"P %d\nE %d exec\n" % (supervisor, errno.EAGAIN)
     hello, _, rest = heard.partition(b"\n")
-    _, program, tty = hello.split(b" ", 2)
     failure = rest.split(b"\n", 1)[0].split() if rest.startswith(b"E ") else None
     child = PtyChild(
-        fd,
-        int(program),
-        tty=os.fsdecode(tty),
+        master,
+        int(hello.removeprefix(b"P ")),
+        tty=tty,
         supervisor=supervisor,
         control=control,
         heard=rest,

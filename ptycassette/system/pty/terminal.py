@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Self
 
 from ptycassette.model import Size
+from ptycassette.system.pty.modes import window_pixels
 
 DEFAULT_SIZE = Size(24, 80)
 
@@ -78,6 +79,10 @@ class UserTerminal:
     def size(self) -> Size:
         """Its size; 24 by 80 when it reports none."""
         return window_size(self.out_fd) or window_size(self.in_fd) or DEFAULT_SIZE
+
+    def pixels(self) -> tuple[int, int]:
+        """Its width and height in pixels now; 0 for unknown."""
+        return window_pixels(self.out_fd if window_size(self.out_fd) else self.in_fd)
 
     def make_raw(self) -> None:
         """Switch to raw mode (cfmakeraw(3)); keeps what was typed ahead."""

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import os
 import random
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ import msgspec
 
 from ptycassette.errors import ExistsError, StorageError, UsageError
 from ptycassette.model import EVENTS_VARIABLE
+from ptycassette.system import owned_context, temporary_folder
 from ptycassette.system.files import read_plain
 from ptycassette.tape.draws import (
     Draw,
@@ -92,14 +91,14 @@ def open_draws(environment: Mapping[str, str] | None = None) -> Draws:
     return ServedDraws(draws, _both(log.add, events), events.diverged if events else None)
 
 
-@contextmanager
+@owned_context
 def served_draws(draws: Iterable[Draw]) -> Iterator[dict[str, str]]:
     """The variable by which a program is served these draws and no other.
 
     Raises:
         StorageError: the disk refuses.
     """
-    with tempfile.TemporaryDirectory(prefix="ptycassette-draws-") as made:
+    with temporary_folder("ptycassette-draws-") as made:
         log = Path(made) / "draws.jsonl"
         with _written(log):
             log.write_bytes(b"".join(map(write_draw, draws)))
@@ -143,7 +142,7 @@ class _Events:
                 line = line[os.write(self._fd, line) :]
 
 
-@contextmanager
+@owned_context
 def _written(path: Path) -> Iterator[None]:
     try:
         yield

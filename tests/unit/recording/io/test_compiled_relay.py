@@ -23,8 +23,9 @@ from record_doubles import PLAIN
 from ptycassette.model import JournalEvent, Output, Typed
 from ptycassette.recording.io import compiled_relay
 from ptycassette.recording.io._journal_source import JournalSource
-from ptycassette.recording.io.compiled_relay import PURE_PYTHON, CompiledRelay, RelayRun
+from ptycassette.recording.io.compiled_relay import CompiledRelay, RelayRun
 from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.system.pty import PURE_PYTHON
 
 
 class Place:
