@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from ptycassette.faults import FaultSpec
 
 FAULT = "ptycassette_fault"
-FAULTS_MARKER = (
-    "ptycassette_faults(*names, raises=()): with --ptycassette-faults, faults that the test need "
-    "not survive, and the errors by which its code says that a fatal fault leaves it no answer"
-)
-RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
-"""Fixtures that play a recording to a driver."""
 _OF_PROVIDER = (
     "rate-limit", "overloaded", "error", "disconnect", "truncated", "stalled:5", "dribble",
     "empty", "refusal", "unknown-tool", "malformed-tool-call",
@@ -28,31 +22,6 @@ _OF_PROVIDER = (
 """All of the provider that recorded answers can have; a stall of the usual length would be the end
 of every test."""
 _ID = re.compile(r"(?:-|(?<=\[))(?:no-fault|fault:[a-z0-9:.@-]+)\]$")
-
-
-def add_fault_options(parser: pytest.Parser) -> None:
-    """Declare the options."""
-    group = parser.getgroup("ptycassette")
-    group.addoption(
-        "--ptycassette-faults",
-        nargs="?",
-        const="all",
-        default=None,
-        metavar="NAMES",
-        help="run each test that uses a cassette once more with each fault of the terminal (in "
-        "mode rerun: of the provider), or with those named, as enter-dropped,stall:5@2; write "
-        "--ptycassette-faults=all before paths",
-    )
-    group.addoption(
-        "--ptycassette-fault-timeout",
-        type=float,
-        default=30.0,
-        metavar="SECONDS",
-        help="end a test with a fault that takes longer, as not survived (default: 30)",
-    )
-    group.addoption(
-        "--ptycassette-faults-json", default=None, metavar="PATH", help="write the results there"
-    )
 
 
 def fault_specs(config: pytest.Config) -> tuple[FaultSpec, ...]:

@@ -16,15 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ptycassette.pytest_plugin._fault_option import (
-    FAULT,
-    RUNNING,
-    is_varied,
-    spec_of,
-    without_fault,
-)
+from ptycassette.pytest_plugin._fault_option import FAULT, is_varied, spec_of, without_fault
 from ptycassette.pytest_plugin._fault_results import FaultResults, judge
 from ptycassette.pytest_plugin._time_bound import bounded
+from ptycassette.pytest_plugin.plugin import RUNNING
 from ptycassette.replaying.io import FAULT_LOG_VARIABLE, FAULT_VARIABLE
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The fixtures: a session, shims on PATH, the cassette, a clock, scenarios.
+"""The work of the fixtures: a session, shims on PATH, the cassette, scenarios.
 
 They import what they need on first use, so that a test run without cassettes does not
 load the terminal emulator.
@@ -22,12 +22,10 @@ from ptycassette.pytest_plugin._state import TestState
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette
-    from ptycassette.faults import FaultSpec
     from ptycassette.pytest_plugin._runs import ShimRun
     from ptycassette.replaying.io import Use
     from ptycassette.scenario import ScenarioOutcome
     from ptycassette.session import Session
-    from ptycassette.testing import ManualClock
 
 STATE = pytest.StashKey[TestState]()
 
@@ -47,55 +45,32 @@ def default_path(item: pytest.Item, marker_path: str | None) -> Path:
     return cassette_path(base, item.path.stem, inner or item.name)
 
 
-@pytest.fixture
-def ptycassette_fault(request: pytest.FixtureRequest) -> str | None:
-    """The name of the fault of this test, with ``--ptycassette-faults``; None without one."""
-    spec: FaultSpec | None = getattr(request, "param", None)
-    return None if spec is None else spec.name
-
-
-@pytest.fixture
-def ptycassette_config() -> Mapping[str, Any]:
-    """Override it to set the marker's options for a module or a package."""
-    return {}
-
-
-@pytest.fixture
-def ptycassette_settings(
-    request: pytest.FixtureRequest, ptycassette_config: Mapping[str, Any]
-) -> Settings:
-    """The settings in force for this test."""
+def settings(request: pytest.FixtureRequest, given: Mapping[str, Any]) -> Settings:
+    """See the fixture ``ptycassette_settings``."""
     marker = request.node.get_closest_marker("ptycassette")
-    return settings_of(request.config, marker, ptycassette_config)
+    return settings_of(request.config, marker, given)
 
 
-@pytest.fixture
-def ptycassette_path(request: pytest.FixtureRequest, ptycassette_settings: Settings) -> Path:
-    """The cassette of this test; it need not exist yet."""
-    return default_path(request.node, ptycassette_settings.path)
+def path(request: pytest.FixtureRequest, settings: Settings) -> Path:
+    """See the fixture ``ptycassette_path``."""
+    return default_path(request.node, settings.path)
 
 
-@pytest.fixture
-def ptycassette_use(
-    request: pytest.FixtureRequest, ptycassette_settings: Settings, ptycassette_path: Path
+def use_factory(
+    request: pytest.FixtureRequest, settings: Settings, own: Path
 ) -> Callable[..., Use]:
-    """``ptycassette_use(argv)`` is ``ptycassette.use`` with this test's cassette and settings.
-
-    For ``with``, ``async with`` and several sessions; a session that is only wanted
-    for the whole test is ``ptycassette_session``.
-    """
+    """See the fixture ``ptycassette_use``."""
     from ptycassette.replaying.io import use
     from ptycassette.timeline import Matching
 
     state: TestState = request.node.stash[STATE]
-    settings = ptycassette_settings
 
     def make(
         argv: Sequence[str] | None = None,
         path: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> Use:
-        chosen = ptycassette_path if path is None else directory_of(request.node) / path
+        chosen = own if path is None else directory_of(request.node) / path
         state.used.append(chosen)
         given = {
             "mode": settings.mode,
@@ -117,31 +92,23 @@ def ptycassette_use(
     return make
 
 
-@pytest.fixture
-def ptycassette_session(
-    request: pytest.FixtureRequest,
-    ptycassette_settings: Settings,
-    ptycassette_path: Path,
-    ptycassette_use: Callable[..., Use],
+def session(
+    request: pytest.FixtureRequest, settings: Settings, own: Path, make_use: Callable[..., Use]
 ) -> Iterator[Session]:
-    """A session for this test: replayed, recorded or live, as the mode says.
-
-    It ends with the test's body: divergences and unplayed parts fail the test, and a failed
-    test keeps no recording.
-    """
+    """See the fixture ``ptycassette_session``."""
     from ptycassette.pytest_plugin._runs import SessionRun, recording_lock
 
     state: TestState = request.node.stash[STATE]
     with ExitStack() as stack:
-        if ptycassette_settings.mode == "auto" and not ptycassette_path.exists():
-            stack.enter_context(recording_lock(ptycassette_path))
-        run = SessionRun(ptycassette_use(), lenient=ptycassette_settings.lenient)
+        if settings.mode == "auto" and not own.exists():
+            stack.enter_context(recording_lock(own))
+        run = SessionRun(make_use(), lenient=settings.lenient)
         try:
-            session = run.start()
+            started = run.start()
         except CassetteError as exc:
             pytest.fail(str(exc), pytrace=False)
         state.add(run)
-        yield session
+        yield started
 
 
 class Shims:
@@ -163,26 +130,16 @@ class Shims:
         return self._run.reports()
 
 
-@pytest.fixture
-def ptycassette_shims(
+def shims_factory(
     request: pytest.FixtureRequest,
-    ptycassette_settings: Settings,
+    settings: Settings,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Shims]:
-    """``ptycassette_shims("claude", library="claude")`` puts shims first on PATH.
-
-    The library is relative to the directory of cassettes, ``hooks`` (a file of hooks) to the
-    test file. Programs that the test
-    starts by these names are stand-ins in mode replay, and the real programs, recorded, in the
-    modes that record. When the test's body is over, reports are checked, and recordings are moved
-    into the library unless the test failed.
-    """
+    """See the fixture ``ptycassette_shims``."""
     from ptycassette.cassette.io import PendingRecordings
     from ptycassette.pytest_plugin._runs import ShimRun
     from ptycassette.replaying.io import MODE_VARIABLE, ShimConfig, action_of, make_shims
-
-    settings = ptycassette_settings
 
     def make(
         *programs: str,
@@ -238,46 +195,27 @@ def ptycassette_shims(
     return make
 
 
-@pytest.fixture
-def ptycassette_cassette(
-    request: pytest.FixtureRequest, ptycassette_path: Path
-) -> Iterator[Cassette]:
-    """The test's cassette, open and verified."""
+def cassette(request: pytest.FixtureRequest, own: Path) -> Iterator[Cassette]:
+    """See the fixture ``ptycassette_cassette``."""
     from ptycassette.cassette.io import open_cassette
 
-    request.node.stash[STATE].used.append(ptycassette_path)
-    with open_cassette(ptycassette_path) as cassette:
-        yield cassette
+    request.node.stash[STATE].used.append(own)
+    with open_cassette(own) as opened:
+        yield opened
 
 
-@pytest.fixture
-def ptycassette_clock() -> ManualClock:
-    """A clock that moves only when the test moves it; also a sleeper."""
-    from ptycassette.testing import ManualClock
-
-    return ManualClock()
-
-
-@pytest.fixture
-def ptycassette_scenario(
-    request: pytest.FixtureRequest, ptycassette_path: Path
-) -> Callable[..., ScenarioOutcome]:
-    """``ptycassette_scenario("x.scenario.yaml")`` checks it and fails when it does not hold.
-
-    The path is relative to the test file. A scenario without ``cassette_path`` is
-    checked against the test's own cassette.
-    """
+def scenario(request: pytest.FixtureRequest, own: Path) -> Callable[..., ScenarioOutcome]:
+    """See the fixture ``ptycassette_scenario``."""
     from ptycassette.scenario import check_scenario, outcome_lines
     from ptycassette.scenario.io import evidence_of, load_scenario
 
     def check(path: str | os.PathLike[str]) -> ScenarioOutcome:
         __tracebackhide__ = True
         file = request.path.parent / path
-        scenario = load_scenario(file, bound=False)
-        own = scenario.cassette_path is None
-        cassette = ptycassette_path if own else file.parent / (scenario.cassette_path or "")
-        request.node.stash[STATE].used.append(cassette)
-        outcome = check_scenario(scenario, evidence_of(cassette))
+        loaded = load_scenario(file, bound=False)
+        chosen = own if loaded.cassette_path is None else file.parent / loaded.cassette_path
+        request.node.stash[STATE].used.append(chosen)
+        outcome = check_scenario(loaded, evidence_of(chosen))
         if not outcome.passed:
             pytest.fail("\n".join(outcome_lines(outcome)), pytrace=False)
         return outcome

@@ -1,4 +1,4 @@
-"""The fixture for a fake model provider: scripted, local, strict.
+"""The work of the fixture for a fake model provider: scripted, local, strict.
 
 aiohttp (of the extra ``provider``) is imported on first use.
 """
@@ -18,17 +18,8 @@ if TYPE_CHECKING:
     from ptycassette.harness.io import FakeProviderServer
 
 
-@pytest.fixture
-def ptycassette_provider(
-    request: pytest.FixtureRequest,
-) -> Iterator[Callable[..., FakeProviderServer]]:
-    """``ptycassette_provider("hello.toml")`` starts a fake provider for this test.
-
-    The path is relative to the test file; ``text=`` takes the script itself. Other
-    options are those of ``FakeProviderServer``. Each provider is stopped at the end of
-    the test, and fails it for requests that neither the script nor the API expects and, with
-    ``all_replies=True``, for unused replies.
-    """
+def provider(request: pytest.FixtureRequest) -> Iterator[Callable[..., FakeProviderServer]]:
+    """See the fixture ``ptycassette_provider``."""
     try:
         from ptycassette.harness.io import FakeProviderServer
         from ptycassette.harness.provider.fake import Script

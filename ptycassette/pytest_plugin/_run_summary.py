@@ -17,6 +17,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.model import printable
 from ptycassette.pytest_plugin._settings import config_value
 from ptycassette.pytest_plugin._state import TestState
+from ptycassette.pytest_plugin.plugin import LEFT_OUT
 
 
 class RunSummary:
@@ -85,14 +86,11 @@ class RunSummary:
             "notes": self._notes,
             "unchanged": self._unchanged,
             "stale": self._stale,
-            "partial": self.partial,
+            "partial": self.partial or self._config.stash.get(LEFT_OUT, False),
         }
 
-    def merge(self, dumped: dict[str, Any] | None) -> None:
-        """Merge the summary of a worker; None for a worker that died."""
-        if dumped is None:
-            self.partial = True
-            return
+    def merge(self, dumped: dict[str, Any]) -> None:
+        """Merge the summary of a worker."""
         self._known.update(dumped["known"])
         self._shelves.update(dumped["shelves"])
         self._spared.update(dumped["spared"])
@@ -106,6 +104,8 @@ class RunSummary:
     def judge(self, exitstatus: int) -> None:
         """Find orphans, if all tests have run."""
         how = config_value(self._config, "orphans", "report")
+        if self._config.stash.get(LEFT_OUT, False):
+            return
         if self.partial or exitstatus not in {0, 1} or how == "ignore" or not self._known:
             return
         if self._config.getoption("maxfail", 0) and exitstatus:

@@ -14,41 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.replaying.io import MODE_HELP, MODE_VARIABLE, RunMode, resolve_mode
+from ptycassette.pytest_plugin.plugin import CHOICES
+from ptycassette.replaying.io import MODE_VARIABLE, RunMode, resolve_mode
 from ptycassette.system.files import Project, find_project
 
 if TYPE_CHECKING:
     from ptycassette.timeline import Matching
 
-MARKER = (
-    "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
-    "streams=None, tape=None, lenient=None, allow_unplayed=None, before_record=None, "
-    "hooks=None): which cassette a test uses, and how. A path is relative to the directory of "
-    "cassettes."
-)
-_CHOICES = {
-    "order": ("strict", "loose"),
-    "trace": ("on-failure", "always", "never"),
-    "network": ("block", "allow"),
-    "stale": ("report", "fail", "ignore"),
-    "orphans": ("report", "fail", "ignore"),
-}
-_HELP = {
-    "mode": f"{MODE_HELP}; the option rules over PTYCASSETTE_MODE and what tests say",
-    "match": "how input is compared: exact, prompt (default), normalised, semantic, any",
-    "order": "strict (default), or loose: exchanges may come in another order",
-    "dir": "directory of cassettes, relative to the test file (default: cassettes)",
-    "trace": "when to keep a trace of a session: on-failure (default), always, never",
-    "trace-dir": "where traces go (default: .ptycassette-traces under the root)",
-    "trace-keep": "of how many runs traces are kept, the newest ones (default: 10)",
-    "network": "block (default) or allow the network in tests that replay",
-    "stale": "report (default), fail or ignore recordings older than their freshness window",
-    "orphans": "report (default), fail or ignore cassettes that no test uses, on full runs",
-}
-_FLAGS = {
-    "allow-unplayed": "do not fail a test that leaves a part of the recording unplayed",
-    "lenient": "go on after a divergence; the test fails all the same at its end",
-}
 _MARKER_KEYS = {
     "argv", "mode", "match", "order", "size", "streams", "tape", "lenient", "allow_unplayed",
     "before_record", "hooks",
@@ -74,23 +46,6 @@ class Settings(NamedTuple):
     hooks: str | None = None
 
 
-def add_options(parser: pytest.Parser) -> None:
-    """Declare options and ini keys."""
-    group = parser.getgroup("ptycassette", "recorded terminal sessions")
-    for name, text in _HELP.items():
-        choices = _CHOICES.get(name)
-        group.addoption(
-            f"--ptycassette-{name}", default=None, choices=choices, help=text, metavar=name.upper()
-        )
-        parser.addini(f"ptycassette_{name.replace('-', '_')}", text, default=None)
-    for name, text in _FLAGS.items():
-        group.addoption(f"--ptycassette-{name}", action="store_true", default=None, help=text)
-        parser.addini(f"ptycassette_{name.replace('-', '_')}", text, type="bool", default=False)
-    parser.addini(
-        "ptycassette_scenarios", "collect *.scenario.yaml files", type="bool", default=True
-    )
-
-
 def config_value(config: pytest.Config, name: str, default: str) -> str:
     """An option, else its ini key, else ``default``.
 
@@ -102,7 +57,7 @@ def config_value(config: pytest.Config, name: str, default: str) -> str:
     if value is None:
         value = config.getini(f"ptycassette_{key}")
     value = str(value) if value else default
-    choices = _CHOICES.get(name)
+    choices = CHOICES.get(name)
     if choices and value not in choices:
         raise pytest.UsageError(f"ptycassette_{key} is {value!r}, none of {', '.join(choices)}")
     return value

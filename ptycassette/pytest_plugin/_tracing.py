@@ -16,6 +16,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.pytest_plugin._frames import code_under_test
 from ptycassette.pytest_plugin._settings import config_value
 from ptycassette.pytest_plugin._state import TestState
+from ptycassette.pytest_plugin.plugin import run_of
 from ptycassette.replaying.io import watch_uses
 from ptycassette.session import SessionStep, StepLog, collect_steps
 
@@ -23,21 +24,7 @@ if TYPE_CHECKING:
     from ptycassette.replaying.io import UseResult
     from ptycassette.session import SessionBase
 
-_RUN = pytest.StashKey[str]()
 _KEEP = "10"
-
-
-def set_run_name(config: pytest.Config) -> None:
-    """Name this run of pytest; the workers of xdist have the name of the main process."""
-    from ptycassette.pytest_plugin.traces import run_name
-
-    given = getattr(config, "workerinput", {}).get("ptycassette_run")
-    config.stash[_RUN] = given or run_name()
-
-
-def run_of(config: pytest.Config) -> str:
-    """The name of this run."""
-    return config.stash[_RUN]
 
 
 def kept_runs(config: pytest.Config) -> int:

@@ -1,247 +1,251 @@
-"""The hooks: settings, checks at the end of a test's body, traces, the summary.
+"""The part of the plugin that every run of pytest loads: options, fixtures, and when to load more.
 
-Heavy modules are imported on first use, so that a test run without cassettes only
-declares options.
+It imports nothing of ptycassette. The hooks that do the work (``_hooks``) join the run when
+something of ours is used: an option, an ini key or a variable when the run starts, a marker, a
+fixture or a scenario when the tests are collected, ``ptycassette.use`` whenever it is imported.
+
+PYTEST_DONT_REWRITE: there is no assertion here, and rewriting takes time in each run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import os
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ptycassette.pytest_plugin._fault_option import (
-    FAULTS_MARKER,
-    RUNNING,
-    add_fault_options,
-    fault_specs,
-)
-from ptycassette.pytest_plugin._fault_results import check_marker
-from ptycassette.pytest_plugin._fault_runs import FaultRuns
-from ptycassette.pytest_plugin._fixtures import (
-    STATE,
-    default_path,
-    directory_of,
-    ptycassette_cassette,
-    ptycassette_clock,
-    ptycassette_config,
-    ptycassette_fault,
-    ptycassette_path,
-    ptycassette_scenario,
-    ptycassette_session,
-    ptycassette_settings,
-    ptycassette_shims,
-    ptycassette_use,
-)
-from ptycassette.pytest_plugin._frames import leave_our_frames_out, name_the_end
-from ptycassette.pytest_plugin._network import LEVEL, blocked_network
-from ptycassette.pytest_plugin._provider import ptycassette_provider
-from ptycassette.pytest_plugin._run_summary import RunSummary
-from ptycassette.pytest_plugin._settings import (
-    MARKER,
-    add_options,
-    config_value,
-    project_of,
-    settings_of,
-)
-from ptycassette.pytest_plugin._state import TestState
-from ptycassette.pytest_plugin._tracing import (
-    close_traces,
-    kept_runs,
-    note_assertion,
-    note_failure,
-    run_of,
-    set_run_name,
-    traced,
-    written_trace,
-)
-from ptycassette.replaying.io import MODE_VARIABLE, run_modes
-
 if TYPE_CHECKING:
+    from ptycassette.cassette.io import Cassette
+    from ptycassette.harness.io import FakeProviderServer
+    from ptycassette.pytest_plugin._fixtures import Shims
     from ptycassette.pytest_plugin._scenario_items import ScenarioFile
+    from ptycassette.pytest_plugin._settings import Settings
+    from ptycassette.replaying.io import Use
+    from ptycassette.scenario import ScenarioOutcome
+    from ptycassette.session import Session
+    from ptycassette.testing import ManualClock
 
-__all__ = [
-    "ptycassette_cassette",
-    "ptycassette_clock",
-    "ptycassette_config",
-    "ptycassette_fault",
-    "ptycassette_path",
-    "ptycassette_provider",
-    "ptycassette_scenario",
-    "ptycassette_session",
-    "ptycassette_settings",
-    "ptycassette_shims",
-    "ptycassette_use",
-]
+MARKER = (
+    "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
+    "streams=None, tape=None, lenient=None, allow_unplayed=None, before_record=None, "
+    "hooks=None): which cassette a test uses, and how. A path is relative to the directory of "
+    "cassettes."
+)
+FAULTS_MARKER = (
+    "ptycassette_faults(*names, raises=()): with --ptycassette-faults, faults that the test need "
+    "not survive, and the errors by which its code says that a fatal fault leaves it no answer"
+)
+FAULTS = "ptycassette_faults"
+RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
+"""Fixtures that play a recording to a driver."""
+CHOICES = {
+    "order": ("strict", "loose"),
+    "trace": ("on-failure", "always", "never"),
+    "network": ("block", "allow"),
+    "stale": ("report", "fail", "ignore"),
+    "orphans": ("report", "fail", "ignore"),
+}
+_HELP = {
+    "mode": "replay (default), auto (record what is missing), record, rerecord, rewrite, live or "
+    "rerun; the option rules over PTYCASSETTE_MODE and what tests say",
+    "match": "how input is compared: exact, prompt (default), normalised, semantic, any",
+    "order": "strict (default), or loose: exchanges may come in another order",
+    "dir": "directory of cassettes, relative to the test file (default: cassettes)",
+    "trace": "when to keep a trace of a session: on-failure (default), always, never",
+    "trace-dir": "where traces go (default: .ptycassette-traces under the root)",
+    "trace-keep": "of how many runs traces are kept, the newest ones (default: 10)",
+    "network": "block (default) or allow the network in tests that replay",
+    "stale": "report (default), fail or ignore recordings older than their freshness window",
+    "orphans": "report (default), fail or ignore cassettes that no test uses, on full runs",
+}
+_FLAGS = {
+    "allow-unplayed": "do not fail a test that leaves a part of the recording unplayed",
+    "lenient": "go on after a divergence; the test fails all the same at its end",
+}
+_SCENARIOS = (".scenario.yaml", ".scenario.yml", ".scenario.json")
+_VARIABLES = ("PTYCASSETTE_MODE", "PTYCASSETTE_FAULT")
+_PREFIX = "ptycassette_"
+_HOOKS = "ptycassette-hooks"
+_OURS = ("ptycassette.", "ptycassette_viewer.")
+_USE = "ptycassette.replaying.io.using"
 
-RUN_SUMMARY = pytest.StashKey[RunSummary]()
-SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
+_RUN_NAME = pytest.StashKey[str]()
+LEFT_OUT = pytest.StashKey[bool]()
+"""Set if some tests do not run, or their worker died, so that no cassette counts as unused."""
+_running: list[tuple[pytest.Item, ExitStack]] = []
+"""The tests that run now, innermost last; a test of a plugin may run pytest itself."""
+
+
+# -- loading the rest -----------------------------------------------------------------
+
+
+def hooks_of(config: pytest.Config) -> Any:
+    """The hooks of this run, which join it now if they have not yet.
+
+    Raises:
+        pytest.UsageError: a setting is wrong.
+    """
+    found: Any = config.pluginmanager.get_plugin(_HOOKS)
+    if found is None:
+        from ptycassette.pytest_plugin import _hooks
+
+        found = _hooks
+        config.pluginmanager.register(found, _HOOKS)
+        if _running and _running[-1][0].config is config:
+            found.join(*_running[-1])
+    return found
+
+
+def _has_joined(config: pytest.Config) -> bool:
+    return bool(config.pluginmanager.has_plugin(_HOOKS))
+
+
+class _Finder:
+    """Finds our modules as Python does, so that pytest does not rewrite their assertions.
+
+    A run with PYTHONDONTWRITEBYTECODE would rewrite all of them each time, for a second.
+    """
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith(_OURS):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and name == _USE and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _UseLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class _UseLoader(SourceFileLoader):
+    """Loads the module of ``use``, after which a test may record and replay."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if _running:
+            hooks_of(_running[-1][0].config)
+
+
+_kept: dict[str, ModuleType] = {}
+"""Our modules after a run of pytest inside of a test (``pytester``), which then removes them.
+
+Our packages still refer to them, so a second copy would not know what the first one does.
+"""
+
+if _Finder not in sys.meta_path:
+    sys.meta_path.insert(0, _Finder)
+
+
+# -- hooks -------------------------------------------------------------------------------
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare options and ini keys."""
-    add_options(parser)
-    add_fault_options(parser)
+    group = parser.getgroup("ptycassette", "recorded terminal sessions")
+    for name, text in _HELP.items():
+        group.addoption(
+            f"--ptycassette-{name}",
+            default=None,
+            choices=CHOICES.get(name),
+            help=text,
+            metavar=name.upper(),
+        )
+        parser.addini(f"ptycassette_{name.replace('-', '_')}", text, default=None)
+    for name, text in _FLAGS.items():
+        group.addoption(f"--ptycassette-{name}", action="store_true", default=None, help=text)
+        parser.addini(f"ptycassette_{name.replace('-', '_')}", text, type="bool", default=False)
+    parser.addini(
+        "ptycassette_scenarios", "collect *.scenario.yaml files", type="bool", default=True
+    )
+    group.addoption(
+        "--ptycassette-faults",
+        nargs="?",
+        const="all",
+        default=None,
+        metavar="NAMES",
+        help="run each test that uses a cassette once more with each fault of the terminal (in "
+        "mode rerun: of the provider), or with those named, as enter-dropped,stall:5@2; write "
+        "--ptycassette-faults=all before paths",
+    )
+    group.addoption(
+        "--ptycassette-fault-timeout",
+        type=float,
+        default=30.0,
+        metavar="SECONDS",
+        help="end a test with a fault that takes longer, as not survived (default: 30)",
+    )
+    group.addoption(
+        "--ptycassette-faults-json", default=None, metavar="PATH", help="write the results there"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker; report wrong settings before any test runs."""
+    """Declare the markers; if something is set, report wrong settings before any test runs."""
+    for name, module in _kept.items():
+        sys.modules.setdefault(name, module)
     config.addinivalue_line("markers", MARKER)
     config.addinivalue_line("markers", FAULTS_MARKER)
-    settings_of(config, None, {})
-    for name, default in (
-        ("trace", "on-failure"), ("network", "block"), ("stale", "report"), ("orphans", "report"),
-    ):  # fmt: skip
-        config_value(config, name, default)
-    kept_runs(config)
-    set_run_name(config)
-    config.stash[RUN_SUMMARY] = RunSummary(config)
-    specs = fault_specs(config)
-    if specs:
-        config.pluginmanager.register(FaultRuns(config, specs), "ptycassette-faults")
+    given = [*_HELP, *_FLAGS, "faults", "faults-json"]
+    if (
+        any(os.environ.get(name) for name in _VARIABLES)
+        or any(config.getoption(_PREFIX + name.replace("-", "_")) is not None for name in given)
+        or any(key.startswith(_PREFIX) for key in config.inicfg)
+    ):
+        hooks_of(config)
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    """The mode, and how far the network is blocked in it."""
-    mode = settings_of(config, None, {}).mode
-    network = config_value(config, "network", "block")
-    if mode in {"replay", "auto"} and network == "block":
-        return f"ptycassette: mode {mode}; in replay, blocked from the network: {LEVEL}"
-    return f"ptycassette: mode {mode}; network not blocked"
+def pytest_unconfigure() -> None:
+    """Keep our modules: this may have been a run inside of a test."""
+    _kept.update((name, sys.modules[name]) for name in [*sys.modules] if name.startswith(_OURS))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Scenario files are tests."""
-    if file_path.name.endswith(SUFFIXES) and parent.config.getini("ptycassette_scenarios"):
+    if file_path.name.endswith(_SCENARIOS) and parent.config.getini("ptycassette_scenarios"):
         from ptycassette.pytest_plugin._scenario_items import ScenarioFile
 
+        hooks_of(parent.config)
         return ScenarioFile.from_parent(parent, path=file_path)
     return None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Note the cassettes of all tests, before any are deselected."""
-    run_summary = config.stash[RUN_SUMMARY]
-    for item in items:
-        cassette = getattr(item, "ptycassette_of_scenario", None)
-        if cassette is not None:
-            run_summary.expect(cassette)
-            continue
-        check_marker(item)
-        marker = item.get_closest_marker("ptycassette")
-        if marker is None and not RUNNING & set(getattr(item, "fixturenames", ())):
-            continue
-        try:
-            path = settings_of(config, marker, {}).path
-        except pytest.UsageError as exc:
-            raise pytest.UsageError(f"{item.nodeid}: {exc}") from exc
-        run_summary.expect(default_path(item, path), directory_of(item))
+    """Load the rest if a collected test uses it."""
+    if _USE in sys.modules or any(_uses(item) for item in items):
+        hooks_of(config).note_items(config, items)
+
+
+def _uses(item: pytest.Item) -> bool:
+    names = getattr(item, "fixturenames", ())
+    return any(name.startswith(_PREFIX) for name in names) or any(
+        mark.name.startswith("ptycassette") for mark in item.iter_markers()
+    )
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """Note that tests were deselected, so that the run is incomplete."""
     for item in items[:1]:
-        item.config.stash[RUN_SUMMARY].partial = True
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Apply ``--ptycassette-mode`` to all recording of a test: ``use``, decorators, shims."""
-    ruling = item.config.getoption("ptycassette_mode")
-    marker = item.get_closest_marker("ptycassette")
-    marked = None if marker is None else marker.kwargs.get("mode")
-    ini = item.config.getini("ptycassette_mode")
-    fallback = marked or ini or project_of(item.config).mode
-    with run_modes(ruling, fallback), pytest.MonkeyPatch.context() as patch:
-        if ruling is not None:
-            patch.setenv(MODE_VARIABLE, ruling)  # for shims, which are other processes
-        return (yield)
+        item.config.stash[LEFT_OUT] = True
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Give every test a state; most stay empty."""
-    state = item.stash[STATE] = TestState()
-    with traced(item, state):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Finish the runs when the body is over: a divergence fails a test that would have passed."""
-    __tracebackhide__ = True
-    state = item.stash[STATE]
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Note which test runs, for hooks that join the run in its middle."""
     with ExitStack() as stack:
-        stack.enter_context(traced(item, state))
-        if _replays(item) and config_value(item.config, "network", "block") == "block":
-            stack.enter_context(blocked_network())
+        _running.append((item, stack))
         try:
-            result = yield
-        except BaseException as exc:
-            state.abandon(exc)
-            raise
-        state.complete()
-        return result
-
-
-def _replays(item: pytest.Item) -> bool:
-    if not RUNNING & set(getattr(item, "fixturenames", ())):
-        return False
-    settings = getattr(item, "funcargs", {}).get("ptycassette_settings")
-    return settings is not None and settings.mode in {"replay", "auto"}
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[Any]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Write a trace of a failed test, and report its path; collect data for the summary."""
-    if not item.config.getoption("fulltrace", False):
-        leave_our_frames_out(call)
-    report = yield
-    name_the_end(call, report)
-    state = item.stash.get(STATE, None)
-    if state is None or call.when == "teardown":
-        return report
-    run_summary = item.config.stash[RUN_SUMMARY]
-    if call.when == "setup" and report.failed:
-        state.abandon(RuntimeError("the setup failed"))
-    if not report.passed and "ptycassette_shims" in getattr(item, "fixturenames", ()):
-        run_summary.spare(directory_of(item))
-    if call.when == "call":
-        when = config_value(item.config, "trace", "on-failure")
-        if report.failed:
-            said = report.longreprtext
-            report.sections += [
-                ("ptycassette", problem)
-                for run in state.runs
-                for problem in run.problems()
-                if problem.split("\n")[0] not in said
-            ]
-        run_summary.take(item.nodeid, state)
-        drifted = any(run.drifted() for run in state.runs)
-        asked = when == "always" or (when == "on-failure" and (report.failed or drifted))
-        if state.runs and asked:
-            note_failure(call, state.steps)
-            trace = written_trace(item, report, state)
-            report.sections.append(("ptycassette", trace))
-            if drifted and report.passed:  # nobody sees the sections of a test that passes
-                run_summary.add_note(item.nodeid, trace)
-        stale = run_summary.stale_of(state)
-        if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
-            report.outcome = "failed"
-            report.longrepr = "\n".join(stale)
-    return report
-
-
-def pytest_assertion_pass(item: pytest.Item, lineno: int, orig: str) -> None:
-    """Record an assertion that holds as a step, if ``enable_assertion_pass_hook`` is set."""
-    state = item.stash.get(STATE, None)
-    if state is not None and state.runs:
-        note_assertion(state.steps, item.path, lineno, f"assert {orig}")
+            return (yield)
+        finally:
+            _running.pop()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -252,28 +256,161 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: Any) -> None:
-    """Merge the run summary of an xdist worker that has ended."""
+    """Take what a worker of xdist sent at its end."""
     del error
-    node.config.stash[RUN_SUMMARY].merge(getattr(node, "workeroutput", {}).get("ptycassette"))
+    sent = getattr(node, "workeroutput", {}).get("ptycassette")
+    if sent is None:  # it died
+        node.config.stash[LEFT_OUT] = True
+    elif sent:
+        hooks_of(node.config).merge(node.config, sent)
 
 
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """A worker sends its run summary; the main process judges the whole run."""
-    run_summary = session.config.stash[RUN_SUMMARY]
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker that used nothing says so."""
     output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output["ptycassette"] = run_summary.dump()
-        return
-    run_summary.traces = close_traces(session.config)
-    run_summary.judge(exitstatus)
-    if run_summary.failures and session.exitstatus == 0:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if output is not None and not _has_joined(session.config):
+        output["ptycassette"] = {}
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Drift, stale recordings, orphans."""
-    lines = config.stash[RUN_SUMMARY].lines()
-    if lines:
-        terminalreporter.section("ptycassette")
-        for line in lines:
-            terminalreporter.write_line(line)
+def run_of(config: pytest.Config) -> str:
+    """The name of this run; names of later runs sort after it. Workers have the main process's."""
+    found = config.stash.get(_RUN_NAME, None) or getattr(config, "workerinput", {}).get(
+        "ptycassette_run"
+    )
+    if found is None:
+        found = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid():07d}"
+    config.stash[_RUN_NAME] = found
+    return str(found)
+
+
+# -- fixtures ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ptycassette_fault(request: pytest.FixtureRequest) -> str | None:
+    """The name of the fault of this test, with ``--ptycassette-faults``; None without one."""
+    spec = getattr(request, "param", None)
+    return None if spec is None else str(spec.name)
+
+
+@pytest.fixture
+def ptycassette_config() -> Mapping[str, Any]:
+    """Override it to set the marker's options for a module or a package."""
+    return {}
+
+
+@pytest.fixture
+def ptycassette_settings(
+    request: pytest.FixtureRequest, ptycassette_config: Mapping[str, Any]
+) -> Settings:
+    """The settings in force for this test."""
+    settings: Settings = hooks_of(request.config).fixtures.settings(request, ptycassette_config)
+    return settings
+
+
+@pytest.fixture
+def ptycassette_path(request: pytest.FixtureRequest, ptycassette_settings: Settings) -> Path:
+    """The cassette of this test; it need not exist yet."""
+    path: Path = hooks_of(request.config).fixtures.path(request, ptycassette_settings)
+    return path
+
+
+@pytest.fixture
+def ptycassette_use(
+    request: pytest.FixtureRequest, ptycassette_settings: Settings, ptycassette_path: Path
+) -> Callable[..., Use]:
+    """``ptycassette_use(argv)`` is ``ptycassette.use`` with this test's cassette and settings.
+
+    For ``with``, ``async with`` and several sessions; a session that is only wanted
+    for the whole test is ``ptycassette_session``.
+    """
+    factory: Callable[..., Use] = hooks_of(request.config).fixtures.use_factory(
+        request, ptycassette_settings, ptycassette_path
+    )
+    return factory
+
+
+@pytest.fixture
+def ptycassette_session(
+    request: pytest.FixtureRequest,
+    ptycassette_settings: Settings,
+    ptycassette_path: Path,
+    ptycassette_use: Callable[..., Use],
+) -> Iterator[Session]:
+    """A session for this test: replayed, recorded or live, as the mode says.
+
+    It ends with the test's body: divergences and unplayed parts fail the test, and a failed
+    test keeps no recording.
+    """
+    fixtures = hooks_of(request.config).fixtures
+    yield from fixtures.session(request, ptycassette_settings, ptycassette_path, ptycassette_use)
+
+
+@pytest.fixture
+def ptycassette_shims(
+    request: pytest.FixtureRequest,
+    ptycassette_settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., Shims]:
+    """``ptycassette_shims("claude")`` puts shims of these programs first on PATH.
+
+    Programs that the test starts by these names are stand-ins in mode replay, and the real
+    programs, recorded, in the modes that record. Each start has a cassette of its own, in a
+    library of this test. ``library="NAME"`` names one that several tests share; it is relative to
+    the directory of cassettes. ``hooks`` (a file of hooks) is relative to the test file. When the
+    test's body is over, reports are checked, and recordings are moved into the library unless the
+    test failed.
+    """
+    factory: Callable[..., Shims] = hooks_of(request.config).fixtures.shims_factory(
+        request, ptycassette_settings, tmp_path, monkeypatch
+    )
+    return factory
+
+
+@pytest.fixture
+def ptycassette_cassette(
+    request: pytest.FixtureRequest, ptycassette_path: Path
+) -> Iterator[Cassette]:
+    """The test's cassette, open and verified."""
+    yield from hooks_of(request.config).fixtures.cassette(request, ptycassette_path)
+
+
+@pytest.fixture
+def ptycassette_clock() -> ManualClock:
+    """A clock that moves only when the test moves it; also a sleeper."""
+    from ptycassette.testing import ManualClock
+
+    return ManualClock()
+
+
+@pytest.fixture
+def ptycassette_scenario(
+    request: pytest.FixtureRequest, ptycassette_path: Path
+) -> Callable[..., ScenarioOutcome]:
+    """``ptycassette_scenario("x.scenario.yaml")`` checks it and fails when it does not hold.
+
+    The path is relative to the test file. A scenario without ``cassette_path`` is
+    checked against the test's own cassette.
+    """
+    check: Callable[..., ScenarioOutcome] = hooks_of(request.config).fixtures.scenario(
+        request, ptycassette_path
+    )
+    return check
+
+
+@pytest.fixture
+def ptycassette_provider(
+    request: pytest.FixtureRequest,
+) -> Iterator[Callable[..., FakeProviderServer]]:
+    """``ptycassette_provider("hello.toml")`` starts a fake provider for this test.
+
+    The path is relative to the test file; ``text=`` takes the script itself. Other
+    options are those of ``FakeProviderServer``. Each provider is stopped at the end of
+    the test, and fails it for requests that neither the script nor the API expects and, with
+    ``all_replies=True``, for unused replies.
+    """
+    from ptycassette.pytest_plugin._provider import provider
+
+    yield from provider(request)

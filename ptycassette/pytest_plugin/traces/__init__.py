@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from .directories import PLACE as PLACE
     from .directories import find_traces as find_traces
     from .directories import prune_runs as prune_runs
-    from .directories import run_name as run_name
     from .directories import traces_at as traces_at
     from .files import write_trace as write_trace
     from .index import write_index as write_index
@@ -20,7 +19,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "directories": "PLACE find_traces prune_runs run_name traces_at",
+            "directories": "PLACE find_traces prune_runs traces_at",
             "files": "write_trace",
             "index": "write_index",
             "trace": "drift_object steps_object trace_object",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 PLACE = ".ptycassette-traces"
@@ -19,11 +18,6 @@ FILES = ("trace.html", "trace.json", "trace.md")
 INDEX = "index.html"
 MARK = ".ptycassette-traces-of-a-run"
 _RUN = re.compile(r"\d{8}T\d{6}Z-\d+\Z")
-
-
-def run_name() -> str:
-    """A name for a run that starts now; names of later runs sort after it."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.getpid():07d}"
 
 
 def runs_of(place: Path) -> list[Path]:
