@@ -156,7 +156,7 @@ if TYPE_CHECKING:
 @click.option(
     "--probe-version/--no-probe-version",
     default=None,
-    help="Run `PROGRAM --version` first (default: for known agent CLIs).",
+    help="Find the program's version (default: for known agent CLIs).",
 )
 @click.option(
     "--meta",

@@ -12,6 +12,8 @@ from enum import StrEnum
 
 import msgspec
 
+from ptycassette.model import same_version
+
 
 class DriftStatus(StrEnum):
     """What is known of one cause."""
@@ -114,7 +116,7 @@ def _compared(cause: str, old: Fact, new: Fact, hint: str | None) -> DriftCause:
     if new is None:
         status = DriftStatus.NOT_KNOWN
         return DriftCause(cause=cause, status=status, recorded=_text(old), hint=hint)
-    if old == new:
+    if old == new or (cause == "version" and same_version(str(old), str(new))):
         return DriftCause(cause=cause, status=DriftStatus.SAME, recorded=_text(old), now=_text(new))
     if isinstance(old, tuple) and isinstance(new, tuple):
         gone, added = sorted(set(old) - set(new)), sorted(set(new) - set(old))

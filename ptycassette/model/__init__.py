@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .manifest import Provenance as Provenance
     from .manifest import Terminal as Terminal
     from .manifest import Timing as Timing
+    from .manifest import same_version as same_version
     from .ports import AsyncSleeper as AsyncSleeper
     from .ports import BodySink as BodySink
     from .ports import CassetteSink as CassetteSink
@@ -133,6 +134,7 @@ else:
             ),
             "manifest": (
                 "Command ContentDigest EmulatorId Harness Manifest Provenance Terminal Timing"
+                " same_version"
             ),
             "ports": (
                 "AsyncSleeper BodySink CassetteSink Clock Emulator EmulatorFactory "

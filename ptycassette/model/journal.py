@@ -120,8 +120,9 @@ class Probed(msgspec.Struct, frozen=True, omit_defaults=True, tag="probe"):
 class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="final"):
     """The end of the session. ``failure`` is set when the run must not become a cassette.
 
-    ``binary_version`` is what the program reported when it was asked after the start,
-    ``version_missing`` why it reported none. ``stdin_offset`` is how many bytes the program
+    ``binary_version`` is what the program reported when it was asked beside the session,
+    ``version_missing`` why it reported none, ``other_program`` that its answer is not that of the
+    CLI whose name it has. ``stdin_offset`` is how many bytes the program
     consumed of a file that was its stdin.
     """
 
@@ -136,6 +137,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     failure: str | None = None
     binary_version: str | None = None
     version_missing: str | None = None
+    other_program: bool = False
     stdin_offset: int | None = None
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
+
+_NUMBER = re.compile(r"\d+(\.\d+)+[\w.+-]*")
 
 
 class ContentDigest(msgspec.Struct, frozen=True):
@@ -23,6 +26,17 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     account_class: str | None = None
     captured_at: str | None = None
     freshness_window: str | None = None
+
+
+def same_version(one: str | None, other: str | None) -> bool:
+    """Whether two texts name one version: ``codex-cli 0.169.0`` is what a program prints.
+
+    Its package calls the same version ``0.169.0``.
+    """
+    if one == other or one is None or other is None:
+        return one == other
+    found = [match[0] if (match := _NUMBER.search(text)) else None for text in (one, other)]
+    return found[0] is not None and found[0] == found[1] and found[0] in {one, other}
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

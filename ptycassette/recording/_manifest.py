@@ -124,7 +124,10 @@ def manifest_texts(manifest: Manifest) -> dict[str, Any]:
 
 
 def _harness(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> Harness:
-    harness = msgspec.to_builtins(with_probed(meta.harness, learnt.quota, learnt.discovery))
+    given = meta.harness
+    if learnt.end is not None and learnt.end.other_program:
+        given = msgspec.structs.replace(given, capability=None)
+    harness = msgspec.to_builtins(with_probed(given, learnt.quota, learnt.discovery))
     if learnt.end is not None and learnt.end.binary_version is not None:
         harness["binary_version"] = learnt.end.binary_version
     shaped = {name: harness.pop(name) for name in _SHAPED if name in harness}

@@ -22,6 +22,7 @@ from ptycassette.model import (
     Manifest,
     OutputRecord,
     printable,
+    same_version,
     streams_of,
     visible,
 )
@@ -262,7 +263,9 @@ def _divergences(old: Side, new: Side) -> Iterator[Divergence]:
         (side.manifest.harness.binary_version, side.manifest.harness.binary_path_digest_sha256)
         for side in (old, new)
     ]
-    if any(one and other and one != other for one, other in zip(*binaries, strict=True)):
+    if any(
+        one and other and not same_version(one, other) for one, other in zip(*binaries, strict=True)
+    ):
         said = [
             DivergenceSide(f"version {version or 'unknown'}, digest of the path {path}")
             for version, path in binaries

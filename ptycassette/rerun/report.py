@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.model import ExitStatus, printable
+from ptycassette.model import ExitStatus, printable, same_version
 
 _MOST_ROWS = 12
 
@@ -52,7 +52,7 @@ class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
 
 def version_change(recorded: str | None, now: str | None) -> VersionChange | None:
     """Both, where both are known and not the same."""
-    if recorded is None or now is None or recorded == now:
+    if recorded is None or now is None or same_version(recorded, now):
         return None
     return VersionChange(recorded=recorded, now=now)
 

@@ -17,9 +17,19 @@ pytestmark = pytest.mark.integration
 
 
 def program(folder: Path, name: str, version: str) -> str:
-    """A program that answers ``--version``, and says something otherwise."""
-    path = folder / name
-    path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "{version}" && exit\necho hello\n')
+    """A program that answers ``--version``; an agent CLI's session ends when it has answered."""
+    path, asked = folder / name, folder / "asked"
+    asked.unlink(missing_ok=True)
+    path.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "{version}" && echo $$ > {asked} && exit\n'
+        "echo hello\n"
+    )
+    if name == "claude":
+        with path.open("a") as script:
+            script.write(
+                f"until [ -s {asked} ]; do sleep 0.02; done\n"
+                f"while kill -0 $(cat {asked}) 2> {folder}/gone; do sleep 0.02; done\n"
+            )
     path.chmod(0o755)
     return str(path)
 

@@ -11,8 +11,10 @@ import psutil
 import pytest
 
 from ptycassette import arecord, open_cassette, record
+from ptycassette.cli import main
 from ptycassette.errors import PreflightError, RunFailedError
 from ptycassette.model import Size
+from ptycassette.recording.io.binary_probe import VersionQuestion
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recovery import left_journals
@@ -157,19 +159,87 @@ def test_the_environment_keeps_secrets_out_of_the_cassette(tmp_path: Path) -> No
         assert value.encode() not in path.read_bytes()
 
 
-def test_the_version_of_an_agent_cli_is_asked_for(
+ASKED = """#!/bin/sh
+if [ "$1" = --version ]; then
+  [ -e started ] && echo beside >> asked || echo before >> asked
+  {answer}
+  exit
+fi
+touch started
+echo up
+until [ -e answered ]; do sleep 0.02; done
+"""
+
+
+def asked_program(folder: Path, answer: str) -> str:
+    """An agent CLI without a package; it notes when it was asked, and then ends its session."""
+    program = folder / "claude"
+    program.write_text(ASKED.format(answer=answer))
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_the_version_of_an_agent_cli_is_asked_for_beside_the_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``--version`` of a known name, in a clean environment."""
-    program = tmp_path / "claude"
-    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "2.1 (x)$SECRET" || echo up\n')
-    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SECRET", "leaked")
-    with record([str(program)], tmp_path / "c") as session:
+    program = asked_program(tmp_path, 'echo "2.1 (x)$SECRET"; touch answered')
+    with record([program], tmp_path / "c") as session:
         session.wait_exit()
 
     assert session.manifest is not None
     assert session.manifest.harness.binary_version == "2.1 (x)"
+    assert (tmp_path / "asked").read_text() == "beside\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "touch answered; exec sleep 600",
+        "trap '' TERM HUP; touch answered; sleep 600",
+        "touch answered; sleep 600 & wait",
+        "printf 2.; touch answered; exec sleep 600",
+    ],
+)
+def test_neither_start_nor_end_wait_for_a_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """What the program does instead of answering ends with the session."""
+    monkeypatch.chdir(tmp_path)
+    with record([asked_program(tmp_path, answer)], tmp_path / "c") as session:
+        session.wait_exit()
+    below = psutil.Process().children(recursive=True)
+
+    assert session.manifest is not None
+    assert (tmp_path / "asked").read_text() == "beside\n"
+    assert session.manifest.harness.binary_version is None
+    missing = (session.manifest.optional or {})["binary_version_missing"]
+    assert "--version gave no line in the" in missing
+    assert [p for p in below if cmdline_of(p) == ["sleep", "600"]] == []
+
+
+def test_an_answer_without_a_version_is_told_from_none() -> None:
+    """The program ended and printed nothing."""
+    question = VersionQuestion(["sh", "-c", "true"])
+
+    assert question.close(60) == ""
+    assert question.missing == "-c true printed no version"
+    assert question.close() == ""
+
+
+def test_a_program_that_cannot_be_asked_has_no_version(tmp_path: Path) -> None:
+    """The recording of its session does not fail for it."""
+    assert VersionQuestion([str(tmp_path / "nosuch")]).close() == ""
+
+
+@pytest.mark.parametrize("more", [[], ["--no-probe-version"]])
+def test_who_is_not_asked_misses_no_version(tmp_path: Path, more: list[str]) -> None:
+    """Programs that are no agent CLIs would run a second time."""
+    assert main(["rec", "--headless", "-q", *more, str(tmp_path / "c"), "--", "true"]) == 0
+    with open_cassette(tmp_path / "c") as cassette:
+        assert "binary_version_missing" not in (cassette.manifest.optional or {})
 
 
 def test_a_program_that_hangs_on_version_does_not_keep_the_recorder(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from ptycassette.harness.surroundings import (
 )
 from ptycassette.model import Size
 from ptycassette.profiles import Profile
-from ptycassette.recording.io import architecture, ask_version, locale_of, system
+from ptycassette.recording.io import architecture, ask_version, installed_version, locale_of, system
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
 from ptycassette.terminal import default_emulator
@@ -119,7 +119,9 @@ def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -
     )
     version = None
     if versions and profile is not None and binary is not None:
-        version = ask_version(Path(binary), profile.version_query.argv, timeout_s=_PATIENCE_S)
+        version = installed_version(Path(binary)) or ask_version(
+            Path(binary), profile.version_query.argv, timeout_s=_PATIENCE_S
+        )
     emulator = default_emulator(Size(rows=1, cols=1)).identity
     columns, rows = shutil.get_terminal_size((0, 0))
     names = (profile.name,) if profile else ()

@@ -20,7 +20,7 @@ from ptycassette.harness import Probe
 from ptycassette.model import MAX_TOML_BYTES
 from ptycassette.profiles import Profile
 from ptycassette.profiles.io import own_folder
-from ptycassette.recording.io import ask_version
+from ptycassette.recording.io import ask_version, installed_version
 from ptycassette.system.files import read_plain
 
 _PATIENCE_S = 20.0
@@ -127,13 +127,15 @@ def installed(
             name=profile.name,
             title=profile.title,
             binary=binary,
-            version=ask_version(
-                Path(binary or ""), profile.version_query.argv, timeout_s=_PATIENCE_S
-            )
-            if asked
-            else None,
+            version=_version(Path(binary or ""), profile) if asked else None,
             tested=profile.version_query.tested,
         )
+
+
+def _version(binary: Path, profile: Profile) -> str | None:
+    """From the installed package; where that is not known, the program is asked."""
+    argv = profile.version_query.argv
+    return installed_version(binary) or ask_version(binary, argv, timeout_s=_PATIENCE_S)
 
 
 def _names(folder: str) -> tuple[str, ...]:

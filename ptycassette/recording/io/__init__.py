@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from ._tape_again import TapeAgain as TapeAgain
     from .async_record import AsyncRecording as AsyncRecording
     from .async_record import arecord as arecord
+    from .binary_probe import VersionQuestion as VersionQuestion
     from .binary_probe import architecture as architecture
     from .binary_probe import ask_version as ask_version
+    from .binary_probe import installed_version as installed_version
     from .binary_probe import locale_of as locale_of
     from .binary_probe import system as system
     from .binary_probe import timestamp as timestamp
@@ -67,7 +69,8 @@ else:
             "_tape_again": "TapeAgain",
             "async_record": "AsyncRecording arecord",
             "binary_probe": (
-                "architecture ask_version locale_of system timestamp version_arguments"
+                "VersionQuestion architecture ask_version installed_version locale_of system"
+                " timestamp version_arguments"
             ),
             "compiled_relay": "CompiledRelay",
             "diagnostic_writer": "diagnostic_path",

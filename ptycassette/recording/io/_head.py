@@ -106,9 +106,7 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
         # Imported here, because few programs are agent CLIs, and the import delays all.
         from ptycassette.profiles.io import known_capability
 
-        asked = agent if plan.probe_version is None else plan.probe_version
-        answer = harness.binary_version or ("" if asked else None)
-        given = known_capability(harness.name, version=answer)
+        given = known_capability(harness.name, version=None)
     return msgspec.structs.replace(harness, capability=given)
 
 

@@ -1,34 +1,51 @@
 """Facts about the recorded CLI and its system: name, binary, version, platform.
 
-The version comes from running ``PROGRAM --version``, or with the arguments in its profile. A
-script that ignores its arguments would simply run. So this is done only for agent CLIs, which
-have profiles (``ptycassette.profiles``), and on demand (docs/decisions/0041).
+The version comes from the installed package, whose files are read (``installed_version``). Where
+there is no package, ``PROGRAM --version`` runs beside the session (``VersionQuestion``); nothing
+waits for it. A script that ignores its arguments would simply run. So this is done only for agent
+CLIs, which have profiles (``ptycassette.profiles``), and on demand (docs/decisions/0041).
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import selectors
 import signal
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from ptycassette.model import Harness
-from ptycassette.profiles.io import version_query_of
+import msgspec
+
+from ptycassette.errors import CassetteError
+from ptycassette.model import Harness, Size
+from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.session import child_environment
+from ptycassette.system.files import read_plain
+from ptycassette.system.pty import PtyChild, spawn
 
 VERSION_TIMEOUT_S = 5.0
-LATE_VERSION_TIMEOUT_S = 15.0
-"""After the session: CLIs that run on Node take over 5 s on a busy machine."""
+_BESIDE_TIMEOUT_S = 60.0
+"""Beside a session, where nothing waits: Gemini CLI takes 12 s, and more on a busy machine."""
 _VERSION_BYTES = 4096
 _VERSION_CHARS = 200
+_MAX_PACKAGE_BYTES = 1 << 20
+_NICE = 10
+_DPKG = Path("/var/lib/dpkg")
+_MAX_DPKG_LISTS = 20
+
+# What npm, pnpm and yarn write where they make no links: a script that runs "$basedir/../x.js".
+_LAUNCHED = re.compile(rb'exec [^\n]*"\$basedir/([^"$]+)"')
+_WITH_DIGIT = re.compile(r"\d+(\.\d+)+[\w.+-]*")
+_STORE_NAME = re.compile(r"[0-9a-z]{32}-(?P<name>.+?)-(?P<version>\d[\w.+-]*)")
 
 # As Go spells them (GOARCH), because the format does.
 _ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "i686": "386"}
@@ -43,7 +60,7 @@ def probe_harness(
     freshness_window: str | None = None,
     version: bool | None = None,
 ) -> Harness:
-    """The harness block of a program.
+    """The harness block of a program. The program is not run.
 
     Args:
         binary: the file that will be executed.
@@ -51,14 +68,13 @@ def probe_harness(
         name: what it is called; the file's name when None.
         account_class: what kind of account it runs with.
         freshness_window: how long the recording stays valid, e.g. ``24h``.
-        version: whether to ask it for its version; None for agent CLIs only.
+        version: whether its version is wanted; None for agent CLIs only.
     """
-    name = name or binary.name
-    asking = version_arguments(binary, version=version)
+    wanted = version_arguments(binary, version=version) is not None
     return Harness(
-        name=name,
+        name=name or binary.name,
         binary_path_digest_sha256=sha256(os.fsencode(os.path.realpath(binary))).hexdigest(),
-        binary_version=None if asking is None else ask_version(binary, asking),
+        binary_version=installed_version(binary) if wanted else None,
         account_class=account_class,
         captured_at=timestamp(now),
         freshness_window=freshness_window,
@@ -88,24 +104,231 @@ def _query(program: str, *_where_profiles_are: str | None) -> tuple[tuple[str, .
     return None if query is None else (query.argv, query.automatic)
 
 
-def late_version(binary: Path, *, version: bool | None, ask: bool) -> dict[str, str]:
-    """Fields of ``Finished`` for a version that was not read before the session.
+# -- from the installed package ---------------------------------------------------------
+
+
+def installed_version(binary: Path) -> str | None:
+    """The version of the package that installed a program; None if no package is found.
+
+    Files are read, and nothing is run: ``package.json`` of npm, the dist-info of Python, the
+    folders of Homebrew, Nix, mise, asdf and of Claude Code's own installer, the database of dpkg.
+    A package that is not the one named in the program's profile does not count.
 
     Args:
-        binary: the program.
-        version: as for ``probe_harness``.
-        ask: whether to ask once more, with more time.
+        binary: the program, as it is found on PATH.
     """
-    asking = version_arguments(binary, version=version)
-    if asking is None:
-        return {}
-    answer = ask_version(binary, asking, timeout_s=LATE_VERSION_TIMEOUT_S) if ask else None
-    if answer is not None:
-        return {"binary_version": answer}
-    return {
-        "version_missing": f"{' '.join(asking)} gave no line in {VERSION_TIMEOUT_S:g} s, nor "
-        f"in {LATE_VERSION_TIMEOUT_S:g} s after the session"
-    }
+    with suppress(OSError, CassetteError, msgspec.MsgspecError):
+        real = _launched(Path(os.path.realpath(binary)))
+        for look in (_npm, _python):
+            if (found := look(binary.name, real)) is not None:
+                package, version = found
+                return _shown(version) if _is_wanted(package, _package_of(binary.name)) else None
+        return _shown(_by_folder(binary.name, real) or _deb(binary.name, real) or "")
+    return None
+
+
+def _shown(version: str) -> str | None:
+    return version[:_VERSION_CHARS] if version and version.isprintable() else None
+
+
+def _package_of(program: str) -> str | None:
+    """The package that the profile of a program names, without its version."""
+    profile = known_profile(program)
+    if profile is None or profile.install is None:
+        return None
+    named = profile.install.npm or profile.install.pip or ""
+    return named.partition("==")[0] if "==" in named else named[:1] + named[1:].split("@")[0]
+
+
+def _is_wanted(package: str, wanted: str | None) -> bool:
+    """Whether it is the package, or its part for a platform: ``@github/copilot-linux-x64``."""
+    return wanted is None or package == wanted or package.startswith(f"{wanted}-")
+
+
+def _launched(script: Path) -> Path:
+    """The program that a small script of npm, pnpm or yarn starts; else the file itself."""
+    found = _LAUNCHED.search(_head(script))
+    if found is None:
+        return script
+    return Path(os.path.realpath(script.parent / os.fsdecode(found[1])))
+
+
+def _head(file: Path) -> bytes:
+    """The beginning of a script; empty for other files."""
+    with file.open("rb") as opened:
+        head = opened.read(_VERSION_BYTES)
+    return head if head.startswith(b"#!") else b""
+
+
+class _Package(msgspec.Struct):
+    """Part of a ``package.json`` (docs.npmjs.com, "package.json")."""
+
+    name: str = ""
+    version: str = ""
+    bin: str | dict[str, str] = ""
+
+
+def _npm(_: str, real: Path) -> tuple[str, str] | None:
+    """Name and version of the npm package that a file belongs to."""
+    for folder in real.parents:
+        path = folder / "package.json"
+        if not path.is_file():
+            continue
+        package = msgspec.json.decode(read_plain(path, max_bytes=_MAX_PACKAGE_BYTES), type=_Package)
+        starts = [package.bin] if isinstance(package.bin, str) else list(package.bin.values())
+        # A project of the user's own has a package.json, too, and its scripts are not the package.
+        is_own = any(one and Path(os.path.realpath(folder / one)) == real for one in starts)
+        if package.version and (is_own or "node_modules" in folder.parent.parts[-2:]):
+            return package.name, package.version
+    return None
+
+
+def _python(name: str, real: Path) -> tuple[str, str] | None:
+    """Name and version of the Python distribution that has a console script of that name."""
+    if b"python" not in _head(real).partition(b"\nimport ")[0]:
+        return None
+    root = real.parent.parent
+    for pattern in ("lib/python3*/*-packages", "local/lib/python3*/*-packages"):
+        for path in root.glob(f"{pattern}/*.dist-info/entry_points.txt"):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if re.search(rf"^{re.escape(name)}\s*=", text, re.MULTILINE):
+                package, _, version = path.parent.name.removesuffix(".dist-info").partition("-")
+                return package.replace("_", "-").lower(), version
+    return None
+
+
+def _deb(name: str, real: Path) -> str | None:
+    """The version of the Debian package that a file belongs to (deb-version(7))."""
+    if not real.is_relative_to("/usr") or real.is_relative_to("/usr/local"):
+        return None
+    info = _DPKG / "info"
+    for path in (info / f"{name}.list", *sorted(info.glob(f"*{name}*.list"))[:_MAX_DPKG_LISTS]):
+        if path.is_file() and str(real) in path.read_text(errors="replace").splitlines():
+            package = path.name.removesuffix(".list").partition(":")[0]
+            status = (_DPKG / "status").read_text(errors="replace")
+            entry = f"\n{status}".partition(f"\nPackage: {package}\n")[2].partition("\n\n")[0]
+            found = re.search(r"^Version: (?:\d+:)?(\S+)", entry, re.MULTILINE)
+            return re.sub(r"-[^-]*$", "", found[1]) if found else None
+    return None
+
+
+def _by_folder(name: str, real: Path) -> str | None:
+    """The version in the path: ``Cellar/NAME/VERSION/bin/NAME``, ``NAME/versions/VERSION``."""
+    for owner, version in _versioned_folders(real):
+        if owner == name or owner.startswith((f"{name}-", f"{name}@")):
+            return version
+    return None
+
+
+def _versioned_folders(real: Path) -> Iterator[tuple[str, str]]:
+    """Pairs of a name and a version in a path."""
+    parts = [*real.parts]
+    for at, part in enumerate(parts):
+        if (stored := _STORE_NAME.fullmatch(part)) is not None:
+            yield stored["name"], stored["version"]
+        if at and _WITH_DIGIT.fullmatch(part):
+            owner = parts[at - 2] if parts[at - 1] == "versions" else parts[at - 1]
+            yield owner, part
+
+
+# -- from the program --------------------------------------------------------------------
+
+
+class VersionQuestion:
+    """``PROGRAM --version``, which runs beside a session while nothing waits for it.
+
+    It runs in a clean environment without input, with less priority than the session. It ends
+    with its answer, with ``close``, after a minute, or with this process, whatever comes first.
+    Nothing that it started stays.
+
+    Args:
+        argv: the program and the arguments that ask it.
+        environment: what to add to the clean environment, or replace in it.
+        cwd: its work folder; the current one when None.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        self._asked = " ".join(argv[1:])
+        self._started_s = time.monotonic()
+        self._said, self._whole = b"", False
+        self._stop, self._stopping = os.pipe()
+        self._child: PtyChild | None = None
+        self._fd, theirs = os.pipe()
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            self._child = spawn(
+                argv,
+                size=Size(rows=24, cols=80),
+                cwd=cwd,
+                env=child_environment(clean=True, term="dumb", extra=environment),
+                streams=(null, theirs, null),
+                grace_s=0,
+            )
+        except CassetteError:
+            self._whole = True
+        finally:
+            os.close(null)
+            os.close(theirs)
+        self._thread = threading.Thread(target=self._read, name="version", daemon=True)
+        if self._child is not None:
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, self._child.pid, _NICE)
+            self._thread.start()
+
+    def _read(self) -> None:
+        # Signals are for the main thread, which they must wake.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        left_s = _BESIDE_TIMEOUT_S
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._fd, selectors.EVENT_READ)
+            selector.register(self._stop, selectors.EVENT_READ)
+            while left_s > 0 and len(self._said) < _VERSION_BYTES:
+                ready = [key.fd for key, _ in selector.select(left_s)]
+                if self._fd in ready:
+                    block = os.read(self._fd, _VERSION_BYTES)
+                    self._said += block
+                    if not block:
+                        self._whole = True
+                        break
+                elif ready:
+                    break
+                left_s = self._started_s + _BESIDE_TIMEOUT_S - time.monotonic()
+        if self._child is not None:
+            self._child.request_end(0)
+
+    def close(self, patience_s: float = 0.0) -> str | None:
+        """End it; what it answered: a line, "" for none, None if it had not ended yet.
+
+        Args:
+            patience_s: how much longer it may take.
+        """
+        if self._stopping >= 0:
+            if self._child is not None and patience_s:
+                self._thread.join(patience_s)
+            os.close(self._stopping)
+            self._stopping = -1
+            if self._child is not None:
+                self._thread.join()
+                self._child.close()
+            os.close(self._stop)
+            os.close(self._fd)
+        lines, newline, _ = self._said.rpartition(b"\n")
+        answer = _first_line(self._said if self._whole else lines + newline)
+        return answer if answer or self._whole else None
+
+    @property
+    def missing(self) -> str:
+        """Why there is no version, for an answer of ``close`` that is None or ""."""
+        if self._whole:
+            return f"{self._asked} printed no version"
+        seconds = time.monotonic() - self._started_s
+        return f"{self._asked} gave no line in the {seconds:.1f} s of the session"
 
 
 def timestamp(moment: datetime) -> str:
@@ -156,9 +379,14 @@ def ask_version(
             os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
         process.wait()
+    return _first_line(said) or None
+
+
+def _first_line(said: bytes) -> str:
+    """The first line with text, if it can be shown; else an empty text."""
     lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines()]
-    first = next((line for line in lines if line), None)
-    return first[:_VERSION_CHARS] if first and first.isprintable() else None
+    first = next((line for line in lines if line), "")
+    return first[:_VERSION_CHARS] if first.isprintable() else ""
 
 
 def _read_some(fd: int, timeout_s: float) -> bytes:

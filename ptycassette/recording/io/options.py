@@ -54,7 +54,8 @@ class RecordOptions(TypedDict, total=False):
         account: which account of the harness it uses: only one recording at a time.
         account_class: what kind of account, for the manifest (``pro``, ``api``, ...).
         freshness_window: how long the recording stays valid (``24h``).
-        probe_version: whether to run ``PROGRAM --version``; None for agent CLIs only.
+        probe_version: whether its version is wanted: of its installed package, else asked beside
+            the session; None for agent CLIs only.
         require: command lines that must succeed before anything is started.
         permission_mode: how the harness was allowed to act, for the manifest.
         meta: any JSON object, kept in ``optional.meta`` of the manifest.

@@ -55,7 +55,7 @@ from ptycassette.recording.io._publisher import Publisher
 from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io._saver_messages import Begin, Published
 from ptycassette.recording.io._side_channel import SideChannel
-from ptycassette.recording.io.binary_probe import late_version, timestamp
+from ptycassette.recording.io.binary_probe import VersionQuestion, timestamp, version_arguments
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of
@@ -121,6 +121,7 @@ class Recorder:
         self._binary: Path | None = None
         self._final: dict[str, Any] = {}
         self._tape: TapeInPlace | None = None
+        self._version: VersionQuestion | None = None
         self.meta: SessionMeta
         self.journal: JournalFile
         self.channel: SideChannel
@@ -249,7 +250,18 @@ class Recorder:
             raise
         if self._lifeline is not None:
             self._lifeline.watch(lambda: child.request_end(0 if lingers else DEFAULT_GRACE_S))
+        self._ask_version()
         return child
+
+    def _ask_version(self) -> None:
+        """Ask for a version that no installed package gave; nothing waits for the answer."""
+        known = self.meta.harness.binary_version is not None
+        if known or isinstance(self.plan.harness, Harness) or self._binary is None:
+            return
+        asking = version_arguments(self._binary, version=self.plan.probe_version)
+        if asking is not None:
+            self._version = VersionQuestion([str(self._binary), *asking])
+            self._stack.callback(self._version.close)
 
     def note_side_events(self, elapsed_us: int) -> None:
         """Log what is left in the side channel after the program has ended."""
@@ -297,9 +309,9 @@ class Recorder:
             from ptycassette.cassette.io import reason_to_keep  # it loads the reader
 
             failure = reason_to_keep(self.target, status, showed_output=self._showed_output)
-        late = self._late_version()
+        answer = self._answered_version()
         self.journal.on_event(
-            Finished(t_us=t_us, exit=status, failure=failure, **late, **self._final)
+            Finished(t_us=t_us, exit=status, failure=failure, **answer, **self._final)
         )
         self.status, self.saving = status, True
         self._check_owner()
@@ -320,13 +332,24 @@ class Recorder:
             isinstance(event, Output) and event.data for event in JournalSource(self.journal.path)()
         )
 
-    def _late_version(self) -> dict[str, Any]:
-        """Ask again for a version that was not read in time; returns fields for the last event."""
-        known = self.meta.harness.binary_version is not None
-        if known or isinstance(self.plan.harness, Harness) or self._binary is None:
+    def _answered_version(self) -> dict[str, Any]:
+        """Fields of the last event: the version, or why there is none yet."""
+        if self._version is None:
             return {}
-        gone = self._lifeline is not None and self._lifeline.owner_gone
-        return late_version(self._binary, version=self.plan.probe_version, ask=not gone)
+        answer = self._version.close()
+        if not answer:
+            missing = {"version_missing": self._version.missing}
+            return missing if answer is None else missing | self._if_other_program("")
+        return {"binary_version": answer} | self._if_other_program(answer)
+
+    def _if_other_program(self, answer: str) -> dict[str, Any]:
+        """The field for an answer that the CLI of that name does not give."""
+        if self.plan.capability is not None or self.meta.harness.capability is None:
+            return {}
+        from ptycassette.profiles.io import known_capability  # few programs are agent CLIs
+
+        name = self.meta.harness.name
+        return {"other_program": known_capability(name, version=answer) is None}
 
     def _check_owner(self) -> None:
         """Save nothing if our owner is gone."""

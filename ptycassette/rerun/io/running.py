@@ -6,6 +6,8 @@ cassette were, and the two can be compared.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import msgspec
 
 from ptycassette.cassette.io import Cassette, open_cassette
@@ -19,7 +21,7 @@ from ptycassette.recording.io import record
 from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
 from ptycassette.rerun.io.preparing import PreparedRerun
 from ptycassette.rerun.io.typist import Typist
-from ptycassette.rerun.io.version_now import version_now
+from ptycassette.rerun.io.version_now import version_beside
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.session import Session
@@ -73,11 +75,13 @@ def run_again(
     if profile is not None:
         options["at_end"] = log_reader(profile, home=place.home, cwd=place.cwd, since_s=0.0)
     known = cassette.manifest.harness.binary_version
-    version = None if known is None else version_now(place)
-    with record(place.argv, target, **options) as session:
-        typist.type(session, prepared.script)
-        left_us = cassette.final.duration_ms * 1000 - typist.last_us
-        problem = _end(session, patience_s + 2 * max(0, left_us) / 1e6)
+    with ExitStack() as stack:
+        asked = None if known is None else stack.enter_context(version_beside(place))
+        with record(place.argv, target, **options) as session:
+            typist.type(session, prepared.script)
+            left_us = cassette.final.duration_ms * 1000 - typist.last_us
+            problem = _end(session, patience_s + 2 * max(0, left_us) / 1e6)
+        version = None if asked is None else asked()
     with open_cassette(target) as now:
         script = script_of(now.events())
         return RunOutcome(
