@@ -117,7 +117,6 @@ IMPORTS: dict[str, Case] = {
     "cast-century": Case(("x.cast",), V2 + '[1e18,"o","x"]\n', "line 3"),
     "cast-escapes": Case(("x.cast",), V2 + '[1,"r","\\u001b[2J"]\n', "line 3: a resize"),
     "cast-line": Case(("x.cast",), V2 + '[1,"o","' + "x" * (17 << 20), "line 3"),
-    "cast-surrogate": Case(("x.cast",), V2 + '[1,"o","\\ud800"]\n', "line 3"),
     "cast-1-torn": Case(("x.cast",), '{"version":1,"width":8,"height":2,"stdout":[[1,"a"', "trunc"),
     "cast-partial-nothing": Case(("x.cast", "--partial"), HEAD + "[1", "line 2"),
     "ttyrec-length": Case(("x.ttyrec",), b"\0" * 8 + b"\xff" * 4, "byte 0"),

@@ -313,20 +313,20 @@ def _pair(word: str, option: str) -> tuple[str, str]:
 
 
 def _value(text: str) -> Any:
-    import msgspec
+    from ptycassette.model import foreign_json
 
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        return foreign_json(text)
+    except (ValueError, RecursionError):
         return text
 
 
 def _note(text: str) -> Any:
-    import msgspec
+    from ptycassette.model import foreign_json
 
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as exc:
+        return foreign_json(text)
+    except (ValueError, RecursionError) as exc:
         raise click.UsageError(f"--service-event takes JSON: {exc}") from exc
 
 

@@ -66,6 +66,17 @@ class StreamCounts(msgspec.Struct, frozen=True, kw_only=True):
     tape_entries: int = 0
 
 
+class ImportedFrom(msgspec.Struct, frozen=True, kw_only=True):
+    """The file that ``import`` made a cassette of. ``skipped`` counts what could not be taken."""
+
+    format: str
+    format_version: str | None
+    made_by: str | None
+    sha256: str
+    rebuilt: bool
+    skipped: int
+
+
 class InfoReport(msgspec.Struct, frozen=True, kw_only=True):
     """``info --json``."""
 
@@ -93,6 +104,7 @@ class InfoReport(msgspec.Struct, frozen=True, kw_only=True):
     required_features: tuple[str, ...]
     optional: tuple[str, ...]
     edits: tuple[str, ...]
+    imported: ImportedFrom | None = None
 
 
 class Mismatch(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from ptycassette.model import visible
 
 if TYPE_CHECKING:
     from ptycassette.importing.io import Imported, ImportedSteps
+    from ptycassette.model import Size
 
 _FILE = click.Path(path_type=Path)
 
@@ -28,29 +29,56 @@ _FILE = click.Path(path_type=Path)
     required=True,
     metavar="NEW",
     type=click.Path(path_type=Path),
-    help="The cassette to make; of a tape of VHS, the input script.",
+    help="Write the cassette to NEW; for a tape of VHS, write the input script to NEW.",
 )
 @click.option(
     "-f",
     "--format",
     "kind",
     type=click.Choice([one.name for one in IMPORTS]),
-    help="What FILE is; by default its ending decides"
+    help="Read FILE as this format. By default its ending decides"
     f" ({', '.join(ending for one in IMPORTS for ending in one.endings)}), or its content.",
 )
-@click.option("--timing", type=_FILE, help="The timing of a typescript.")
-@click.option("--input-log", type=_FILE, help="The log of what was typed, of a typescript.")
-@click.option("--harness", metavar="NAME", help="Whose session log FILE is, where that is unclear.")
 @click.option(
-    "--to", metavar="CASSETTE", type=_FILE, help="Add a session log to this recording of it."
+    "--size",
+    metavar="COLSxROWS",
+    help="Set the size of the terminal at the start, for a recording of a terminal. Default: the"
+    " size in FILE, or 80x24.",
 )
-@click.option("--partial", is_flag=True, help="Take what stands before a fault in FILE.")
-@click.option("--overwrite", is_flag=True, help="Replace what is there.")
+@click.option(
+    "--charset",
+    metavar="NAME",
+    help="Convert the output of a ttyrec or typescript from the charset NAME, such as cp437 or"
+    " latin-1. Default: UTF-8.",
+)
+@click.option("--timing", metavar="FILE", type=_FILE, help="Read the times of a typescript here.")
+@click.option(
+    "--input-log",
+    metavar="FILE",
+    type=_FILE,
+    help="Read what was typed here, for a typescript.",
+)
+@click.option(
+    "--harness",
+    metavar="NAME",
+    help="Read a session log as one of this CLI (claude, codex, ...). Default: its name or content"
+    " decides.",
+)
+@click.option(
+    "--to",
+    metavar="CASSETTE",
+    type=_FILE,
+    help="Add the events of a session log to a copy of this recording of the session.",
+)
+@click.option("--partial", is_flag=True, help="Keep the part of a broken FILE before the fault.")
+@click.option("--overwrite", is_flag=True, help="Replace NEW if it exists.")
 @json_option
 def command(
     file: Path,
     output: Path,
     kind: str | None,
+    size: str | None,
+    charset: str | None,
     timing: Path | None,
     input_log: Path | None,
     harness: str | None,
@@ -59,10 +87,11 @@ def command(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Make a cassette of FILE, which another tool has written.
+    """Make a cassette from FILE, which another tool wrote.
 
-    What it holds is scrubbed and checked as a recording is. What cannot be taken is
-    counted, with the reason. Nothing in FILE is run.
+    The content is scrubbed and checked like a recording. Anything that cannot be
+    imported is counted, with the reason. Nothing in FILE is run. FILE may be
+    compressed with gzip, bzip2, xz or zstd.
 
     Example: ptycassette import traffic.har -o traffic.cassette
 
@@ -76,16 +105,20 @@ def command(
     said = kind or ("session-log" if harness or to else None)
     by = import_of(file) if said is None else import_named(said)
     if not by.whose and (harness or to):
-        raise UsageError(f"{by.name} is no session log", hint="leave out --harness and --to")
+        raise UsageError(
+            f"--harness and --to are for session logs; this is read as {by.name}",
+            hint="leave them out, or add --format session-log",
+        )
     named = {"timing": timing, "input_log": input_log}
     beside = {name: other for name, other in named.items() if other is not None}
+    by.check_options(
+        partial=partial, beside=beside, size=size is not None, charset=charset is not None
+    )
     if by.makes == "script":
-        by.check_options(partial=partial, beside=beside)
         steps = import_script(file, output, by=by, overwrite=overwrite)
         write_lines([json_text(steps)] if as_json else _script_lines(steps))
         return
     if to is not None:
-        by.check_options(partial=partial, beside=beside)
         made = add_log(file, to, output, harness=harness, overwrite=overwrite)
     else:
         made = import_file(
@@ -96,8 +129,24 @@ def command(
             partial=partial,
             beside=beside,
             harness=harness,
+            size=None if size is None else _size(size),
+            charset=charset,
         )
     write_lines([json_text(made)] if as_json else _lines(made))
+
+
+def _size(text: str) -> Size:
+    from ptycassette.errors import UsageError
+    from ptycassette.importing import MAX_SIDE
+    from ptycassette.recording import parse_size
+
+    try:
+        size = parse_size(text)
+    except ValueError as wrong:
+        raise UsageError(f"--size: {wrong}") from wrong
+    if max(size.rows, size.cols) > MAX_SIDE:
+        raise UsageError(f"--size: the largest terminal is {MAX_SIDE}x{MAX_SIDE}")
+    return size
 
 
 def _script_lines(made: ImportedSteps) -> Iterator[str]:
@@ -114,9 +163,11 @@ def _lines(made: Imported) -> Iterator[str]:
         what = count_text(made.events, "service event", "service events")
     else:
         what = f"{made.duration_ms / 1000:g} s"
-    yield visible(f"{made.cassette}: {what} from {made.source} ({made.format})")
+    yield visible(f"{made.cassette}: {what} from {made.source} ({made.kind})")
     if made.rebuilt:
-        yield "  rebuilt: the file tells of requests and answers, but does not hold them"
+        yield "  rebuilt: the file describes requests and answers, but does not hold their bytes"
+    if made.assumed_size is not None:
+        yield f"  size: the file has none, {made.assumed_size} is assumed; set it with --size"
     if made.log is not None:
         yield from _log_lines(made)
     yield from _skipped(made.skipped)

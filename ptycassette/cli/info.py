@@ -21,11 +21,13 @@ from ptycassette.model import visible
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette, Verified
-    from ptycassette.cli._reports import InfoReport
+    from ptycassette.cli._reports import ImportedFrom, InfoReport
     from ptycassette.model import ExitStatus
 
 FIELD_LIMIT = 200
-SHOWN_OPTIONAL = ("artifacts", "edited", "manifest_digest", "streams", "tape", "title")
+SHOWN_OPTIONAL = (
+    "artifacts", "edited", "imported", "manifest_digest", "streams", "tape", "title",
+)  # fmt: skip
 """Optional parts of the manifest that have lines of their own."""
 
 
@@ -85,6 +87,26 @@ def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
         required_features=manifest.required_features or (),
         optional=tuple(sorted(optional)),
         edits=edits_of(manifest),
+        imported=_imported(optional.get("imported")),
+    )
+
+
+def _imported(said: object) -> ImportedFrom | None:
+    """What the manifest of an import says of the file."""
+    from ptycassette.cli._reports import ImportedFrom
+
+    if not isinstance(said, dict):
+        return None
+    version = said.get("format_version")
+    skipped = said.get("skipped")
+    counts = skipped.values() if isinstance(skipped, dict) else ()
+    return ImportedFrom(
+        format=str(said.get("from", "")),
+        format_version=None if version is None else str(version),
+        made_by=made if isinstance(made := said.get("made_by"), str) else None,
+        sha256=str(said.get("sha256", "")),
+        rebuilt=said.get("rebuilt") is True,
+        skipped=sum(count for count in counts if isinstance(count, int)),
     )
 
 
@@ -110,6 +132,8 @@ def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
     if report.title:
         yield "title", _short(report.title)
     yield "recorded", _recorded(report)
+    if report.imported is not None:
+        yield "imported", _short(_origin(report.imported))
     if report.edits:
         yield "edited", _short(", ".join(report.edits))
     if report.command.argv:
@@ -151,7 +175,20 @@ def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
 
 def _recorded(report: InfoReport) -> str:
     made = report.provenance
-    return _short(f"{made.recorded_at} on {made.os}/{made.arch} by {made.recorder_version}")
+    machine = "/".join(filter(None, (made.os, made.arch)))
+    place = f" on {machine}" if machine else ""
+    return _short(f"{made.recorded_at}{place} by {made.recorder_version}")
+
+
+def _origin(imported: ImportedFrom) -> str:
+    words = [" ".join(filter(None, (f"from {imported.format}", imported.format_version)))]
+    if imported.made_by:
+        words.append(f"made by {imported.made_by}")
+    if imported.rebuilt:
+        words.append("rebuilt: the file does not hold what was sent")
+    if imported.skipped:
+        words.append(f"{imported.skipped} skipped")
+    return ", ".join(words)
 
 
 def _harness(report: InfoReport) -> str:

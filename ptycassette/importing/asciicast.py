@@ -34,6 +34,7 @@ from ptycassette.model import (
     Size,
     Typed,
     check_density,
+    foreign_json,
     resolved,
 )
 
@@ -155,6 +156,7 @@ def _facts(header: _Sized | _Header3, where: str) -> dict[str, Any]:
         "title": header.title,
         "recorded_at": _moment(header.timestamp, where),
         "kept": kept,
+        "format_version": header.version,
     }
 
 
@@ -227,7 +229,7 @@ def _decoded(
 ) -> Any:
     try:
         check_density(data, max_values, where)
-        return msgspec.json.decode(data, type=resolved(kind))
+        return foreign_json(data, resolved(kind))
     except LimitError as exc:
         raise BadImportError(f"{where}: {exc.message}") from exc
     except (msgspec.DecodeError, ValueError, RecursionError) as exc:

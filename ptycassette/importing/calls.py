@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import ExchangeOutcome
+from ptycassette.model import ExchangeOutcome, visible
 from ptycassette.tape import (
     AnswerBegun,
     AnswerData,
@@ -25,6 +25,7 @@ from ptycassette.tape import (
     RequestData,
     SocketMessage,
     TapeItem,
+    unpacker_for,
 )
 
 MAX_CALLS = 100_000
@@ -111,6 +112,41 @@ def without_packing(headers: Headers) -> Headers:
     return tuple(pair for pair in headers if pair[0] != "content-encoding")
 
 
+def unpacked(headers: Headers, body: bytes, *, parsed: bool = False) -> tuple[Headers, bytes]:
+    """Headers and body without the encodings of the content.
+
+    Tools that unpack a body may leave the header as it was. A body that is UTF-8 is not packed:
+    what gzip, zstd, br and deflate make of one is not.
+
+    Args:
+        headers: with names in lower case.
+        body: of the request or the answer.
+        parsed: whether the body was not packed in the file in any case.
+
+    Raises:
+        SkippedError: it is packed, and damaged or of an unknown encoding.
+        CassetteError: the library that unpacks it is not installed.
+    """
+    encoding = ", ".join(value for name, value in headers if name == "content-encoding")
+    if not encoding:
+        return headers, body
+    if not parsed and not _is_text(body):
+        unpacker = unpacker_for(encoding)
+        body = b"".join(unpacker.feed(body))
+        unpacker.end()
+        if unpacker.problem is not None:
+            raise SkippedError(f"a body packed with {visible(encoding, limit=40)} that is damaged")
+    return without_packing(headers), body
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def moment_us(text: object) -> int:
     """A moment in RFC 3339, or seconds since 1970, as microseconds since 1970.
 
@@ -131,7 +167,12 @@ def moment_us(text: object) -> int:
 
 
 def session_of_calls(
-    calls: Sequence[Call], skipped: Mapping[str, int], *, dated: bool, rebuilt: bool = False
+    calls: Sequence[Call],
+    skipped: Mapping[str, int],
+    *,
+    dated: bool,
+    rebuilt: bool = False,
+    **facts: Any,
 ) -> ImportedSession:
     """The session of calls.
 
@@ -140,6 +181,7 @@ def session_of_calls(
         skipped: what was not taken, by reason.
         dated: whether times count from 1970, so that the first one says when it began.
         rebuilt: see ``ImportedSession``.
+        **facts: more fields of ``ImportedSession``.
 
     Raises:
         BadImportError: there is no call.
@@ -160,6 +202,7 @@ def session_of_calls(
         recorded_at=began,
         skipped=dict(Counter(skipped)),
         rebuilt=rebuilt,
+        **facts,
     )
 
 

@@ -19,7 +19,7 @@ from ptycassette.errors import LimitError
 from ptycassette.importing.calls import Call, SkippedError, session_of_calls
 from ptycassette.importing.rebuilt import CHAT, JSON, base_of, chat_answer, chat_question
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import DEFAULT_LIMITS, Noted, check_density, resolved
+from ptycassette.model import DEFAULT_LIMITS, Noted, check_density, foreign_json, resolved
 
 VERSIONS = (1, 2)
 _APART_US = 1000
@@ -126,7 +126,7 @@ def _tool(entry: _Entry, number: int, t_us: int) -> Iterator[Noted]:
 def _decoded(data: bytes, kind: Any) -> Any:
     try:
         check_density(data, max(DEFAULT_LIMITS.max_line_values, len(data) // 8), "the document")
-        return msgspec.json.decode(data, type=resolved(kind))
+        return foreign_json(data, resolved(kind))
     except LimitError as exc:
         raise BadImportError(exc.message) from exc
     except (msgspec.DecodeError, ValueError, RecursionError) as exc:

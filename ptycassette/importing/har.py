@@ -27,7 +27,7 @@ from ptycassette.importing.calls import (
     without_packing,
 )
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import ExchangeOutcome
+from ptycassette.model import ExchangeOutcome, foreign_json
 
 _OUTCOMES = get_args(ExchangeOutcome)
 _BINARY = 2
@@ -40,12 +40,12 @@ def read_har(data: bytes) -> ImportedSession:
         BadImportError: it is none.
     """
     try:
-        document = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+        document = foreign_json(data.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, ValueError, RecursionError) as exc:
         raise BadImportError(f"it is not JSON: {exc}") from exc
     log = document.get("log") if isinstance(document, dict) else None
     entries = log.get("entries") if isinstance(log, dict) else None
-    if not isinstance(entries, list):
+    if not isinstance(log, dict) or not isinstance(entries, list):
         raise BadImportError("there is no list log.entries in it")
     calls: list[Call] = []
     skipped: Counter[str] = Counter()
@@ -56,7 +56,21 @@ def read_har(data: bytes) -> ImportedSession:
             calls.append(_call(entry))
         except SkippedError as reason:
             skipped[str(reason)] += 1
-    return session_of_calls(calls, skipped, dated=True)
+    return session_of_calls(
+        calls,
+        skipped,
+        dated=True,
+        made_by=_made_by(log.get("creator")) or _made_by(log.get("browser")),
+        format_version=log.get("version") if isinstance(log.get("version"), str) else None,
+    )
+
+
+def _made_by(said: object) -> str | None:
+    """Name and version of the program that wrote an archive."""
+    if not isinstance(said, dict) or not isinstance(said.get("name"), str):
+        return None
+    version = said.get("version")
+    return f"{said['name']} {version}" if isinstance(version, str) and version else said["name"]
 
 
 def _objects(value: dict[str, Any], *names: str) -> bool:

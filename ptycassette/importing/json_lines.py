@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.importing.session import BadImportError
+from ptycassette.model import foreign_json
 
 
 def objects_of(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -18,7 +19,7 @@ def objects_of(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        whole = msgspec.json.decode(data)
+        whole = foreign_json(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
         pass
     else:
@@ -29,7 +30,7 @@ def objects_of(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            value = msgspec.json.decode(line)
+            value = foreign_json(line)
         except (msgspec.DecodeError, ValueError, RecursionError) as exc:
             raise BadImportError(f"line {number} is not JSON: {exc}") from exc
         if not isinstance(value, dict):

@@ -28,6 +28,8 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
     ``partial``: the reader can take what stands before a fault (keyword ``partial``). ``beside``
     names the other files that belong to this one (keyword ``beside``). ``makes`` is what becomes of
     the file. ``whose``: the reader takes the file's path and, as ``harness``, whose file it is.
+    ``terminal``: it holds a terminal, whose size can be given; ``raw``: its output is bytes, whose
+    charset can be given. ``json``: the file is JSON.
     """
 
     name: str
@@ -39,6 +41,9 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
     beside: tuple[str, ...] = ()
     makes: Literal["cassette", "script"] = "cassette"
     whose: bool = False
+    terminal: bool = False
+    raw: bool = False
+    json: bool = False
 
     @property
     def row(self) -> str:
@@ -93,7 +98,14 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
         )
         return reader
 
-    def check_options(self, *, partial: bool, beside: Mapping[str, object] | None) -> None:
+    def check_options(
+        self,
+        *,
+        partial: bool,
+        beside: Mapping[str, object] | None,
+        size: bool = False,
+        charset: bool = False,
+    ) -> None:
         """Refuse options that mean nothing for this format.
 
         Raises:
@@ -101,6 +113,10 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
         """
         if partial:
             self._refuse_unless("--partial", able=self.partial)
+        if size:
+            self._refuse_unless("--size", able=self.terminal)
+        if charset:
+            self._refuse_unless("--charset", able=self.raw)
         for name in beside or ():
             self._refuse_unless(f"--{name.replace('_', '-')}", able=name in self.beside)
 
@@ -112,6 +128,7 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
 IMPORTS = (
     ImportFormat(
         name="har",
+        json=True,
         endings=(".har",),
         reads="an HTTP archive, with messages of WebSockets as Chrome writes them",
         reader="har:read_har",
@@ -124,6 +141,7 @@ IMPORTS = (
     ),
     ImportFormat(
         name="cendor",
+        json=True,
         endings=(".cendor.json",),
         reads="a cassette of cendor-cassette, version 1 or 2",
         reader="cendor:read_cendor",
@@ -131,6 +149,8 @@ IMPORTS = (
     ),
     ImportFormat(
         name="asciicast",
+        json=True,
+        terminal=True,
         endings=(".cast",),
         reads="an asciicast, version 1, 2 or 3",
         reader="asciicast:read_asciicast",
@@ -139,6 +159,8 @@ IMPORTS = (
     ),
     ImportFormat(
         name="ttyrec",
+        terminal=True,
+        raw=True,
         endings=(".ttyrec",),
         reads="a ttyrec",
         reader="ttyrec:read_ttyrec",
@@ -147,6 +169,8 @@ IMPORTS = (
     ),
     ImportFormat(
         name="typescript",
+        terminal=True,
+        raw=True,
         endings=(".typescript",),
         reads="a typescript of script(1), with `--timing`, and `--input-log` if there is one",
         reader="typescript:read_typescript",
@@ -156,6 +180,7 @@ IMPORTS = (
     ),
     ImportFormat(
         name="tui-test",
+        terminal=True,
         endings=(".tui-trace",),
         reads="a trace of Microsoft's tui-test",
         reader="tui_test:read_tui_test",
@@ -171,6 +196,7 @@ IMPORTS = (
     ),
     ImportFormat(
         name="session-log",
+        json=True,
         endings=(".db",),
         reads="the log that an agent CLI keeps of a session",
         reader="io.session_logs:read_session_log",
@@ -178,12 +204,14 @@ IMPORTS = (
     ),
     ImportFormat(
         name="otel",
+        json=True,
         endings=(".otlp.json", ".otlp.jsonl"),
         reads="calls of models in OpenTelemetry's GenAI conventions, in OTLP JSON",
         reader="otel:read_otel",
     ),
     ImportFormat(
         name="trace",
+        json=True,
         endings=(".jsonl",),
         reads="a trace of calls, one in JSON on each line",
         reader="trace:read_trace",

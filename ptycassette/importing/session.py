@@ -11,6 +11,9 @@ import msgspec
 from ptycassette.model import ExitStatus, JournalEvent, Size
 from ptycassette.tape import TapeItem
 
+HALVES = "half of a character (an unpaired surrogate), which became U+FFFD"
+"""What is counted where a file has a character of which only one half is there."""
+
 
 class BadImportError(ValueError):
     """The file is not of its format. The message says where: a line, or the number of an entry."""
@@ -41,8 +44,13 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
         items: model traffic, in order of time; times count from the same moment.
         end_us: when the session ended.
         size: of the terminal.
+        size_known: whether the file gives the size; otherwise it is assumed.
+        made_by: the program that made the file, with its version; None where the file does not
+            name it.
+        format_version: of the file's format; None where it has none.
         argv: of the program; empty where the file does not say it.
         harness: the name of the program.
+        harness_version: its version; None where the file does not say it.
         recorded_at: when it began; None where the file does not say it.
         exit: how the program ended; None where the file does not say it.
         title: of the recording.
@@ -58,8 +66,12 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     items: Sequence[TapeItem] = ()
     end_us: int = 0
     size: Size = Size(24, 80)
+    size_known: bool = True
+    made_by: str | None = None
+    format_version: int | str | None = None
     argv: tuple[str, ...] = ()
     harness: str = "imported"
+    harness_version: str | None = None
     recorded_at: datetime | None = None
     exit: ExitStatus | None = None
     final: Mapping[str, Any] = {}

@@ -1,27 +1,30 @@
 """ttyrec, as the program of that name, termrec and many games write it.
 
 A record is three little-endian words of 32 bits (seconds and microseconds since 1970, and a
-length) and so many bytes of output. There is nothing else: neither the size of the terminal nor
-a header.
+length) and so many bytes of output. There is no header. termrec and servers of games write the size
+into the output, at the start and at each change, as the sequence that resizes a window
+(``CSI 8 ; ROWS ; COLS t``, XTWINOPS of xterm).
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from ptycassette.importing._checked_events import Skipped, checked_session
+from ptycassette.importing._checked_events import MAX_SIDE, Skipped, checked_session
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import JournalEvent, Output
+from ptycassette.model import JournalEvent, Output, Resized, Size
 
 _HEAD = struct.Struct("<III")
+_RESIZE = re.compile(rb"\x1b\[8;(\d{1,5});(\d{1,5})t")
 _SECOND_US = 1_000_000
 _MAX_RECORD_BYTES = 16 << 20
 
 
 def read_ttyrec(data: bytes, *, partial: bool = False) -> ImportedSession:
-    """The session of a ttyrec; the terminal counts as 80x24.
+    """The session of a ttyrec; without a size in its output the terminal counts as 80x24.
 
     Args:
         data: the file.
@@ -34,10 +37,36 @@ def read_ttyrec(data: bytes, *, partial: bool = False) -> ImportedSession:
         raise BadImportError("byte 0: it ends within the head of a record")
     seconds, micros, _ = _HEAD.unpack_from(data)
     began = datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=micros)
-    return checked_session(lambda: _events(data), partial=partial, recorded_at=began)
+    size = _first_size(data)
+    return checked_session(
+        lambda: _events(data, size or Size(24, 80)),
+        partial=partial,
+        recorded_at=began,
+        size=size or Size(24, 80),
+        size_known=size is not None,
+    )
 
 
-def _events(data: bytes) -> Iterator[JournalEvent | Skipped]:
+def _first_size(data: bytes) -> Size | None:
+    """The size in the first record that has output."""
+    at = 0
+    while at + _HEAD.size <= len(data):
+        *_, length = _HEAD.unpack_from(data, at)
+        at += _HEAD.size
+        if length:
+            return next(_sizes(data[at : at + min(length, _MAX_RECORD_BYTES)]), None)
+    return None
+
+
+def _sizes(output: bytes) -> Iterator[Size]:
+    """The sizes that a program sets its window to; those that are too large are left out."""
+    for match in _RESIZE.finditer(output):
+        rows, cols = int(match[1]), int(match[2])
+        if 1 <= rows <= MAX_SIDE and 1 <= cols <= MAX_SIDE:
+            yield Size(rows, cols)
+
+
+def _events(data: bytes, size: Size) -> Iterator[JournalEvent | Skipped]:
     at = t_us = 0
     origin_us: int | None = None
     while at < len(data):
@@ -63,5 +92,10 @@ def _events(data: bytes) -> Iterator[JournalEvent | Skipped]:
             )
         t_us = moment_us - origin_us
         if length:
-            yield Output(t_us, data[begin : begin + length])
+            output = data[begin : begin + length]
+            for now in _sizes(output):
+                if now != size:
+                    yield Resized(t_us, now)
+                size = now
+            yield Output(t_us, output)
         at = begin + length

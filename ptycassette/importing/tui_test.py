@@ -22,7 +22,15 @@ from ptycassette.importing._checked_events import (
     microseconds,
 )
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import JournalEvent, Output, Resized, Size, check_density, resolved
+from ptycassette.model import (
+    JournalEvent,
+    Output,
+    Resized,
+    Size,
+    check_density,
+    foreign_json,
+    resolved,
+)
 
 _MAX_BYTES = 64 << 20
 _MAX_VALUES = 5_000_000
@@ -87,11 +95,12 @@ def _unpacked(data: bytes) -> bytes:
 def _decoded(data: bytes) -> _Trace:
     try:
         check_density(data, _MAX_VALUES, "the document")
-        return msgspec.json.decode(data, type=resolved(_Trace))
+        trace: _Trace = foreign_json(data, resolved(_Trace))
     except LimitError as exc:
         raise BadImportError(exc.message) from exc
     except (msgspec.DecodeError, ValueError, RecursionError) as exc:
         raise BadImportError(f"the document: {exc}") from exc
+    return trace
 
 
 def _events(points: list[_Point], origin: float, size: Size) -> Iterator[JournalEvent | Skipped]:

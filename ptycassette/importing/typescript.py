@@ -69,6 +69,8 @@ def read_typescript(
         argv=("sh", "-c", facts["COMMAND"]) if facts.get("COMMAND") else (),
         term=facts.get("TERM"),
         recorded_at=_moment(facts.get("START_TIME", "")),
+        size_known="LINES" in facts and "COLUMNS" in facts,
+        made_by="script" if data.startswith(_STARTED) else None,
     )
 
 

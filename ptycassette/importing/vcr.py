@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 import yaml
@@ -23,14 +26,22 @@ from ptycassette.importing.calls import (
     checked_url,
     header_pairs,
     session_of_calls,
+    unpacked,
 )
-from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import visible
+from ptycassette.importing.session import HALVES, BadImportError, ImportedSession
+from ptycassette.model import foreign_json, visible, without_halves
 
 MAX_DEPTH = 64
 MAX_VALUES = 1_000_000
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _APART_US = 1000
+_BODIES = ("parsed_body", "parsed_json", "body")
+_FORM = "application/x-www-form-urlencoded"
+_NO_BODY = frozenset({204, 205, 304})
+_NO_BODY_READ = "bodies that the headers give a length, and that are not in the file"
+_PAIRS = re.compile(
+    rb"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+)
 
 
 def read_vcr(data: bytes) -> ImportedSession:
@@ -39,12 +50,12 @@ def read_vcr(data: bytes) -> ImportedSession:
     Raises:
         BadImportError: it is none.
     """
-    document = _document(data)
+    document, halves = _document(data)
     interactions = document.get("interactions") if isinstance(document, dict) else None
     if not isinstance(interactions, list):
         raise BadImportError("there is no list of interactions in it")
     calls: list[Call] = []
-    skipped: Counter[str] = Counter()
+    skipped: Counter[str] = Counter({HALVES: halves} if halves else {})
     for number, one in enumerate(interactions, 1):
         request, response = (
             (one.get("request"), one.get("response")) if isinstance(one, dict) else (None, None)
@@ -52,23 +63,46 @@ def read_vcr(data: bytes) -> ImportedSession:
         if not isinstance(request, dict) or not isinstance(response, dict):
             raise BadImportError(f"interaction {number} has no request and response")
         try:
-            calls.append(_call(number, request, response))
+            calls.append(_call(number, request, response, skipped))
         except SkippedError as reason:
             skipped[str(reason)] += 1
-    return session_of_calls(calls, skipped, dated=False)
+    return session_of_calls(
+        calls,
+        skipped,
+        dated=False,
+        format_version=document.get("version"),
+        made_by=document.get("recorded_with") or "vcrpy",
+    )
 
 
-def _document(data: bytes) -> Any:
+def _document(data: bytes) -> tuple[Any, int]:
+    """The document, and how many halves of characters it has."""
     if data.lstrip()[:1] == b"{":
+        whole, halves = without_halves(data)
         try:
-            return msgspec.json.decode(data)
+            return foreign_json(whole), halves
         except (msgspec.DecodeError, ValueError, RecursionError) as exc:
             raise BadImportError(f"it is not JSON: {exc}") from exc
     try:
+        return _yaml(data), 0
+    except BadImportError:
+        # YAML has each character in one escape: halves, and pairs as JSON has them, are refused.
+        whole, halves = without_halves(_PAIRS.sub(_whole, data))
+        if whole == data:
+            raise
+        return _yaml(whole), halves
+
+
+def _whole(pair: re.Match[bytes]) -> bytes:
+    """The character whose two halves are escaped, behind the backslashes before it."""
+    halves = bytes.fromhex((pair[2] + pair[3]).decode())
+    return pair[1] + halves.decode("utf-16-be").encode()
+
+
+def _yaml(data: bytes) -> Any:
+    try:
         _check_size(data)
         return yaml.load(data, _LOADER)  # noqa: S506 - a safe loader
-    except BadImportError:
-        raise
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as exc:
         raise BadImportError(f"{_line(exc)}: it is not YAML: {visible(_problem(exc))}") from exc
 
@@ -97,27 +131,86 @@ def _check_size(data: bytes) -> None:
             raise BadImportError(f"more than {MAX_VALUES} values")
 
 
-def _call(number: int, request: dict[str, Any], response: dict[str, Any]) -> Call:
+def _call(
+    number: int, request: dict[str, Any], response: dict[str, Any], counted: Counter[str]
+) -> Call:
     status = response.get("status")
     code = checked_status(status.get("code") if isinstance(status, dict) else status)
     if code is None:
         raise SkippedError("no status of HTTP")
-    body = response.get("body")
+    method = str(request.get("method") or "GET")
+    headers, body = _side(request)
+    answer_headers, answer = _side(response)
+    answers = method != "HEAD" and code not in _NO_BODY
+    counted.update(_missing(headers, body))
+    counted.update(_missing(answer_headers, answer) if answers else ())
     begun_us = number * _APART_US
     return Call(
         begun_us=begun_us,
         answered_us=begun_us,
         ended_us=begun_us,
-        method=str(request.get("method") or "GET"),
+        method=method,
         url=checked_url(request.get("uri")),
-        headers=_headers(request.get("headers")),
-        body=_body(request.get("body")),
+        headers=headers,
+        body=body,
         status=code,
-        answer_headers=_headers(response.get("headers")),
-        answer=_body(
-            body if not isinstance(body, dict) or "string" not in body else body["string"]
-        ),
+        answer_headers=answer_headers,
+        answer=answer,
     )
+
+
+def _side(said: dict[str, Any]) -> tuple[Headers, bytes]:
+    """Headers and body of a request or an answer, without their packing.
+
+    Serialisers of cassettes put a body that is JSON beside ``body``, as it is when parsed.
+
+    Raises:
+        SkippedError: there is a body, and it cannot be read.
+    """
+    headers = _headers(said.get("headers"))
+    there = [name for name in _BODIES if said.get(name) is not None]
+    unknown = sorted(str(name) for name, value in said.items() if value is not None)
+    if others := [name for name in unknown if "body" in name and name not in _BODIES]:
+        raise SkippedError(f"a body in a form that is not known: {visible(others[0], limit=40)}")
+    if not there:
+        return headers, b""
+    if there[0] != "body":
+        return unpacked(headers, _written(said[there[0]], headers), parsed=True)
+    return unpacked(headers, _body(said["body"], headers))
+
+
+def _missing(headers: Headers, body: bytes) -> Iterator[str]:
+    length = dict(headers).get("content-length", "")
+    if not body and length.isdecimal() and int(length):
+        yield _NO_BODY_READ
+
+
+def _written(value: Any, headers: Headers) -> bytes:
+    """A body that is in the cassette as it is when parsed.
+
+    Of the usual spellings of JSON it is the one that has the length in the headers, else the
+    shortest one.
+    """
+    kind = dict(headers).get("content-type", "").partition(";")[0].strip().lower()
+    if isinstance(value, dict) and kind == _FORM:
+        return urlencode(value, doseq=True).encode("utf-8", "replace")
+    if isinstance(value, str) and "json" not in kind:
+        return value.encode("utf-8", "surrogatepass")
+    length = dict(headers).get("content-length", "")
+    compact = msgspec.json.encode(value)
+    for spelt in (compact, *_spellings(compact)):
+        if str(len(spelt)) == length:
+            return spelt
+    return compact
+
+
+def _spellings(compact: bytes) -> Iterator[bytes]:
+    import json  # noqa: PLC0415 - seldom needed
+
+    value = json.loads(compact)
+    for ascii_only in (True, False):
+        yield json.dumps(value, ensure_ascii=ascii_only).encode()
+    yield json.dumps(value, separators=(",", ":")).encode()
 
 
 def _headers(said: object) -> Headers:
@@ -131,18 +224,26 @@ def _headers(said: object) -> Headers:
     )
 
 
-def _body(said: object) -> bytes:
+def _body(said: object, headers: Headers) -> bytes:
     match said:
-        case None:
-            return b""
-        case bytes():
-            return said
-        case str():
-            return said.encode("utf-8", "surrogatepass")
-        case {"base64_string": str(packed)}:
+        case None | bytes() | str():
+            return said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said or b""
+        case {"base64_string": str() | bytes() as packed}:
             try:
-                return base64.b64decode(packed, validate=True)
+                return base64.b64decode(packed, validate=False)
             except (binascii.Error, ValueError) as exc:
                 raise SkippedError("a body that is not base64") from exc
+        case {"string": inner}:
+            return _body(inner, headers)
+        case {"parsed_json": value} | {"parsed_body": value}:
+            return _written(value, headers)
+        case dict() | list() if _is_written(headers):
+            return _written(said, headers)
         case _:
             raise SkippedError("a body that is neither text nor bytes")
+
+
+def _is_written(headers: Headers) -> bool:
+    """Whether the headers say how a body that is parsed was written."""
+    kind = dict(headers).get("content-type", "").lower()
+    return "json" in kind or kind.startswith(_FORM)

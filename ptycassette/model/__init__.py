@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from .journal import Traffic as Traffic
     from .journal import Typed as Typed
     from .json_values import decoded_json as decoded_json
+    from .json_values import foreign_json as foreign_json
     from .json_values import objects_in as objects_in
+    from .json_values import without_halves as without_halves
     from .keys import PASTE_END as PASTE_END
     from .keys import canonical_key as canonical_key
     from .keys import encode_key as encode_key
@@ -125,7 +127,7 @@ else:
                 "Finished JournalEvent Noted Output Probed Resized SessionMeta "
                 "Signalled TapeBegun TapeMoment Traffic Typed"
             ),
-            "json_values": "decoded_json objects_in",
+            "json_values": "decoded_json foreign_json objects_in without_halves",
             "keys": "PASTE_END canonical_key encode_key encode_paste",
             "lazy_regex": "lazy_pattern",
             "limits": (

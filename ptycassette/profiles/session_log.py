@@ -8,11 +8,18 @@ Typed events, with the fields that each may have:
 
 =============== =========================================================
 ``message``     ``id``, ``role``, ``text``, ``model``
+``thinking``    ``id``, ``text``, ``model``
+``attachment``  ``id``, ``role``, ``kind``, ``media_type``, ``name``
+``summary``     ``id``, ``text``: takes the place of the conversation so far
 ``tool-call``   ``call_id``, ``name``, ``arguments``
 ``tool-result`` ``call_id``, ``output``
 ``usage``       ``input_tokens``, ``output_tokens``, ``cached_input_tokens``,
                 ``reasoning_output_tokens``, ``cost_usd``, ``model``, ``id``
 =============== =========================================================
+
+Each may have ``agent``, the subagent that it belongs to, and ``sidechain``, true for an event of a
+subagent. ``inherited`` is true for an event that was copied from the session that this one was
+forked from; the tokens of such events are not counted again.
 
 ``cached_input_tokens`` is a part of ``input_tokens``, ``reasoning_output_tokens``
 of ``output_tokens``. CLIs that count them beside each other need a sum.
@@ -22,72 +29,116 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
+from uuid import UUID
 
 import msgspec
 
+from ptycassette.model import file_pattern, visible
 from ptycassette.profiles.checked import StrictTable, check_regex
 
-EventType = Literal["message", "tool-call", "tool-result", "usage"]
+EventType = Literal[
+    "message", "thinking", "attachment", "summary", "tool-call", "tool-result", "usage"
+]
 
+_COUNTS = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_output_tokens")
+_ALL = frozenset({"agent", "sidechain"})
 _FIELDS: dict[str, frozenset[str]] = {
-    "message": frozenset({"id", "role", "text", "model"}),
-    "tool-call": frozenset({"call_id", "name", "arguments"}),
-    "tool-result": frozenset({"call_id", "output"}),
-    "usage": frozenset(
-        {
-            "input_tokens",
-            "output_tokens",
-            "cached_input_tokens",
-            "reasoning_output_tokens",
-            "cost_usd",
-            "model",
-            "id",
-        }
-    ),
+    "message": _ALL | {"id", "role", "text", "model"},
+    "thinking": _ALL | {"id", "text", "model"},
+    "attachment": _ALL | {"id", "role", "kind", "media_type", "name"},
+    "summary": _ALL | {"id", "text"},
+    "tool-call": _ALL | {"call_id", "name", "arguments"},
+    "tool-result": _ALL | {"call_id", "output"},
+    "usage": _ALL | {*_COUNTS, "cost_usd", "model", "id"},
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS = 1e14
-_COUNTS = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_output_tokens")
 _NUMBER = re.compile(r"\$?([0-9][0-9,]*(?:\.[0-9]+)?)\s*([kKmM]?)")
+_BEGIN_CHARS = 400
+_SHORT_FILE = 256
+_BASE64 = re.compile(r"[A-Za-z0-9+/\r\n]{256}")
+_DATA_URL = re.compile(r"data:[\w.+/-]{1,80};base64,")
 _SCALE = {"": 1, "k": 1000, "m": 1_000_000}
 
 
 class EventRule(StrictTable, frozen=True, kw_only=True):
     """Which rows are an event, and where its fields are.
 
-    ``where`` compares dotted paths with values, ``exists`` requires
-    paths. ``each`` makes one event per element of a list; the paths of ``fields``
-    then start at the element, and an element that has none of them is not an event. A field that
-    starts with ``=`` is a fixed text; a count
-    may be a sum, ``a.b + a.c``, of the paths that are there.
+    ``where`` compares dotted paths with values, ``exists`` requires paths, and a row that agrees
+    with ``unless`` in one path is left out. A list of values means any of them; a value that starts
+    with ``~`` is a regular expression for the beginning of a text.
+
+    ``each`` makes one event per element of a list, for elements that agree with ``each_where``; the
+    paths of ``fields`` then start at the element, or at the row if they start with ``/``. A text in
+    place of the list is one element, ``{"type": "text", "text": TEXT}``. An element that has none
+    of the fields is not an event, nor is an empty text or a result of a tool without its output.
+
+    A field that starts with ``=`` is a fixed text; a count may be a sum, ``a.b + a.c``, of the
+    paths that exist. ``fallback`` events count only if no other rule found the same text, or the
+    same call. ``aside`` is a fact in rows that are about something else: a row of which nothing
+    but this is taken counts as unread.
     """
 
     type: EventType
     fields: dict[str, str]
     where: dict[str, Any] = msgspec.field(default_factory=dict)
+    unless: dict[str, Any] = msgspec.field(default_factory=dict)
     exists: tuple[str, ...] = ()
     each: str | None = None
+    each_where: dict[str, Any] = msgspec.field(default_factory=dict)
+    each_unless: dict[str, Any] = msgspec.field(default_factory=dict)
+    fallback: bool = False
+    aside: bool = False
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.fields) - _FIELDS[self.type])
         if unknown:
             known = ", ".join(sorted(_FIELDS[self.type]))
             raise ValueError(f"{self.type} has no field {unknown[0]!r}, but: {known}")
+        if self.each is None and (self.each_where or self.each_unless):
+            raise ValueError("each_where and each_unless need each")
+        for table in (self.where, self.unless, self.each_where, self.each_unless):
+            for wanted in table.values():
+                for one in wanted if isinstance(wanted, list) else [wanted]:
+                    if isinstance(one, str) and one.startswith("~"):
+                        check_regex(one[1:])
+
+
+class ForkedHistory(StrictTable, frozen=True, kw_only=True):
+    """How a log begins with a copy of the session that it was forked from.
+
+    ``head`` compares paths of the row that heads a session, ``id`` is the path of its id, and
+    ``parent`` the path that only the head of a fork has. The copy ends with the first row whose
+    ``turn`` (a UUID of version 7) was made after the session, or, where no row has such an id, with
+    the first row that is more than a second later than the head: a copy is written at once.
+    """
+
+    head: dict[str, Any]
+    id: str
+    parent: str
+    turn: str
 
 
 class LogSource(StrictTable, frozen=True, kw_only=True):
     """The location of a log, and how to read it.
 
-    ``total``: usage rows are added up (``sum``) or the last one counts (``last``). Of the
+    ``total``: the counts of usage rows are for themselves (``sum``), or running totals (``last``),
+    whose increases are the events. Of the
     files that ``glob`` finds the newest is read; ``together`` means all files of its folder, in the
-    order of their last change. ``begins`` is a regular expression of what a file begins with, so
-    that an import knows it; without it the name tells. ``time`` is the path of a row's time (RFC
+    order of their last change; ``beside`` finds more files of the session, such as those of
+    subagents, below the file's folder; ``{stem}`` is the file's name without its ending.
+    ``begins`` is a regular expression of what a file begins with, so
+    that an import can recognise it; without it the name decides. ``time`` is the path of a row's
+    time (RFC
     3339, or milliseconds since 1970). ``json`` is one document, ``jsonl`` one a line;
     ``rows`` is the path of the list in it whose elements are the rows. A document that is a list
-    is a row for each of its elements.
+    is a row for each of its elements. A row that has ``copied`` comes from another session.
+    ``version`` is the path of the CLI's version, in any row.
+    ``common`` are fields of all events, at paths of the row: ``agent`` and ``sidechain``.
     """
 
     glob: str
@@ -97,9 +148,14 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
     regex: str | None = None
     rows: str | None = None
     together: bool = False
+    beside: str | None = None
     total: Literal["sum", "last"] = "sum"
     begins: str | None = None
     time: str | None = None
+    version: str | None = None
+    copied: str | None = None
+    forked: ForkedHistory | None = None
+    common: dict[str, str] = msgspec.field(default_factory=dict)
     events: tuple[EventRule, ...]
 
     def __post_init__(self) -> None:
@@ -111,73 +167,253 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
             raise ValueError("regex belongs to format text, which needs one")
         if (self.together or self.rows) and self.format not in {"json", "jsonl"}:
             raise ValueError("together and rows belong to the formats json and jsonl")
-        if self.glob.startswith("/") or ".." in self.glob.split("/"):
-            raise ValueError("a glob is relative and stays inside")
+        if not self.common.keys() <= _ALL:
+            raise ValueError(f"common is about {' and '.join(sorted(_ALL))}")
+        for pattern in (self.glob, self.beside or ""):
+            if pattern.startswith("/") or ".." in pattern.split("/"):
+                raise ValueError("a glob is relative and stays inside")
 
 
 class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts in a log: service events in order, and fields of the final record.
 
-    ``times`` are those of the events, in microseconds since 1970; None where the log does not say
-    it. ``unread`` counts the rows that no rule is about.
+    ``times`` are those of the events, in microseconds since 1970; None where the log does not
+    have it. ``unread`` counts what no rule is about, by the kind of row or of element.
     """
 
     events: tuple[dict[str, Any], ...] = ()
     times: tuple[int | None, ...] = ()
-    unread: int = 0
+    unread: dict[str, int] = {}
     usage: dict[str, Any] | None = None
     cost_usd: float | None = None
     final_text: str | None = None
     model: str | None = None
+    version: str | None = None
 
 
 def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
     """The facts of a log, row by row, in order."""
-    timed: list[tuple[dict[str, Any], int | None]] = []
-    unread = 0
+    reading = _Reading(source)
     for document in rows:
         row = document if source.rows is None else _at(document, source.rows)
         for one in row if isinstance(row, list) else (row,):
-            events = [event for rule in source.events for event in _events(rule, one)]
-            unread += not events
-            t_us = None if source.time is None else _moment_us(_at(one, source.time))
-            timed += [(event, t_us) for event in events]
-    timed = _once(timed)
-    found = [event for event, _ in timed]
-    usages = [event for event in found if event["type"] == "usage"]
-    if source.total == "last":
-        usages = usages[-1:]
-    texts = [
-        event["text"]
-        for event in found
-        if event["type"] == "message" and event.get("role") == "assistant" and event.get("text")
-    ]
-    models = [event["model"] for event in found if event.get("model")]
-    return LogFacts(
-        events=tuple(found),
-        times=tuple(t_us for _, t_us in timed),
-        unread=unread,
-        usage=_total(usages),
-        cost_usd=_cost(usages),
-        final_text=texts[-1] if texts else None,
-        model=models[-1] if models else None,
+            reading.take(one)
+    return reading.facts()
+
+
+class _Found(msgspec.Struct):
+    event: dict[str, Any]
+    t_us: int | None
+    rule: EventRule
+    position: int
+
+
+class _Reading:
+    """Reads the rows of one log."""
+
+    def __init__(self, source: LogSource) -> None:
+        self._source = source
+        self._found: list[_Found] = []
+        self._unread: Counter[str] = Counter()
+        self._copy = _Copy(source)
+        self._totals: dict[str, int | float] = {}
+        self._version: str | None = None
+
+    def take(self, row: Any) -> None:
+        """The next row."""
+        source = self._source
+        if source.version is not None and isinstance(said := _at(row, source.version), str):
+            self._version = said
+        t_us = None if source.time is None else _moment_us(_at(row, source.time))
+        inherited = self._copy.holds(row, t_us)
+        common = {
+            name: path for name, path in source.common.items() if _field(row, row, name, path)
+        }
+        read = False
+        left: dict[str, dict[int, Any]] = {}
+        for rule in source.events:
+            if not _agrees(row, rule):
+                continue
+            elements = [row] if rule.each is None else _elements(_at(row, rule.each))
+            unread = left.setdefault(rule.each, dict(enumerate(elements))) if rule.each else {}
+            for position, element in enumerate(elements):
+                event = _event(rule, element, row)
+                if event is None:
+                    continue
+                unread.pop(position, None)
+                read = read or not rule.aside
+                event |= {name: _field(row, row, name, path) for name, path in common.items()}
+                if (own := self._own(rule, event, inherited=inherited)) is not None:
+                    self._found.append(_Found(own, t_us, rule, position))
+        parts = [element for elements in left.values() for element in elements.values()]
+        self._unread.update(f"parts of kind {_kind(element)}" for element in parts)
+        if not read and not parts:
+            self._unread[f"rows of kind {_kind(row)}"] += 1
+
+    def _own(
+        self, rule: EventRule, event: dict[str, Any], *, inherited: bool
+    ) -> dict[str, Any] | None:
+        if rule.type == "usage":
+            return self._own_usage(event, inherited=inherited)
+        return {**event, "inherited": True} if inherited else event
+
+    def _own_usage(self, event: dict[str, Any], *, inherited: bool) -> dict[str, Any] | None:
+        """The tokens of this event alone; None where it adds none, or is of another session."""
+        if self._source.total == "sum":
+            return None if inherited else event
+        before, now = (
+            self._totals,
+            {name: event[name] for name in (*_COUNTS, "cost_usd") if name in event},
+        )
+        self._totals = now
+        if inherited:
+            return None
+        if any(now[name] < before.get(name, 0) for name in now):
+            before = {}  # the CLI began to count anew
+        more = {name: now[name] - before.get(name, 0) for name in now}
+        return {**event, **more} if any(more.values()) or not before else None
+
+    def facts(self) -> LogFacts:
+        found = _without_repeats(self._found)
+        if self._source.beside is not None:
+            found = _in_order(found)
+        events = [one.event for one in found]
+        usages = [event for event in events if event["type"] == "usage"]
+        own = [event for event in events if not event.get("sidechain")]
+        texts = [
+            event["text"]
+            for event in own or events
+            if event["type"] == "message" and event.get("role") == "assistant" and event.get("text")
+        ]
+        models = [
+            model
+            for event in own or events
+            if (model := event.get("model")) and not str(model).startswith("<")
+        ]
+        return LogFacts(
+            events=tuple(events),
+            times=tuple(one.t_us for one in found),
+            unread=dict(self._unread),
+            usage=_total(usages),
+            cost_usd=_cost(usages),
+            final_text=texts[-1] if texts else None,
+            model=models[-1] if models else None,
+            version=self._version,
+        )
+
+
+def _without_repeats(found: list[_Found]) -> list[_Found]:
+    """Keep the last of the events with one type and id, because logs rewrite their rows.
+
+    Its time and place are those of the first one. Events of a ``fallback`` rule are kept only
+    where no other rule has found the same text.
+    """
+    texts = {_said(one.event) for one in found if not one.rule.fallback}
+    latest: dict[Any, _Found] = {}
+    for index, one in enumerate(found):
+        event = one.event
+        if one.rule.fallback and _said(event) in texts:
+            continue
+        call = event.get("call_id")
+        name = call if call is not None else event.get("id")
+        part = one.position if call is None else 0
+        key = (event["type"], name, part) if isinstance(name, str) and name else index
+        first = latest.get(key)
+        latest[key] = one if first is None else _Found(event, first.t_us, one.rule, part)
+    return list(latest.values())
+
+
+def _in_order(found: list[_Found]) -> list[_Found]:
+    """Events of several files in the order of their times; one without a time follows another."""
+    latest = 0
+    keys: list[int] = []
+    for one in found:
+        latest = latest if one.t_us is None else one.t_us
+        keys.append(latest)
+    order = sorted(range(len(found)), key=lambda at: keys[at])
+    return [found[at] for at in order]
+
+
+def _said(event: dict[str, Any]) -> tuple[Any, ...]:
+    """What an event has in common with one that repeats it."""
+    call, text = event.get("call_id"), event.get("text")
+    return (
+        event["type"],
+        event.get("role"),
+        call if isinstance(call, str) else None,
+        text.strip() if isinstance(text, str) else None,
     )
 
 
-_Timed = tuple[dict[str, Any], int | None]
+class _Copy:
+    """Which rows were copied from the session that this one was forked from."""
+
+    _LATER_US = 1_000_000
+    _MUCH_LATER_US = 10_000_000
+
+    def __init__(self, source: LogSource) -> None:
+        self._source = source
+        self._session: str | None = None
+        self._made_us: int | None = None
+        self._inside = False
+        self._old_turns = False
+
+    def holds(self, row: Any, t_us: int | None) -> bool:
+        """Whether a row, the next one, is a copy."""
+        forked = self._source.forked
+        if forked is not None:
+            if _matches(row, forked.head):
+                self._head(row, t_us, forked)
+            elif self._inside:
+                self._inside = not self._is_own(_at(row, forked.turn), t_us)
+            if self._inside:
+                return True
+        return self._source.copied is not None and _at(row, self._source.copied) is not None
+
+    def _head(self, row: Any, t_us: int | None, forked: ForkedHistory) -> None:
+        name = _at(row, forked.id)
+        if self._session is None:
+            self._session = str(name)
+            self._made_us = _made_us(name) or t_us
+            self._inside = _at(row, forked.parent) is not None
+        elif name != self._session and self._made_us is not None and t_us is not None:
+            # The head of the parent, in a log of a version that names no parent.
+            self._inside = self._inside or t_us <= self._made_us + self._LATER_US
+
+    def _is_own(self, turn: Any, t_us: int | None) -> bool:
+        if self._made_us is None:
+            return False
+        turn_us = _made_us(turn)
+        if turn_us is not None:
+            self._old_turns = turn_us < self._made_us
+            return not self._old_turns
+        margin = self._MUCH_LATER_US if self._old_turns else self._LATER_US
+        return t_us is not None and t_us > self._made_us + margin
 
 
-def _once(events: list[_Timed]) -> list[_Timed]:
-    """Keep the last of the events with one type and id, because logs rewrite their rows.
+def _made_us(name: Any) -> int | None:
+    """When a UUID of version 7 was made (RFC 9562, section 5.7); None for any other name."""
+    try:
+        made = UUID(name) if isinstance(name, str) else None
+    except ValueError:
+        return None
+    return (made.int >> 80) * 1000 if made is not None and made.version == 7 else None
 
-    Its time is that of the first one.
-    """
-    latest: dict[Any, _Timed] = {}
-    for index, one in enumerate(events):
-        name = one[0].get("id", one[0].get("call_id"))
-        key = (one[0]["type"], name) if isinstance(name, str) and name else index
-        latest[key] = (one[0], latest.get(key, one)[1])
-    return list(latest.values())
+
+def _kind(value: Any) -> str:
+    """What a row or element calls itself, in its own words and those of what it holds."""
+    if not isinstance(value, Mapping):
+        return type(value).__name__
+    inner = [value.get(name) for name in ("payload", "event", "part", "message", "data")]
+    names = [
+        said
+        for one in (value, *inner)
+        if isinstance(one, Mapping)
+        for name in ("type", "subtype", "kind", "role")
+        if isinstance(said := one.get(name), str)
+    ]
+    names = list(dict.fromkeys(names)) or sorted(str(name) for name in value)[:2]
+    return visible("/".join(names) or "without a name", limit=80)
 
 
 def _moment_us(said: Any) -> int | None:
@@ -209,31 +445,108 @@ def _cost(usages: list[dict[str, Any]]) -> float | None:
     return round(sum(costs), 9) if costs else None
 
 
-def _events(rule: EventRule, row: Any) -> Iterator[dict[str, Any]]:
-    """The events that a rule finds in a row."""
-    if any(_at(row, path) != wanted for path, wanted in rule.where.items()):
-        return
-    if any(_at(row, path) is None for path in rule.exists):
-        return
-    elements = [row] if rule.each is None else _at(row, rule.each)
-    if not isinstance(elements, list):
-        return
-    for element in elements:
-        found = {
-            name: value
-            for name, path in rule.fields.items()
-            if (value := _field(element, name, path)) is not None
-        }
-        if rule.each is None or any(not rule.fields[name].startswith("=") for name in found):
-            yield {"type": rule.type, **found}
+def _matches(value: Any, wanted: Mapping[str, Any]) -> bool:
+    return all(_is(_at(value, path), one) for path, one in wanted.items())
 
 
-def _field(element: Any, name: str, path: str) -> Any:
+def _is(found: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list):
+        return any(_is(found, one) for one in wanted)
+    if isinstance(wanted, str) and wanted.startswith("~"):
+        return isinstance(found, str) and _begins(found, wanted[1:])
+    return bool(found == wanted)
+
+
+def _begins(text: str, pattern: str) -> bool:
+    match = next(file_pattern(pattern).matches(text[:_BEGIN_CHARS]), None)
+    return match is not None and match.start() == 0
+
+
+def _agrees(row: Any, rule: EventRule) -> bool:
+    """Whether a rule is about a row."""
+    return (
+        _matches(row, rule.where)
+        and not any(_is(_at(row, path), one) for path, one in rule.unless.items())
+        and all(_at(row, path) is not None for path in rule.exists)
+    )
+
+
+def _elements(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        return [{"type": "text", "text": value}] if value else []
+    return value if isinstance(value, list) else []
+
+
+def _event(rule: EventRule, element: Any, row: Any) -> dict[str, Any] | None:
+    """The event that a rule finds in a row or in an element of it."""
+    if rule.each is not None and not (
+        _matches(element, rule.each_where)
+        and not any(_is(_at(element, path), one) for path, one in rule.each_unless.items())
+    ):
+        return None
+    found = {
+        name: value
+        for name, path in rule.fields.items()
+        if (value := _field(element, row, name, path)) is not None
+    }
+    if found.get("text") == "" or (rule.type == "tool-result" and "output" not in found):
+        return None
+    if rule.each is not None and all(rule.fields[name][0] in "=/" for name in found):
+        return None
+    return {"type": rule.type, **found}
+
+
+def _field(element: Any, row: Any, name: str, path: str) -> Any:
     """The value of one field; None where it is missing."""
+    if path.startswith("/"):
+        element, path = row, path[1:]
     if name in _COUNTS:
         return _sum(element, path)
-    value = path[1:] if path.startswith("=") else _at(element, path)
-    return to_number(value) if name == "cost_usd" else value
+    if path.startswith("="):
+        return path[1:]
+    value = _at(element, path)
+    if name == "cost_usd":
+        return to_number(value)
+    if name == "sidechain":
+        return bool(value) or None
+    if name in {"output", "name"}:
+        return _as_text(_without_files(value))
+    return value
+
+
+def _as_text(value: Any) -> Any:
+    """The text of a list that holds nothing but blocks of text."""
+    if not isinstance(value, list) or not value:
+        return value
+    texts = [
+        one["text"]
+        for one in value
+        if isinstance(one, dict) and one.get("type") == "text" and isinstance(one.get("text"), str)
+    ]
+    return "\n".join(texts) if len(texts) == len(value) else value
+
+
+def _without_files(value: Any) -> Any:
+    """A value without the bytes of pictures and documents, which a log holds in base64."""
+    match value:
+        case {"data": str(data), **rest} if _is_base64(data):
+            return {"data": f"{len(data)} characters of base64", **_each(rest)}
+        case dict():
+            return _each(value)
+        case list():
+            return [_without_files(one) for one in value]
+        case str() if (found := _DATA_URL.match(value)) is not None:
+            return f"{found[0]}... ({len(value)} characters)"
+        case _:
+            return value
+
+
+def _each(values: Mapping[Any, Any]) -> dict[str, Any]:
+    return {name: _without_files(value) for name, value in values.items()}
+
+
+def _is_base64(text: str) -> bool:
+    return len(text) > _SHORT_FILE and _BASE64.match(text) is not None
 
 
 def _sum(element: Any, paths: str) -> int | float | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._kept import kept_headers as kept_headers
     from ._kept import kept_target as kept_target
     from ._unpacking import unpacked_body as unpacked_body
+    from ._unpacking import unpacker_for as unpacker_for
     from .draws import Draw as Draw
     from .draws import DrawnValues as DrawnValues
     from .draws import Draws as Draws
@@ -46,7 +47,7 @@ else:
             "_assembling": "Assembler",
             "_facts": "ToolPlace question_model tool_results",
             "_kept": "kept_headers kept_target",
-            "_unpacking": "unpacked_body",
+            "_unpacking": "unpacked_body unpacker_for",
             "draws": (
                 "Draw DrawSource DrawnValues Draws RecordedDraws ServedDraws draw_differences "
                 "drawn_in draws_digest read_draws write_draw"

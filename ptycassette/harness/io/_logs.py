@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from fnmatch import fnmatch
@@ -21,7 +23,7 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.model import check_density, file_pattern
+from ptycassette.model import check_density, file_pattern, foreign_json
 from ptycassette.profiles import LogFacts, LogSource, Profile, read_rows
 from ptycassette.system.files import open_plain, read_plain
 
@@ -33,6 +35,7 @@ _MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
 _MAX_QUERY_STEPS, _STEPS_AT_ONCE = 20_000_000, 100_000
 """Instructions of SQLite for one query, some seconds: tables of a stranger's database may be views
 that never end."""
+_MAX_MORE_FILES = 1000
 _MAX_VALUES, _VALUE_BYTES = 500_000, 8
 
 
@@ -61,7 +64,8 @@ def read_logs(
         if not paths:
             continue
         relative_path = relative_path or str(paths[-1].relative_to(base))
-        rows = chain.from_iterable(_rows(source, one) for one in paths)
+        files = [file for one in paths for file in (one, *_more(one, source))]
+        rows = chain.from_iterable(_rows(source, one) for one in files)
         facts = _merged(facts, read_rows(source, rows))
     return facts, relative_path
 
@@ -79,12 +83,22 @@ def read_log_file(profile: Profile, path: Path) -> LogFacts:
         raise UsageError(f"the profile of {profile.name} says nothing of session logs")
     facts = LogFacts()
     for log in logs:
-        rows = chain.from_iterable(_rows(log, one) for one in _beside(path, log))
+        files = (*_together(path, log), *_more(path, log))
+        rows = chain.from_iterable(_rows(log, one) for one in files)
         facts = _merged(facts, read_rows(log, rows))
     return facts
 
 
-def _beside(path: Path, log: LogSource) -> list[Path]:
+def _more(path: Path, log: LogSource) -> list[Path]:
+    """Files of the same session below the file's folder, such as those of subagents."""
+    if log.beside is None:
+        return []
+    pattern = log.beside.replace("{stem}", glob.escape(path.stem))
+    found = (one for one in path.parent.glob(pattern) if one.is_file() and not one.is_symlink())
+    return sorted(found)[:_MAX_MORE_FILES]
+
+
+def _together(path: Path, log: LogSource) -> list[Path]:
     """The file, or all files of the log that it is a part of, in the order of their changes."""
     if not log.together:
         return [path]
@@ -111,11 +125,12 @@ def _merged(one: LogFacts, two: LogFacts) -> LogFacts:
     return LogFacts(
         events=one.events + two.events,
         times=one.times + two.times,
-        unread=one.unread + two.unread,
+        unread=dict(Counter(one.unread) + Counter(two.unread)),
         usage=two.usage or one.usage,
         cost_usd=one.cost_usd if two.cost_usd is None else two.cost_usd,
         final_text=two.final_text or one.final_text,
         model=two.model or one.model,
+        version=two.version or one.version,
     )
 
 
@@ -156,7 +171,7 @@ def _document(path: Path) -> Any:
     data = read_plain(path, max_bytes=_MAX_BYTES)
     check_density(data, max(_MAX_VALUES, len(data) // _VALUE_BYTES), str(path))
     try:
-        return msgspec.json.decode(data)
+        return foreign_json(data)
     except (msgspec.DecodeError, ValueError, RecursionError) as wrong:
         raise UnreadableError(
             f"the session log is no JSON: {wrong}", where=str(path), hint=_HINT
@@ -177,7 +192,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
         if not line.strip():
             continue
         try:
-            yield msgspec.json.decode(line)
+            yield foreign_json(line)
         except (msgspec.DecodeError, ValueError, RecursionError) as wrong:
             if number == len(lines):
                 return
@@ -213,7 +228,7 @@ def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
 def _decoded(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in {"{", "["}:
         try:
-            return msgspec.json.decode(value)
+            return foreign_json(value)
         except (msgspec.DecodeError, ValueError, RecursionError):
             return value
     return value

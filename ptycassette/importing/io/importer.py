@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,26 +17,39 @@ import msgspec
 from ptycassette.cassette.io import open_cassette
 from ptycassette.editing.io import Operation, edit_cassettes
 from ptycassette.errors import UnreadableError
+from ptycassette.importing.charsets import InUtf8, check_charset, undecodable
+from ptycassette.importing.io.packed_files import is_packed, name_without, read_unpacked
 from ptycassette.importing.io.session_logs import LogAdded, LogToAdd, harness_of_log
 from ptycassette.importing.registry import ImportFormat, import_named, import_of_file
-from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import EventSource, Finished, Harness, JournalEvent, Noted, SessionMeta
+from ptycassette.importing.session import HALVES, BadImportError, ImportedSession
+from ptycassette.model import (
+    EventSource,
+    Finished,
+    Harness,
+    JournalEvent,
+    Noted,
+    SessionMeta,
+    Size,
+    without_halves,
+)
 from ptycassette.recording import TAPE_OPTION, TapeSource
 from ptycassette.recording.io import Finaliser, timestamp
-from ptycassette.system.files import open_plain, read_plain
+from ptycassette.system.files import open_plain
 from ptycassette.tape import TapeItem
 from ptycassette.tape.io import load_prices
 from ptycassette.version import __version__
 
-MAX_FILE_BYTES = 256 << 20
+_NOT_UTF8 = "outputs that are not UTF-8; their charset may be given: --charset NAME"
 _BEGIN_BYTES = 1 << 16
+_DATABASE = b"SQLite format 3\0"
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """What an import made. ``skipped`` counts what could not be taken, by reason.
 
-    ``events`` counts service events. ``log`` is what became of a session log that was added to a
-    recording.
+    ``events`` counts service events. ``assumed_size`` is the size (COLSxROWS) of the terminal where
+    the file of a recording does not give it. ``log`` is what became of a session log that was added
+    to a recording.
     """
 
     cassette: str
@@ -46,7 +60,18 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int
     skipped: dict[str, int]
     rebuilt: bool
+    format_version: str | None = None
+    made_by: str | None = None
+    assumed_size: str | None = None
     log: LogAdded | None = None
+
+    @property
+    def kind(self) -> str:
+        """The format with its version, and what made the file, in words."""
+        words = [" ".join(filter(None, (self.format, self.format_version)))]
+        if self.made_by:
+            words.append(f"made by {self.made_by}")
+        return ", ".join(words)
 
 
 def import_of(path: Path) -> ImportFormat:
@@ -60,12 +85,15 @@ def import_of(path: Path) -> ImportFormat:
     """
     with os.fdopen(open_plain(path), "rb") as file:
         begin = file.read(_BEGIN_BYTES)
-    if harness_of_log(path.name, begin) is not None:
+    name = path.name
+    if is_packed(begin):
+        begin, name = read_unpacked(path)[:_BEGIN_BYTES], name_without(path)
+    if harness_of_log(name, begin) is not None:
         return import_named("session-log")
-    return import_of_file(path.name, begin)
+    return import_of_file(name, begin)
 
 
-def import_file(
+def import_file(  # noqa: PLR0913 - one for each thing that a user may say
     path: Path,
     target: Path,
     *,
@@ -74,6 +102,8 @@ def import_file(
     partial: bool = False,
     beside: Mapping[str, Path] | None = None,
     harness: str | None = None,
+    size: Size | None = None,
+    charset: str | None = None,
 ) -> Imported:
     """Publish a cassette of what is in a file. It is scrubbed, as a recording is.
 
@@ -85,25 +115,32 @@ def import_file(
         partial: of a broken file, take what stands before the fault.
         beside: the other files that belong to it, by name (``ImportFormat.beside``).
         harness: whose session log it is; None to find out.
+        size: of the terminal at the start, in place of what the file has.
+        charset: of the output and input of a terminal; None for UTF-8.
 
     Raises:
         NotFoundError, UnreadableError, UnsafeFileError, LimitError: the file cannot be read, or
             is not of the format; the message says where.
-        UsageError: a library that reads it is not installed.
+        UsageError: a library that reads it is not installed, or the format takes no such option.
         ExistsError, StorageError, SecretLeftError, AmbiguousTapeError: nothing was published.
     """
-    data = read_plain(path, max_bytes=MAX_FILE_BYTES)
-    others = {
-        name: read_plain(other, max_bytes=MAX_FILE_BYTES) for name, other in (beside or {}).items()
-    }
+    by.check_options(
+        partial=partial, beside=beside, size=size is not None, charset=charset is not None
+    )
+    if charset is not None:
+        check_charset(charset)
+    data = read_unpacked(path)
+    others = {name: read_unpacked(other) for name, other in (beside or {}).items()}
     with _refused(path, by):
         if by.whose:
-            by.check_options(partial=partial, beside=others)
-            session = by.read_whose(str(path), harness)
+            session = _read_whose(by, path, data, harness)
         else:
             session = by.read(data, partial=partial, beside=others)
-    said = {
+    session = _as_asked(session, by, data, size=size, charset=charset)
+    said: dict[str, object] = {
         "from": by.name,
+        "format_version": session.format_version,
+        "made_by": session.made_by,
         "rebuilt": session.rebuilt,
         "skipped": dict(session.skipped),
         **({"kept": dict(session.kept)} if session.kept else {}),
@@ -132,7 +169,47 @@ def import_file(
         duration_ms=session.end_us // 1000,
         skipped=dict(session.skipped),
         rebuilt=session.rebuilt,
+        format_version=None if session.format_version is None else str(session.format_version),
+        made_by=session.made_by,
+        assumed_size=_assumed(session) if by.terminal else None,
     )
+
+
+def _assumed(session: ImportedSession) -> str | None:
+    return None if session.size_known else f"{session.size.cols}x{session.size.rows}"
+
+
+def _read_whose(by: ImportFormat, path: Path, data: bytes, harness: str | None) -> ImportedSession:
+    """The content of the file of a CLI, which is read by its path; a packed one from a copy."""
+    with path.open("rb") as file:
+        if not is_packed(file.read(_BEGIN_BYTES)):
+            return by.read_whose(str(path), harness)
+    with tempfile.TemporaryDirectory() as folder:  # private to this user
+        copy = Path(folder, name_without(path))
+        copy.write_bytes(data)
+        return by.read_whose(str(copy), harness)
+
+
+def _as_asked(
+    session: ImportedSession,
+    by: ImportFormat,
+    data: bytes,
+    *,
+    size: Size | None,
+    charset: str | None,
+) -> ImportedSession:
+    """The session with the size and charset that were given, and with all losses counted."""
+    skipped = dict(session.skipped)
+    if by.json and not data.startswith(_DATABASE) and (halves := without_halves(data)[1]):
+        skipped[HALVES] = halves
+    if charset is not None:
+        events: Iterable[JournalEvent] = InUtf8(session.events, charset)
+        session = msgspec.structs.replace(session, events=events)
+    elif by.raw and (chunks := undecodable(session.events)):
+        skipped[_NOT_UTF8] = chunks
+    if size is not None:
+        session = msgspec.structs.replace(session, size=size, size_known=True)
+    return msgspec.structs.replace(session, skipped=skipped)
 
 
 def add_log(
@@ -157,9 +234,9 @@ def add_log(
         UsageError: the log is of another session, or is in the recording already.
     """
     by = import_named("session-log")
-    read_plain(path, max_bytes=MAX_FILE_BYTES)  # its errors say more than those of the log's reader
+    data = read_unpacked(path)
     with _refused(path, by):
-        session = by.read_whose(str(path), harness)
+        session = _read_whose(by, path, data, harness)
     with open_cassette(cassette, check="manifest") as opened:
         adding = LogToAdd(session, opened.manifest.provenance.recorded_at)
     arguments = {"from": session.harness}
@@ -175,6 +252,7 @@ def add_log(
         duration_ms=made.duration_ms,
         skipped=dict(session.skipped),
         rebuilt=False,
+        made_by=session.made_by,
         log=added,
     )
 
@@ -201,7 +279,7 @@ def _meta(session: ImportedSession, said: dict[str, object]) -> SessionMeta:
         argv=session.argv,
         size=session.size,
         recorded_at=timestamp(session.recorded_at or datetime.now(UTC)),
-        harness=Harness(name=session.harness),
+        harness=Harness(name=session.harness, binary_version=session.harness_version),
         environment=environment,
         home=environment.get("HOME", ""),
         recorder_version=f"ptycassette/{__version__}",

@@ -7,7 +7,7 @@ the log of the session that it records. The events are the same ones.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
 from itertools import accumulate
@@ -29,7 +29,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_SESSION_US = 60_000_000
 """A log all of whose events are that far outside of a recording is of another session."""
 _BEGIN_CHARS = 4096
-_UNREAD = "rows that say nothing of messages, tools or tokens"
+_MOST_KINDS = 20
 
 
 def harness_of_log(name: str, begin: bytes) -> str | None:
@@ -75,7 +75,8 @@ def read_session_log(name: str, *, harness: str | None) -> ImportedSession:
             where=str(path),
             hint="say it with --harness claude, codex, gemini, opencode, ...",
         )
-    facts = read_log_file(load_profile(harness), path)
+    profile = load_profile(harness)
+    facts = read_log_file(profile, path)
     if not facts.events:
         raise BadImportError(
             f"nothing in it is a message, a call of a tool or a count of tokens, as {harness}"
@@ -87,6 +88,8 @@ def read_session_log(name: str, *, harness: str | None) -> ImportedSession:
         events=notes,
         end_us=notes[-1].t_us,
         harness=harness,
+        harness_version=facts.version,
+        made_by=" ".join(filter(None, (profile.title, facts.version))),
         recorded_at=None if began is None else _EPOCH + timedelta(microseconds=began),
         final={
             "usage": facts.usage,
@@ -94,8 +97,18 @@ def read_session_log(name: str, *, harness: str | None) -> ImportedSession:
             "final_text": facts.final_text,
             "routing_actual": facts.model,
         },
-        skipped={_UNREAD: facts.unread} if facts.unread else {},
+        skipped=_skipped(facts.unread),
     )
+
+
+def _skipped(unread: Mapping[str, int]) -> dict[str, int]:
+    """What no event was made of, by its kind."""
+    kinds = sorted(unread.items(), key=lambda one: (-one[1], one[0]))
+    named = {f"{kind}, without a message, tool call or tokens": count for kind, count in kinds}
+    skipped = dict(list(named.items())[:_MOST_KINDS])
+    if rest := sum(unread.values()) - sum(skipped.values()):
+        skipped["rows and parts of other kinds"] = rest
+    return skipped
 
 
 def _identity(payload: Any) -> object:

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from ptycassette.cassette import parse_strict
 from ptycassette.errors import CassetteError, RecordError, StorageError
-from ptycassette.model import Limits
+from ptycassette.model import Limits, without_halves
 from ptycassette.system.files import private_dir
 
 MAX_LINE_BYTES = 64 << 10
@@ -61,6 +61,7 @@ class ServiceEventReader:
         yield from self.feed(b"\n")
 
     def _parse(self, line: bytes) -> Any:
+        line, _ = without_halves(line)
         try:
             return parse_strict(line, where="side channel", error=RecordError, limits=_LIMITS)
         except CassetteError as exc:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+import yaml
 from vcr.request import Request
 from vcr.serialize import serialize
 from vcr.serializers import jsonserializer, yamlserializer
 
 from ptycassette import open_cassette
 from ptycassette.cassette.io import RecordedExchange
+from ptycassette.cli.info import info_of
 from ptycassette.errors import ExistsError, UnreadableError, UsageError
 from ptycassette.export import export_named
 from ptycassette.importing import IMPORTS, import_named, import_of_file
 from ptycassette.importing.io import Imported, import_file
+from ptycassette.version import __version__
 
 ROOT = Path(__file__).resolve().parents[3]
 TAPE = ROOT / "fixtures" / "v1" / "tape"
@@ -91,6 +97,128 @@ def test_cassettes_of_vcrpy_are_read(serializer: Any, imported: Import, tmp_path
         assert answer is not None
         assert (answer.status, answer.headers) == (429, (("retry-after", "7"),))
     assert not any(secret.encode() in file.read_bytes() for file in (tmp_path / "made").iterdir())
+
+
+JSON_HEAD = {"content-type": ["application/json"]}
+HELLO = {"messages": [{"role": "user", "content": "hello"}], "model": "m"}
+COMPACT = msgspec.json.encode(HELLO)
+SPACED = json.dumps(HELLO).encode()
+
+
+def vcr(request: Any, response: Any, *, kind: str = "yaml") -> bytes:
+    """A cassette of vcrpy with one interaction."""
+    asked = {"method": "POST", "uri": "https://api.example.com/v1/x", "headers": JSON_HEAD}
+    told = {"status": {"code": 200, "message": "OK"}, "headers": JSON_HEAD}
+    one = {"request": {**asked, **request}, "response": {**told, **response}}
+    document = {"interactions": [one], "version": 1}
+    return (
+        yaml.dump(document, sort_keys=False).encode()
+        if kind == "yaml"
+        else json.dumps(document).encode()
+    )
+
+
+def headed(**headers: str) -> dict[str, list[str]]:
+    """The usual headers, and more."""
+    return JSON_HEAD | {name.replace("_", "-"): [value] for name, value in headers.items()}
+
+
+FORM = "application/x-www-form-urlencoded"
+FORMS: dict[str, tuple[dict[str, Any], bytes]] = {
+    "parsed_body": ({"parsed_body": HELLO}, COMPACT),
+    "parsed_json": ({"parsed_json": HELLO}, COMPACT),
+    "the spelling that has the length": (
+        {"parsed_body": HELLO, "headers": headed(content_length=str(len(SPACED)))}, SPACED,
+    ),
+    "parsed, of a packed answer": (
+        {"parsed_body": HELLO, "headers": headed(content_encoding="gzip")}, COMPACT,
+    ),
+    "parsed, a list": ({"parsed_body": [1, "é"]}, '[1,"é"]'.encode()),
+    "inside of body": ({"body": {"parsed_json": HELLO}}, COMPACT),
+    "a string": ({"body": {"string": "hi"}}, b"hi"),
+    "a plain text": ({"body": "hi"}, b"hi"),
+    "bytes": ({"body": {"string": b"\x00\xff"}}, b"\x00\xff"),
+    "base64": ({"body": {"base64_string": "AP8="}}, b"\x00\xff"),
+    "base64 in lines": ({"body": {"base64_string": b"AP\n8=\n"}}, b"\x00\xff"),
+    "an object, by the headers": ({"body": HELLO}, COMPACT),
+    "a form": (
+        {"parsed_body": {"a": ["1", "2"], "b": "x y"}, "headers": {"Content-Type": [FORM]}},
+        b"a=1&a=2&b=x+y",
+    ),
+    "packed": (
+        {"body": {"string": gzip.compress(COMPACT)}, "headers": headed(content_encoding="gzip")},
+        COMPACT,
+    ),
+    "packed twice": (
+        {"body": {"string": gzip.compress(zlib.compress(b"hi"))},
+         "headers": headed(content_encoding="deflate, gzip")},
+        b"hi",
+    ),
+    "unpacked, with the header of before": (
+        {"body": {"string": "hi"}, "headers": headed(content_encoding="br")}, b"hi",
+    ),
+    "nothing": ({"body": None}, b""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("side", ["request", "response"])
+def test_every_form_of_a_body_is_read(
+    form: str, side: str, imported: Import, tmp_path: Path
+) -> None:
+    """Of questions and answers alike, byte for byte, and nothing is left out."""
+    part, body = FORMS[form]
+    made = imported(vcr(*((part, {}) if side == "request" else ({}, part))), "vcr")
+
+    assert made.skipped == {}
+    with exchanges(tmp_path / "made") as [one]:
+        assert (one.question() if side == "request" else one.answer()) == body
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ({"body": {"form": 1}, "headers": {}}, "a body that is neither text nor bytes"),
+        ({"body": 5, "headers": {}}, "a body that is neither text nor bytes"),
+        ({"body_file": "x.bin"}, "a body in a form that is not known: body_file"),
+        ({"headers": headed(content_length="7")}, "bodies that the headers give a length"),
+        (
+            {"body": {"string": gzip.compress(COMPACT)[:-9]},
+             "headers": headed(content_encoding="gzip")},
+            "a body packed with gzip that is damaged",
+        ),
+    ],
+)  # fmt: skip
+def test_a_body_that_is_not_read_is_counted(
+    part: dict[str, Any], reason: str, imported: Import
+) -> None:
+    """With the reason; without any call left the file is refused, and the reason is there."""
+    whole = yaml.safe_load(vcr({}, {"body": "hi"}))
+    other = yaml.safe_load(vcr({}, part))
+    whole["interactions"] += other["interactions"]
+    made = imported(yaml.dump(whole), "vcr")
+
+    assert [why[: len(reason)] for why in made.skipped] == [reason]
+
+
+def test_an_answer_to_head_has_no_body(imported: Import) -> None:
+    """Its length is that of the body that GET would give (RFC 9110 section 9.3.2)."""
+    made = imported(vcr({"method": "HEAD"}, {"headers": headed(content_length="7")}), "vcr")
+
+    assert made.skipped == {}
+
+
+def test_an_import_names_what_made_the_file(imported: Import, tmp_path: Path) -> None:
+    """The program with its version, and the version of the format: in the manifest, and shown."""
+    made = imported(exported(TAPE, "har"), "har")
+    with open_cassette(tmp_path / "made") as cassette:
+        said = (cassette.manifest.optional or {})["imported"]
+        shown = info_of(cassette, cassette.verify()).imported
+
+    assert said["made_by"] == made.made_by == f"ptycassette {__version__}"
+    assert (said["format_version"], made.kind) == ("1.2", f"har 1.2, made by {made.made_by}")
+    assert shown is not None
+    assert (shown.format, shown.format_version, shown.made_by) == ("har", "1.2", made.made_by)
 
 
 def test_chromes_archive_is_read(imported: Import, tmp_path: Path) -> None:

@@ -184,6 +184,222 @@ def test_a_session_log_is_typed_events_and_tokens(
         assert (usage["input_tokens"], usage["output_tokens"]) == tokens
 
 
+PICTURE = "iVBOR" + "A" * 4000
+
+
+def _claude_row(kind: str, content: Any, second: int, **more: Any) -> dict[str, Any]:
+    message = {"role": kind, "content": content, **more.pop("message", {})}
+    return {"parentUuid": None, "isSidechain": False, "type": kind, "message": message,
+            "uuid": f"u{second}", "timestamp": _at(second), "version": "2.1.0", **more}  # fmt: skip
+
+
+def _codex_row(kind: str, second: int, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": _at(second), "type": kind, "payload": payload}
+
+
+_SPENT = {"id": "m1", "model": "x", "usage": {"input_tokens": 7, "output_tokens": 2}}
+_CLAUDE_SESSION = [
+    _claude_row("user", "Compare", 0),
+    _claude_row("user", [{"type": "text", "text": "this"}, {"type": "image", "source": {
+        "type": "base64", "media_type": "image/png", "data": PICTURE}}], 1),
+    _claude_row("assistant", [{"type": "thinking", "thinking": "hm", "signature": "s"}], 2,
+                message=_SPENT),
+    _claude_row("assistant", [{"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "t1", "name": "Read", "input": {}},
+        {"type": "tool_use", "id": "t2", "name": "Read", "input": {}}], 3, message=_SPENT),
+    _claude_row("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "one"},
+        {"type": "tool_result", "tool_use_id": "t2", "content": [
+            {"type": "text", "text": "two"}, {"type": "text", "text": "three"}]}], 4),
+    _claude_row("assistant", "done", 5, message={**_SPENT, "id": "m2"}),
+    _claude_row("assistant", "API Error", 6, message={"id": "m3", "model": "<synthetic>",
+        "usage": {"input_tokens": 0, "output_tokens": 0}}),
+    {"type": "summary", "summary": "They differ", "leafUuid": "l"},
+    _claude_row("user", "So far ...", 7, isCompactSummary=True),
+    _claude_row("user", "<caveat>", 8, isMeta=True),
+    {"parentUuid": None, "type": "attachment", "uuid": "q", "timestamp": _at(9),
+     "attachment": {"type": "queued_command", "prompt": "and this"}},
+    {"type": "hologram", "timestamp": _at(9)},
+]  # fmt: skip
+_CODEX_SESSION = [
+    _codex_row("session_meta", 0, id="s", cli_version="0.171.0"),
+    _codex_row("response_item", 1, type="message", role="user", content=[
+        {"type": "input_text", "text": "<environment_context>x</environment_context>"}]),
+    _codex_row("response_item", 1, type="message", role="user", id="p", content=[
+        {"type": "input_text", "text": "Compare"}, {"type": "input_text", "text": "this"},
+        {"type": "input_image", "image_url": "data:image/png;base64," + PICTURE}]),
+    _codex_row("event_msg", 1, type="user_message", message="Compare"),
+    _codex_row("event_msg", 1, type="agent_reasoning", text="hm"),
+    _codex_row("response_item", 2, type="reasoning", summary=[
+        {"type": "summary_text", "text": "hm"}]),
+    _codex_row("response_item", 2, type="message", role="assistant", content=[
+        {"type": "output_text", "text": "I look."}]),
+    _codex_row("response_item", 3, type="function_call", call_id="t1", name="Read", arguments=""),
+    _codex_row("response_item", 3, type="custom_tool_call", call_id="t2", name="Read", input=""),
+    _codex_row("response_item", 4, type="function_call_output", call_id="t1", output="one"),
+    _codex_row("response_item", 4, type="custom_tool_call_output", call_id="t2", output="two"),
+    _codex_row("event_msg", 4, type="token_count", info={"total_token_usage": {
+        "input_tokens": 7, "output_tokens": 2}}),
+    _codex_row("event_msg", 4, type="token_count", info={"total_token_usage": {
+        "input_tokens": 7, "output_tokens": 2}}),
+    _codex_row("event_msg", 5, type="agent_message", message="done"),
+    _codex_row("event_msg", 5, type="token_count", info={"total_token_usage": {
+        "input_tokens": 14, "output_tokens": 4}}),
+    _codex_row("compacted", 6, message="So far ..."),
+    _codex_row("hologram", 9),
+]  # fmt: skip
+_GEMINI_ANSWER = {"id": "a", "type": "gemini", "content": "I look.", "model": "x",
+                  "thoughts": [{"subject": "s", "description": "hm"}],
+                  "tokens": {"input": 7, "output": 2}}  # fmt: skip
+_GEMINI_SESSION = [
+    {"sessionId": "s", "projectHash": "h"},
+    {"id": "p", "timestamp": _at(0), "type": "user", "content": [
+        {"text": "Compare"}, {"text": "this"},
+        {"inlineData": {"mimeType": "image/png", "data": PICTURE}}]},
+    {**_GEMINI_ANSWER, "timestamp": _at(1)},
+    {**_GEMINI_ANSWER, "timestamp": _at(1), "toolCalls": [
+        {"id": "t1", "name": "Read", "args": {}, "result": "one"},
+        {"id": "t2", "name": "Read", "args": {}, "result": "two"}]},
+    {"id": "r", "timestamp": _at(2), "type": "user", "content": [
+        {"functionResponse": {"id": "t1", "response": {"output": "one"}}}]},
+    {**_GEMINI_ANSWER, "id": "b", "timestamp": _at(3), "content": "done", "thoughts": []},
+    {"type": "hologram", "timestamp": _at(9)},
+]  # fmt: skip
+
+
+def _qwen_row(kind: str, second: int, *parts: Any, **more: Any) -> dict[str, Any]:
+    return {"uuid": f"u{second}", "parentUuid": None, "sessionId": "s", "timestamp": _at(second),
+            "type": kind, "version": "0.15", "message": {"parts": list(parts)}, **more}  # fmt: skip
+
+
+_QWEN_SPENT = {"model": "x", "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 2}}
+_QWEN_SESSION = [
+    _qwen_row("user", 0, {"text": "Compare"}, {"text": "this"},
+              {"inlineData": {"mimeType": "image/png", "data": PICTURE}}),
+    _qwen_row("assistant", 1, {"text": "hm", "thought": True}, {"text": "I look."},
+              {"functionCall": {"id": "t1", "name": "Read", "args": {}}},
+              {"functionCall": {"id": "t2", "name": "Read", "args": {}}}, **_QWEN_SPENT),
+    _qwen_row("tool_result", 2,
+              {"functionResponse": {"id": "t1", "response": {"output": "one"}}},
+              {"functionResponse": {"id": "t2", "response": {"error": "two"}}}),
+    _qwen_row("assistant", 3, {"text": "done"}, **_QWEN_SPENT),
+    {"uuid": "h", "type": "hologram"},
+]  # fmt: skip
+
+
+def _pi_row(second: int, **message: Any) -> dict[str, Any]:
+    return {"type": "message", "id": f"u{second}", "timestamp": _at(second), "message": message}
+
+
+_PI_SPENT = {"model": "x", "usage": {"input": 7, "output": 2}}
+_PI_SESSION = [
+    {"type": "session", "version": 3, "id": "s", "timestamp": _at(0)},
+    _pi_row(1, role="user", content=[{"type": "text", "text": "Compare"},
+        {"type": "text", "text": "this"},
+        {"type": "image", "data": PICTURE, "mimeType": "image/png"}]),
+    _pi_row(2, role="assistant", content=[{"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "I look."},
+        {"type": "toolCall", "id": "t1", "name": "Read", "arguments": {}},
+        {"type": "toolCall", "id": "t2", "name": "Read", "arguments": {}}], **_PI_SPENT),
+    _pi_row(3, role="toolResult", toolCallId="t1", content=[{"type": "text", "text": "one"}]),
+    _pi_row(3, role="toolResult", toolCallId="t2", content=[{"type": "text", "text": "two"}]),
+    _pi_row(4, role="assistant", content=[{"type": "text", "text": "done"}], **_PI_SPENT),
+    {"type": "compaction", "id": "c", "summary": "So far ...", "timestamp": _at(5)},
+    {"type": "hologram"},
+]  # fmt: skip
+
+
+def _kimi_event(second: int, **event: Any) -> dict[str, Any]:
+    row = {"type": "context.append_loop_event", "time": 1_767_225_600_000 + second * 1000}
+    return {**row, "event": {"uuid": f"u{second}", **event}}
+
+
+_KIMI_SPENT = {"usage": {"inputOther": 7, "output": 2, "inputCacheRead": 0}}
+_KIMI_SESSION = [
+    {"type": "metadata", "protocol_version": "1.5"},
+    {"type": "turn.prompt", "time": 1_767_225_600_000, "promptId": "p", "input": [
+        {"type": "text", "text": "Compare"}, {"type": "text", "text": "this"},
+        {"type": "image_url", "imageUrl": {"url": "x"}}]},
+    _kimi_event(1, type="content.part", part={"type": "think", "think": "hm"}),
+    _kimi_event(2, type="content.part", part={"type": "text", "text": "I look."}),
+    _kimi_event(3, type="tool.call", toolCallId="t1", name="Read", args={}),
+    _kimi_event(3, type="tool.call", toolCallId="t2", name="Read", args={}),
+    _kimi_event(4, type="tool.result", toolCallId="t1", result={"output": "one"}),
+    _kimi_event(4, type="tool.result", toolCallId="t2", result={"output": "two"}),
+    _kimi_event(5, type="step.end", **_KIMI_SPENT),
+    _kimi_event(6, type="content.part", part={"type": "text", "text": "done"}),
+    _kimi_event(7, type="step.end", **_KIMI_SPENT),
+    {"type": "context.apply_compaction", "summary": "So far ..."},
+    {"type": "hologram"},
+]  # fmt: skip
+SESSIONS = {
+    "claude": _CLAUDE_SESSION, "codex": _CODEX_SESSION, "gemini": _GEMINI_SESSION,
+    "qwen": _QWEN_SESSION, "pi": _PI_SESSION, "kimi": _KIMI_SESSION,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("whose", SESSIONS)
+def test_every_part_of_a_session_is_an_event(whose: str, tmp_path: Path) -> None:
+    """Prompts, thoughts, parallel calls and their results, pictures by name, tokens once each."""
+    path = tmp_path / "any.jsonl"
+    path.write_bytes(_lines(*SESSIONS[whose]))
+    made = import_file(path, tmp_path / "made", by=import_of(path))
+
+    with open_cassette(tmp_path / "made") as cassette:
+        assert cassette.manifest.harness.name == whose
+        notes = [one.payload for one in cassette.service_events()]
+        final = cassette.final
+    said = {
+        role: [n["text"] for n in notes if n["type"] == "message" and n["role"] == role]
+        for role in ("user", "assistant")
+    }
+    results = {n["call_id"]: n["output"] for n in notes if n["type"] == "tool-result"}
+    assert said["user"][:2] == ["Compare", "this"]
+    assert said["assistant"][:2] == ["I look.", "done"]
+    assert [n["text"] for n in notes if n["type"] == "thinking"] == ["hm"]
+    assert [n["call_id"] for n in notes if n["type"] == "tool-call"] == ["t1", "t2"]
+    assert {name: str(output)[:3] for name, output in results.items()} == {"t1": "one", "t2": "two"}
+    assert len([n for n in notes if n["type"] == "attachment"]) == 1
+    assert PICTURE not in str(notes)
+    assert [n["input_tokens"] for n in notes if n["type"] == "usage"] == [7, 7]
+    assert (final.usage or {})["input_tokens"] == 14
+    assert any("hologram" in reason for reason in made.skipped)
+    if whose in {"claude", "codex", "pi", "kimi"}:
+        assert "So far ..." in [n["text"] for n in notes if n["type"] == "summary"]
+    if whose == "claude":
+        assert said["user"][2:] == ["and this"]
+        assert made.made_by == "Claude Code 2.1.0"
+        assert final.routing_actual == "x"
+
+
+def test_subagents_of_claude_are_read_with_their_session(tmp_path: Path) -> None:
+    """From the folder beside the log, at their times; the last word is that of the session."""
+    path = tmp_path / "s.jsonl"
+    own = [
+        _claude_row("user", "go", 0),
+        _claude_row("assistant", "mine", 5, message={**_SPENT, "id": "m9"}),
+    ]
+    helper = _claude_row(
+        "assistant", "of a helper", 3, message=_SPENT, isSidechain=True, agentId="h1"
+    )
+    path.write_bytes(_lines(*own))
+    folder = tmp_path / "s" / "subagents"
+    folder.mkdir(parents=True)
+    late = {**helper, "timestamp": _at(8), "uuid": "late"}
+    (folder / "agent-h1.jsonl").write_bytes(_lines(helper, late))
+    import_file(path, tmp_path / "made", by=import_of(path))
+
+    with open_cassette(tmp_path / "made") as cassette:
+        messages = [n.payload for n in cassette.service_events() if n.payload["type"] == "message"]
+        final = cassette.final
+    assert [(one["text"], one.get("agent")) for one in messages] == [
+        ("go", None), ("of a helper", "h1"), ("mine", None), ("of a helper", "h1"),
+    ]  # fmt: skip
+    assert (final.final_text, final.usage) == (
+        "mine",
+        {"input_tokens": 14, "output_tokens": 4},
+    )
+
+
 def test_a_log_is_added_to_its_recording(tmp_path: Path) -> None:
     """At the moments of its clock; twice it is not; that of another time it is not."""
     with record(["true"], tmp_path / "recorded") as session:

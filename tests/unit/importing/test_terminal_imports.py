@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import struct
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.errors import UnreadableError, UsageError
+from ptycassette.errors import LimitError, UnreadableError, UsageError
 from ptycassette.export import export_named, left_out
 from ptycassette.importing import import_named, import_of_file
-from ptycassette.importing.io import Imported, import_file, import_of
+from ptycassette.importing.io import Imported, import_file, import_of, packed_files
+from ptycassette.model import Size
 
 ROOT = Path(__file__).resolve().parents[3]
 DIALOG = ROOT / "fixtures" / "programs" / "dialog.cassette"
@@ -159,7 +164,6 @@ BROKEN = [
     ("asciicast", V2 + HI + b'[1,"o"]\n', "line 3: Expected `array` of length 3"),
     ("asciicast", V2 + HI + b'[1,"o","x"', "line 3: Input data was truncated"),
     ("asciicast", V2 + HI + b'[1,"o","\xff"]\n', "line 3: it is not UTF-8"),
-    ("asciicast", V2 + HI + b'[1,"o","\\ud800"]\n', "line 3"),
     ("asciicast", V2 + HI + b"[" * 100_000 + b"\n", "line 3"),
     (
         "asciicast",
@@ -292,3 +296,144 @@ def test_an_export_says_what_it_leaves_out() -> None:
             found = left_out(source, export_named(name), with_input=with_input)
             found.pop("service-event", None)
             assert found == lost, name
+
+
+def sized(*frames: bytes) -> bytes:
+    """A ttyrec of these outputs, a second apart."""
+    return b"".join(record(10 + second, 0, frame) for second, frame in enumerate(frames))
+
+
+RESIZE = "\x1b[8;{};{}t"
+
+
+@pytest.mark.parametrize(
+    ("frames", "sizes"),
+    [
+        ((b"hi",), ["80x24"]),
+        ((b"\x1b[8;56;120t\x1b[2J", b"hi"), ["120x56"]),
+        ((b"", b"\x1b[H\x1b[8;56;120thi"), ["120x56"]),
+        ((b"\x1b[8;56;120t", b"\x1b[8;56;120t", b"\x1b[8;10;40thi"), ["120x56", "40x10"]),
+        ((b"hi", b"\x1b[8;10;40t"), ["80x24", "40x10"]),
+        ((b"\x1b[8;0;0t\x1b[8;99999;1tx",), ["80x24"]),
+        ((b"\x1b[18tx",), ["80x24"]),
+    ],
+)
+def test_a_ttyrec_has_its_size_in_its_output(
+    frames: tuple[bytes, ...], sizes: list[str], tmp_path: Path
+) -> None:
+    """In the first frame, and at each change."""
+    made = imported(tmp_path, sized(*frames), "ttyrec")
+
+    with open_cassette(tmp_path / "made") as cassette:
+        terminal = cassette.manifest.terminal
+        later = [one.size for one in cassette.inputs() if one.kind == "resize"]
+    found = [f"{terminal.initial_cols}x{terminal.initial_rows}"]
+    assert found + [f"{size.cols}x{size.rows}" for size in later if size] == sizes
+    in_first = frames[0] != b"hi" and sizes[0] != "80x24"
+    assert made.assumed_size == (None if in_first else "80x24")
+
+
+@pytest.mark.parametrize("name", ["asciicast", "ttyrec", "typescript", "tui-test"])
+def test_the_size_may_be_given(name: str, tmp_path: Path) -> None:
+    """For every recording of a terminal; for traffic it means nothing."""
+    data = {
+        "asciicast": V2 + HI,
+        "ttyrec": A,
+        "typescript": b"hi",
+        "tui-test": zlib.compress(b'{"tracePoints":[{"data":"hi","time":5}]}'),
+    }[name]
+    file = tmp_path / "file"
+    file.write_bytes(data)
+    beside = {}
+    if name == "typescript":
+        beside["timing"] = tmp_path / "timing"
+        beside["timing"].write_bytes(b"0.1 2\n")
+    size = Size(50, 132)
+    import_file(file, tmp_path / "made", by=import_named(name), beside=beside, size=size)
+
+    with open_cassette(tmp_path / "made") as cassette:
+        terminal = cassette.manifest.terminal
+        assert (terminal.initial_rows, terminal.initial_cols) == (50, 132)
+    with pytest.raises(UsageError, match="har takes no --size"):
+        import_file(file, tmp_path / "no", by=import_named("har"), size=size)
+
+
+@pytest.mark.parametrize(
+    ("charset", "data", "text"),
+    [
+        ("cp437", b"\xda\xc4\xbf \x8e", "┌─┐ Ä"),
+        ("latin-1", b"caf\xe9", "café"),
+        ("koi8-r", b"\xd0\xd2\xc9", "при"),
+        ("euc-jp", b"\xc6\xfc\xcb\xdc", "日本"),
+        ("shift_jis", b"\x93\xfa\x96\x7b", "日本"),
+    ],
+)
+def test_output_in_another_charset(charset: str, data: bytes, text: str, tmp_path: Path) -> None:
+    """It is converted when the charset is given, wherever the file cuts a character."""
+    file = tmp_path / "file"
+    file.write_bytes(sized(*(bytes([byte]) for byte in data)))
+    plain = import_file(file, tmp_path / "plain", by=import_named("ttyrec"))
+    made = import_file(file, tmp_path / "made", by=import_named("ttyrec"), charset=charset)
+
+    assert (tmp_path / "made" / "output.raw").read_text() == text
+    with open_cassette(tmp_path / "made") as cassette:
+        assert list(cassette.frames())[-1].text[0] == text
+    assert [reason.partition(";")[0] for reason in plain.skipped] == ["outputs that are not UTF-8"]
+    assert made.skipped == {}
+
+
+@pytest.mark.parametrize("charset", ["klingon", "rot13", "base64", "utf-16", "cp037", ""])
+def test_a_charset_that_no_terminal_has_is_refused(charset: str, tmp_path: Path) -> None:
+    """Unknown to Python, no charset, or one that has no ASCII."""
+    (tmp_path / "file").write_bytes(A)
+    with pytest.raises(UsageError, match="no charset of terminals"):
+        import_file(tmp_path / "file", tmp_path / "no", by=import_named("ttyrec"), charset=charset)
+    with pytest.raises(UsageError, match="asciicast takes no --charset"):
+        import_file(tmp_path / "file", tmp_path / "no", by=import_named("asciicast"), charset="x")
+
+
+PACKERS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": getattr(pytest.importorskip("backports.zstd"), "compress", None),
+}
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_compressed_file_is_unpacked(ending: str, named: bool, tmp_path: Path) -> None:
+    """Known by its first bytes, with the ending of its tool or without; timings are, too."""
+    pack = PACKERS[ending]
+    for name, data in (("demo.cast", V2 + HI), ("demo.ttyrec", A)):
+        path = tmp_path / (name + ending if named else name)
+        path.write_bytes(pack(data))
+        made = tmp_path / f"{name}.made"
+        import_file(path, made, by=import_of(path))
+        assert (made / "output.raw").read_bytes() == b"hi"
+    (tmp_path / "t").write_bytes(pack(b"hi"))
+    (tmp_path / "timing").write_bytes(pack(b"0.1 2\n"))
+    by, beside = import_named("typescript"), {"timing": tmp_path / "timing"}
+    import_file(tmp_path / "t", tmp_path / "made", by=by, beside=beside)
+    assert (tmp_path / "made" / "output.raw").read_bytes() == b"hi"
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+def test_a_damaged_compressed_file_is_refused(ending: str, tmp_path: Path) -> None:
+    """Cut, or with a byte changed: never an error of ours."""
+    data = PACKERS[ending](V2 + HI * 100)
+    path = tmp_path / f"demo.cast{ending}"
+    for broken in (data[:-9], data[: len(data) // 2] + b"\0\xff\0" + data[len(data) // 2 :]):
+        path.write_bytes(broken)
+        with pytest.raises(UnreadableError, match="the compressed file is damaged"):
+            import_file(path, tmp_path / "made", by=import_named("asciicast"))
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is larger than a file may be ends the import, for each packer."""
+    monkeypatch.setattr(packed_files, "MAX_FILE_BYTES", 1 << 16)
+    for ending, pack in PACKERS.items():
+        path = tmp_path / f"demo.cast{ending}"
+        path.write_bytes(pack(b"\0" * (1 << 20)))
+        with pytest.raises(LimitError, match="unpacked it is larger"):
+            packed_files.read_unpacked(path)
