@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._canonical_json import canonical_json as canonical_json
     from ._tape_lines import TAPE_KEY as TAPE_KEY
     from ._tape_lines import TAPE_VERSION as TAPE_VERSION
+    from ._tape_lines import tape_facts as tape_facts
     from .documents import encode_document as encode_document
     from .edits import EDITED_KEY as EDITED_KEY
     from .edits import edits_of as edits_of
@@ -45,7 +46,7 @@ else:
         {
             "_artifacts": "Artifact",
             "_canonical_json": "canonical_json",
-            "_tape_lines": "TAPE_KEY TAPE_VERSION",
+            "_tape_lines": "TAPE_KEY TAPE_VERSION tape_facts",
             "documents": "encode_document",
             "edits": "EDITED_KEY edits_of event_without_old_digests without_old_digests",
             "frames": "FrameMaker frame_of",

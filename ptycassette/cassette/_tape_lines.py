@@ -6,7 +6,7 @@ longer than what is packed, so that unpacking all of them costs what the file co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -40,6 +40,12 @@ class TapeDeclared(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     entries: int = 0
     key: str = ""
+
+
+def tape_facts(manifest: Manifest) -> Mapping[str, Any]:
+    """All that the manifest holds about the tape; empty without one."""
+    table = (manifest.optional or {}).get(TAPE_KEY)
+    return table if isinstance(table, dict) else {}
 
 
 def declared_tape(manifest: Manifest, *, where: str) -> TapeDeclared | None:

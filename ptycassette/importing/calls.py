@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import ExchangeOutcome, visible
+from ptycassette.model import ExchangeOutcome, Noted, visible
 from ptycassette.tape import (
     AnswerBegun,
     AnswerData,
@@ -48,6 +48,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A question with its answer. ``status`` is None where none came.
 
     ``messages`` are those of a WebSocket; None for HTTP. Header names are in lower case.
+    ``with_headers``: whether the file holds the headers of the question; otherwise they are made up
+    for readers, and a rerun does not compare them.
     """
 
     begun_us: int
@@ -56,6 +58,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     url: str
     headers: Headers = ()
+    with_headers: bool = True
     body: bytes = b""
     status: int | None = None
     answer_headers: Headers = ()
@@ -172,6 +175,7 @@ def session_of_calls(
     *,
     dated: bool,
     rebuilt: bool = False,
+    notes: Sequence[Noted] = (),
     **facts: Any,
 ) -> ImportedSession:
     """The session of calls.
@@ -181,29 +185,50 @@ def session_of_calls(
         skipped: what was not taken, by reason.
         dated: whether times count from 1970, so that the first one says when it began.
         rebuilt: see ``ImportedSession``.
+        notes: service events beside the calls; their times count from the same moment.
         **facts: more fields of ``ImportedSession``.
 
     Raises:
         BadImportError: there is no call.
     """
-    if not calls:
+    if not calls and not notes:
         reasons = "; ".join(f"{count} times: {reason}" for reason, count in skipped.items())
         raise BadImportError(f"no call can be taken from it{reasons and f' ({reasons})'}")
     if len(calls) > MAX_CALLS:
         raise BadImportError(f"more than {MAX_CALLS} calls")
     ordered = sorted(calls, key=lambda call: call.begun_us)
-    origin_us = ordered[0].begun_us
+    placed = sorted(notes, key=lambda note: note.t_us)
+    firsts = [*(call.begun_us for call in ordered[:1]), *(note.t_us for note in placed[:1])]
+    origin_us = min(firsts)
     items = [item for n, call in enumerate(ordered, 1) for item in _items(n, call, origin_us)]
     items.sort(key=lambda item: item.t_us)
     began = _EPOCH + timedelta(microseconds=origin_us) if dated else None
+    events = [Noted(note.t_us - origin_us, note.payload) for note in placed]
     return ImportedSession(
+        events=events,
         items=items,
-        end_us=items[-1].t_us,
+        compared_headers=_compared(calls),
+        end_us=max(one.t_us for one in (*items[-1:], *events[-1:])),
         recorded_at=began,
         skipped=dict(Counter(skipped)),
         rebuilt=rebuilt,
         **facts,
     )
+
+
+def _compared(calls: Sequence[Call]) -> tuple[str, ...]:
+    """The headers that a rerun compares: those that the file holds."""
+    if not all(call.with_headers for call in calls):
+        return ()
+    return tuple(sorted({name for call in calls for name, _ in call.headers}))
+
+
+def tool_events(t_us: int, call_id: str, name: str, arguments: Any, output: Any) -> Iterator[Noted]:
+    """The call of a tool and its result, as the log of a CLI has them; no result if it is None."""
+    call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
+    yield Noted(t_us, call)
+    if output is not None:
+        yield Noted(t_us, {"type": "tool-result", "call_id": call_id, "output": output})
 
 
 def _items(number: int, call: Call, origin_us: int) -> Iterator[TapeItem]:

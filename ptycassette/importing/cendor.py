@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import LimitError
-from ptycassette.importing.calls import Call, SkippedError, session_of_calls
+from ptycassette.importing.calls import Call, SkippedError, session_of_calls, tool_events
 from ptycassette.importing.rebuilt import CHAT, JSON, base_of, chat_answer, chat_question
 from ptycassette.importing.session import BadImportError, ImportedSession
 from ptycassette.model import DEFAULT_LIMITS, Noted, check_density, foreign_json, resolved
@@ -67,15 +67,15 @@ def read_cendor(data: bytes) -> ImportedSession:
                     skipped["entries of another kind than llm and tool"] += 1
         except SkippedError as exc:
             skipped[str(exc)] += 1
-    if not calls and notes:
-        return ImportedSession(
-            events=notes, end_us=notes[-1].t_us, skipped=dict(skipped), rebuilt=True
-        )
-    session = session_of_calls(calls, skipped, dated=False, rebuilt=True)
-    origin_us = min(call.begun_us for call in calls)
-    placed = [Noted(max(0, note.t_us - origin_us), note.payload) for note in notes]
-    end_us = max([session.end_us, *(note.t_us for note in placed)])
-    return msgspec.structs.replace(session, events=placed, end_us=end_us)
+    return session_of_calls(
+        calls,
+        skipped,
+        dated=False,
+        rebuilt=True,
+        notes=notes,
+        made_by="cendor-cassette",
+        format_version=version,
+    )
 
 
 def _call(entry: _Entry, t_us: int) -> Call:
@@ -95,6 +95,7 @@ def _call(entry: _Entry, t_us: int) -> Call:
         method="POST",
         url=base_of(request.get("provider")) + _path(response, request.get("model")),
         headers=JSON,
+        with_headers=False,
         body=body,
         status=_OK,
         answer_headers=JSON,
@@ -114,13 +115,10 @@ def _path(response: Any, model: object) -> str:
 
 def _tool(entry: _Entry, number: int, t_us: int) -> Iterator[Noted]:
     """The call of a tool and its result, as the tape has them."""
-    call_id = f"entry-{number}"
     name, arguments = entry.request.get("name"), entry.request.get("arguments")
     if not isinstance(name, str):
         raise SkippedError("a call of a tool without a name")
-    call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
-    yield Noted(t_us, call)
-    yield Noted(t_us, {"type": "tool-result", "call_id": call_id, "output": entry.response})
+    yield from tool_events(t_us, f"entry-{number}", name, arguments, entry.response)
 
 
 def _decoded(data: bytes, kind: Any) -> Any:

@@ -15,7 +15,13 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.importing.calls import Call, SkippedError, checked_url, session_of_calls
+from ptycassette.importing.calls import (
+    Call,
+    SkippedError,
+    checked_url,
+    session_of_calls,
+    tool_events,
+)
 from ptycassette.importing.otlp import TelemetryRecord, records_in
 from ptycassette.importing.rebuilt import (
     CHAT,
@@ -26,7 +32,7 @@ from ptycassette.importing.rebuilt import (
     tool_call,
 )
 from ptycassette.importing.session import ImportedSession
-from ptycassette.model import decoded_json, objects_in
+from ptycassette.model import Noted, decoded_json, objects_in
 
 _DETAILS = "gen_ai.client.inference.operation.details"
 _OPERATIONS = frozenset({"chat", "generate_content", "text_completion"})
@@ -45,6 +51,7 @@ _PARAMETERS = (
     "presence_penalty",
     "seed",
 )
+_TOOL = "execute_tool"
 _STATUSES = range(400, 600)
 Messages = list[dict[str, Any]]
 Choices = list[tuple[dict[str, Any], object]]
@@ -62,6 +69,7 @@ def read_otel(data: bytes) -> ImportedSession:
         if one.name in _MESSAGE_EVENTS or one.name in {_CHOICE, _DETAILS}:
             events[one.trace, one.span].append(one)
     calls: list[Call] = []
+    notes: list[Noted] = []
     skipped: Counter[str] = Counter()
     taken: set[tuple[str, str]] = set()
     for one in sorted(
@@ -71,11 +79,28 @@ def read_otel(data: bytes) -> ImportedSession:
         if not one.is_span and (one.name != _DETAILS or (place in taken and any(place))):
             continue
         try:
+            if one.is_span and one.attributes.get("gen_ai.operation.name") == _TOOL:
+                notes += _tool(one)
+                continue
             calls.append(_call(one, events[place] if any(place) else [one]))
             taken.add(place)
         except SkippedError as reason:
             skipped[str(reason)] += 1
-    return session_of_calls(calls, skipped, dated=True, rebuilt=True)
+    return session_of_calls(calls, skipped, dated=True, rebuilt=True, notes=notes)
+
+
+def _tool(span: TelemetryRecord) -> Iterator[Noted]:
+    """The call of a tool and its result, of its span."""
+    said = span.attributes
+    name = said.get("gen_ai.tool.name")
+    if not isinstance(name, str):
+        raise SkippedError("a call of a tool without a name")
+    call_id = said.get("gen_ai.tool.call.id")
+    arguments = _structured(said.get("gen_ai.tool.call.arguments"))
+    output = _structured(said.get("gen_ai.tool.call.result"))
+    if output is None and (failed := said.get("error.type") or span.failed):
+        output = {"error": failed}
+    yield from tool_events(span.begun_us, str(call_id or span.span), name, arguments, output)
 
 
 def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
@@ -100,6 +125,7 @@ def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
         method="POST",
         url=checked_url(_base(said) + CHAT),
         headers=JSON,
+        with_headers=False,
         body=chat_question(model, messages, {**more, "tools": tools}),
         status=status,
         answer_headers=JSON if status is not None else (),

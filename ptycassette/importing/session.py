@@ -42,6 +42,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
         events: what happened at the terminal, in order of time, without the end. It is iterated
             over several times.
         items: model traffic, in order of time; times count from the same moment.
+        compared_headers: the headers of questions that the file holds; a rerun compares no others.
         end_us: when the session ended.
         size: of the terminal.
         size_known: whether the file gives the size; otherwise it is assumed.
@@ -64,6 +65,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     events: Iterable[JournalEvent] = ()
     items: Sequence[TapeItem] = ()
+    compared_headers: Sequence[str] = ()
     end_us: int = 0
     size: Size = Size(24, 80)
     size_known: bool = True

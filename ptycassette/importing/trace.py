@@ -7,6 +7,7 @@ as a chat completion (``rebuilt.py``), and the cassette says so.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from ptycassette.importing.calls import (
     header_pairs,
     moment_us,
     session_of_calls,
+    tool_events,
     without_packing,
 )
 from ptycassette.importing.json_lines import objects_of
@@ -32,6 +34,7 @@ from ptycassette.importing.rebuilt import (
     chat_question,
 )
 from ptycassette.importing.session import ImportedSession
+from ptycassette.model import Noted
 from ptycassette.tape import known_providers
 
 _BEGUN = ("timestamp", "started_at", "start_time", "time", "ts")
@@ -40,45 +43,97 @@ _LASTED_MS = ("duration_ms", "latency_ms")
 _ANSWERS = ("response", "completion", "output")
 _OK, _BROKEN = 200, 500
 _APART_US = 1000
+_ABOUT = ("provider",)
+"""Members of a request that no API has: they are about it."""
+_TOOL_KINDS = ("tool", "function", "execute_tool")
+_TOOL_NAMES = ("name", "tool", "tool_name")
+_ARGUMENTS = ("arguments", "args", "input", "parameters")
+_ASKS_A_MODEL = frozenset({"messages", "contents", "model", "url", "body", "endpoint"})
 _EVENTS = (("content-type", "text/event-stream"),)
 
 
 def read_trace(data: bytes) -> ImportedSession:
-    """The calls of a trace.
+    """The calls of a trace; those of tools are service events.
 
     Raises:
         BadImportError: a line is no object, or none is a call.
     """
     calls: dict[bool, list[Call]] = {True: [], False: []}
+    notes: dict[bool, list[Noted]] = {True: [], False: []}
     skipped: Counter[str] = Counter()
     rebuilt = False
     for number, line in objects_of(data):
         try:
-            call, made, timed = _call(number, line)
+            begun_us, timed = _begun_us(number, line)
+            if _is_tool(line):
+                notes[timed] += _tool(number, line, begun_us)
+                continue
+            call, made = _call(line, begun_us)
         except SkippedError as reason:
             skipped[str(reason)] += 1
             continue
         calls[timed].append(call)
         rebuilt = rebuilt or made
-    dated = bool(calls[True])
-    if dated and calls[False]:  # they have no place among the others
-        skipped["no time, where other lines have one"] += len(calls[False])
-    return session_of_calls(calls[dated], skipped, dated=dated, rebuilt=rebuilt)
+    dated = bool(calls[True] or notes[True])
+    if dated and (untimed := len(calls[False]) + sum(map(_is_call, notes[False]))):
+        skipped["no time, where other lines have one"] += untimed  # no place among the others
+    return session_of_calls(calls[dated], skipped, dated=dated, rebuilt=rebuilt, notes=notes[dated])
 
 
-def _call(number: int, line: dict[str, Any]) -> tuple[Call, bool, bool]:
-    """The call of a line, whether it was rebuilt, and whether it says when it was."""
+def _is_call(note: Noted) -> bool:
+    return bool(note.payload["type"] == "tool-call")
+
+
+def _begun_us(number: int, line: dict[str, Any]) -> tuple[int, bool]:
+    """When a line was, and whether it says so."""
+    begun = next((line[name] for name in _BEGUN if line.get(name) is not None), None)
+    return (number * _APART_US, False) if begun is None else (moment_us(begun), True)
+
+
+def _is_tool(line: dict[str, Any]) -> bool:
+    """Whether a line is about a tool: by its kind, or because it names a tool and no model."""
+    kind = next((line[name] for name in ("kind", "type") if isinstance(line.get(name), str)), "")
+    if kind.lower().replace("-", "_").startswith(_TOOL_KINDS):
+        return True
+    asked = line.get("request")
+    said = asked if isinstance(asked, dict) else line
+    if not said.keys().isdisjoint(_ASKS_A_MODEL) or not line.keys().isdisjoint(_ASKS_A_MODEL):
+        return False
+    named = any(isinstance(one.get(name), str) for one in (said, line) for name in _TOOL_NAMES[1:])
+    return named or (isinstance(said.get("name"), str) and not said.keys().isdisjoint(_ARGUMENTS))
+
+
+def _tool(number: int, line: dict[str, Any], t_us: int) -> Iterator[Noted]:
+    inner = (line.get("request"), line.get("tool"))
+    places = [*(one for one in inner if isinstance(one, dict)), line]
+
+    def said(*names: str) -> Any:
+        found = (one[name] for one in places for name in names if one.get(name) is not None)
+        return next(found, None)
+
+    names = (one.get(name) for one in places for name in _TOOL_NAMES)
+    name = next((one for one in names if isinstance(one, str)), None)
+    if name is None:
+        raise SkippedError("a call of a tool without a name")
+    output = said("result", *_ANSWERS)
+    if output is None and line.get("error") is not None:
+        output = {"error": line["error"]}
+    call_id = said("call_id", "tool_call_id", "id") or f"line-{number}"
+    yield from tool_events(t_us, str(call_id), name, said(*_ARGUMENTS), output)
+
+
+def _call(line: dict[str, Any], begun_us: int) -> tuple[Call, bool]:
+    """The call of a line, and whether it was rebuilt."""
     url, method, headers, body, made = _question(line)
     status, answer_headers, answer, made_answer = _answer(line)
-    begun = next((line[name] for name in _BEGUN if line.get(name) is not None), None)
-    begun_us = number * _APART_US if begun is None else moment_us(begun)
     call = Call(
         begun_us=begun_us,
         answered_us=begun_us,
         ended_us=_ended_us(line, begun_us),
         method=method,
         url=checked_url(url),
-        headers=headers,
+        headers=JSON if headers is None else headers,
+        with_headers=headers is not None,
         body=body,
         status=status,
         answer_headers=answer_headers,
@@ -86,7 +141,7 @@ def _call(number: int, line: dict[str, Any]) -> tuple[Call, bool, bool]:
         outcome="complete" if status is not None else "provider-gone",
         detail="" if status is not None else str(line.get("error") or "no answer"),
     )
-    return call, made or made_answer, begun is not None
+    return call, made or made_answer
 
 
 def _ended_us(line: dict[str, Any], begun_us: int) -> int:
@@ -100,23 +155,27 @@ def _ended_us(line: dict[str, Any], begun_us: int) -> int:
     return begun_us
 
 
-def _question(line: dict[str, Any]) -> tuple[str, str, Headers, bytes, bool]:
-    """URL, method, headers and body, and whether the body was rebuilt."""
+def _question(line: dict[str, Any]) -> tuple[str, str, Headers | None, bytes, bool]:
+    """URL, method, headers (None if there are none in it) and body; whether it was rebuilt."""
     request = line.get("request")
     url = line.get("url") or line.get("endpoint")
     method = str(line.get("method") or "POST")
     if isinstance(request, dict) and ("url" in request or "body" in request):
         url = request.get("url") or url
-        headers = _headers(request.get("headers"))
+        sent = request.get("headers")
+        headers = _headers(sent) if isinstance(sent, dict) else None
         body = _bytes(request.get("body"))
         method = str(request.get("method") or method)
         return _url(url, line, request.get("body")), method, headers, body, False
     if isinstance(request, dict):
-        return _url(url, line, request), method, JSON, msgspec.json.encode(request), False
+        sent = {name: value for name, value in request.items() if name not in _ABOUT}
+        about = {name: request[name] for name in _ABOUT if name in request}
+        body = msgspec.json.encode(sent)
+        return _url(url, {**about, **line}, sent), method, None, body, False
     messages = line.get("messages")
     if isinstance(messages, list):
         body = chat_question(line.get("model"), messages, {"tools": line.get("tools")})
-        return url or base_of(line.get("provider")) + CHAT, method, JSON, body, True
+        return url or base_of(line.get("provider")) + CHAT, method, None, body, True
     raise SkippedError("no request in it")
 
 

@@ -81,7 +81,8 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
         draw_changes: what was drawn that was not recorded.
         screens: how many screens were compared.
         changes: screens that differ.
-        expected_exit, exit: how the program ended, recorded and now; None when it did not.
+        expected_exit, exit: how the program ended, recorded and now; None when it did not. An end
+            that was not recorded, as in an import, is not compared.
         expected_text, final_text: its last answer, where its profile knows it.
         expected_fingerprint, fingerprint: of what was received and served, in its order.
         version: set if the program is another version; no difference in itself.
@@ -206,7 +207,7 @@ def findings_of(report: RerunReport) -> Iterator[RerunFinding]:
     if report.inputs < report.recorded_inputs:
         left = report.recorded_inputs - report.inputs
         yield RerunFinding(check="inputs", text=f"inputs: {left} were not sent")
-    if report.exit != report.expected_exit:
+    if report.expected_exit is not None and report.exit != report.expected_exit:
         was, now = _exit(report.expected_exit), _exit(report.exit)
         yield RerunFinding(check="exit", text=f"exit: expected {was}, got {now}")
     if report.final_text != report.expected_text:

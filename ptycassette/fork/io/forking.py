@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY
+from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import DivergenceError, NotFoundError, UsageError
 from ptycassette.faults import last_call, provider_fault
@@ -215,7 +215,8 @@ class _Forked:
         if not self._cassette.has_tape:
             return ""
         tape, profile = self._cassette.tape(), self._prepared.profile
-        rules = load_matching_rules((profile.name,) if profile else ())
+        facts = tape_facts(self._cassette.manifest)
+        rules = load_matching_rules((profile.name,) if profile else (), tape=facts)
         # Of the whole tape, because names are numbered over all of it.
         matcher = Matcher(list(tape), rules, key=bytes.fromhex(tape.key))
         for index, one in enumerate(matcher.recorded.exchanges):
@@ -252,7 +253,7 @@ def _with_status(status: int) -> Any:
 
 def _described(cassette: Cassette) -> Mapping[str, Any]:
     """How the parent's program was pointed at its provider: the child is rerun in the same way."""
-    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    said = tape_facts(cassette.manifest)
     return {name: said[name] for name in ("harness", "pointed") if name in said}
 
 

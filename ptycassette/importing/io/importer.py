@@ -272,7 +272,8 @@ def _meta(session: ImportedSession, said: dict[str, object]) -> SessionMeta:
     """The head; what this machine's environment holds is removed, as when recording."""
     options: dict[str, object] = {"imported": said}
     if session.items:
-        options[TAPE_OPTION] = {"key": secrets.token_hex(32)}
+        compared = {"compared_headers": list(session.compared_headers)}
+        options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": compared}
     environment = dict(os.environ)
     return SessionMeta(
         id=str(uuid.uuid4()),

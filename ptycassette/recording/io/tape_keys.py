@@ -30,8 +30,9 @@ class TapeKeys:
         option = meta.options[TAPE_OPTION]
         self._key = bytes.fromhex(option["key"])
         self._day = meta.recorded_at[:10]
-        harness = option.get("described", {}).get("harness", meta.harness.name)
-        self._rules = load_matching_rules((harness,))
+        described = option.get("described", {})
+        harness = described.get("harness", meta.harness.name)
+        self._rules = load_matching_rules((harness,), tape=described)
         declared = {"cwd": meta.cwd, "home": meta.home, "tmp": tempfile.gettempdir()}
         self._keys = QuestionKeys(
             self._rules,

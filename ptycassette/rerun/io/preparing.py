@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY
+from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
@@ -132,7 +132,9 @@ def prepared_rerun(
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
     gates = Gates([step.t_us for step in script.steps] if typed else [])
-    rules = load_matching_rules((profile.name,) if profile else ())
+    rules = load_matching_rules(
+        (profile.name,) if profile else (), tape=tape_facts(cassette.manifest)
+    )
     clock = _clock(cassette, argv, options)
     drawn = drawn_in(event.payload for event in cassette.service_events())
     terminal = cassette.manifest.terminal
@@ -225,7 +227,7 @@ def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
 
 def _published_fingerprint(cassette: Cassette, rules: Rules) -> str:
     """The tape's fingerprint by these rules; empty where it is not known."""
-    said = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    said = tape_facts(cassette.manifest)
     return str(said.get("fingerprint", "")) if said.get("rules_digest") == rules.digest else ""
 
 

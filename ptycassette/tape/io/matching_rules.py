@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ptycassette.errors import UsageError
 from ptycassette.model import MAX_TOML_BYTES
@@ -22,12 +23,17 @@ _ALWAYS = ("common", "anthropic", "google", "openai")
 
 
 def load_matching_rules(
-    names: Iterable[str] = (), *, env: Mapping[str, str] | None = None
+    names: Iterable[str] = (),
+    *,
+    tape: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> Rules:
     """The rules of all providers, those of some CLIs, and the user's own.
 
     Args:
         names: of CLIs, as their profiles have them; for those without rules nothing is added.
+        tape: what the manifest says of a tape (``optional.tape``): one that was imported may not
+            have all headers, and only those that it has are compared.
         env: where the user's own are looked for; this process's environment when None.
 
     Raises:
@@ -39,7 +45,9 @@ def load_matching_rules(
     wanted = [f"{name}.toml" for name in (*_ALWAYS, *dict.fromkeys(names))]
     built_in = [_BUILT_IN / name for name in wanted if (_BUILT_IN / name).is_file()]
     paths = [path for path in built_in if path.name not in own] + list(own.values())
-    return Rules.parse(*((_text(path), str(path)) for path in paths))
+    rules = Rules.parse(*((_text(path), str(path)) for path in paths))
+    compared = (tape or {}).get("compared_headers")
+    return rules if compared is None else rules.comparing(map(str, compared))
 
 
 def _text(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import open_cassette
 from ptycassette.tape._kept import kept_target
 from ptycassette.tape._unpacking import unpacked_body
@@ -46,7 +47,9 @@ class RecordedAnswers:
         harness = self._cassette.manifest.harness.name
         self._matcher = Matcher(
             exchanges,
-            load_matching_rules((harness,) if harness else ()),
+            load_matching_rules(
+                (harness,) if harness else (), tape=tape_facts(self._cassette.manifest)
+            ),
             key=bytes.fromhex(tape.key),
         )
 

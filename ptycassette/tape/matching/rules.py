@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from copy import copy
 
 import msgspec
 
@@ -132,6 +133,16 @@ class Rules:
                         f"the type {name!r} is known, and behaves otherwise", where=where
                     )
         return cls(checked)
+
+    def comparing(self, headers: Iterable[str]) -> Rules:
+        """The same rules, which compare no other headers than these."""
+        wanted = tuple(name for name in self.headers if name in frozenset(headers))
+        if wanted == self.headers:
+            return self
+        made = copy(self)
+        made.headers = wanted
+        made.digest = hashlib.sha256(f"{self.digest} {' '.join(wanted)}".encode()).hexdigest()
+        return made
 
     def type_of(self, name: str) -> TokenType:
         """How the values of a type behave."""

@@ -17,6 +17,7 @@ from ptycassette import open_cassette
 from ptycassette.errors import UsageError
 from ptycassette.importing import BadImportError, ImportedSession, import_named
 from ptycassette.importing.io.mitmproxy_flows import read_flows
+from ptycassette.model import Noted
 from ptycassette.tape import (
     AnswerBegun,
     AnswerData,
@@ -155,13 +156,61 @@ def test_a_failed_call_stays_one(error: str, status: int | None, outcome: str) -
 
 def test_what_is_no_call_is_counted() -> None:
     """By reason."""
-    tool = span(attributes(gen_ai__operation__name="execute_tool"))
+    tool = span(attributes(gen_ai__operation__name="execute_tool"))  # without a name
     other = span(attributes(http__method="GET"))
     silent = span(attributes(gen_ai__operation__name="chat"))
     session = read("otel", span(attributes(**SAID)), tool, other, silent)
 
     assert sum(session.skipped.values()) == 3
     assert len(session.skipped) == 3
+
+
+def test_a_span_of_a_tool_is_its_call_and_result() -> None:
+    """As service events, at their times."""
+    said = {
+        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "shell",
+        "gen_ai.tool.call.id": "c", "gen_ai.tool.call.arguments": '{"cmd": "ls"}',
+        "gen_ai.tool.call.result": '["note.txt"]',
+    }  # fmt: skip
+    tool = span([{"key": key, "value": {"stringValue": value}} for key, value in said.items()])
+    session = read("otel", span(attributes(**SAID)), tool)
+
+    assert [note.payload for note in session.events if isinstance(note, Noted)] == [
+        {"type": "tool-call", "call_id": "c", "name": "shell", "arguments": {"cmd": "ls"}},
+        {"type": "tool-result", "call_id": "c", "output": ["note.txt"]},
+    ]
+    assert session.skipped == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"kind": "tool", "request": {"name": "refund", "arguments": {"n": 5}}, "result": "ok"},
+        {"type": "tool_call", "name": "refund", "arguments": {"n": 5}, "output": "ok"},
+        {"type": "function", "tool": {"name": "refund", "input": {"n": 5}}, "response": "ok"},
+        {"tool": "refund", "args": {"n": 5}, "result": "ok"},
+        {"name": "refund", "parameters": {"n": 5}, "output": "ok"},
+    ],
+)
+def test_a_line_of_a_tool_is_its_call_and_result(line: dict[str, Any]) -> None:
+    """However a trace writes it; alone, too."""
+    for more in ((), ({"request": {"model": "m", "messages": []}, "response": {"id": 1}},)):
+        session = read("trace", *more, line)
+        call, result = (note.payload for note in session.events if isinstance(note, Noted))
+
+        assert (call["name"], call["arguments"], result["output"]) == ("refund", {"n": 5}, "ok")
+        assert call["call_id"] == result["call_id"]
+        assert session.skipped == {}
+
+
+def test_a_request_holds_no_words_about_it() -> None:
+    """The provider decides where it went."""
+    line = {"request": {"provider": "openai", "model": "m", "messages": []}, "response": {}}
+    session = read("trace", line)
+
+    assert json.loads(of_kind(session, RequestData)[0].data) == {"model": "m", "messages": []}
+    assert of_kind(session, RequestBegun)[0].upstream == "https://api.openai.com"
+    assert session.compared_headers == ()
 
 
 @pytest.mark.parametrize(
