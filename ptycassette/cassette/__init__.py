@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .ladder import MIGRATED_KEY as MIGRATED_KEY
     from .ladder import NEWEST as NEWEST
     from .layout import DIAGNOSTIC as DIAGNOSTIC
+    from .layout import GIT_ATTRIBUTES as GIT_ATTRIBUTES
     from .layout import MANIFEST as MANIFEST
     from .layout import OPTIONAL_FILES as OPTIONAL_FILES
     from .layout import REQUIRED_FILES as REQUIRED_FILES
@@ -53,7 +54,9 @@ else:
             "framing": "EmptyJournalError MARK MAX_RECORD_BYTES RecordDecoder RecordEncoder",
             "freshness": "age_problem age_text window_of",
             "ladder": "LADDER MIGRATED_KEY NEWEST",
-            "layout": "DIAGNOSTIC MANIFEST OPTIONAL_FILES REQUIRED_FILES SCRUB_REPORT",
+            "layout": (
+                "DIAGNOSTIC GIT_ATTRIBUTES MANIFEST OPTIONAL_FILES REQUIRED_FILES SCRUB_REPORT"
+            ),
             "pinned": "check_pinned",
             "strict_json": "check_value parse_strict",
         },

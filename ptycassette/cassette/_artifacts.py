@@ -2,7 +2,8 @@
 
 The reference format pins ``output.raw`` alone; this pins the rest. A cassette
 whose manifest has it is called *pinned*: each listed file must be there with
-exactly those bytes, and no other file may be. ``output.raw`` may be listed too.
+exactly those bytes, and no other file may be there but ``.gitattributes``. ``output.raw`` may be
+listed too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ptycassette.cassette._digests import is_sha256
-from ptycassette.cassette.layout import MANIFEST, OUTPUT_RAW, REQUIRED_FILES
+from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, OUTPUT_RAW, REQUIRED_FILES
 from ptycassette.errors import (
     DigestError,
     LimitError,
@@ -118,7 +119,7 @@ def check_entries(
             )
     if artifacts is None:
         return
-    extra = sorted(entries - set(wanted) - {MANIFEST})
+    extra = sorted(entries - set(wanted) - {MANIFEST, GIT_ATTRIBUTES})
     if extra:
         shown = ", ".join(visible(name, limit=80) for name in extra[:3])
         more = f" and {len(extra) - 3} more" if len(extra) > 3 else ""

@@ -1,7 +1,7 @@
 """The names of the files of a cassette, version 1, and which of them must exist.
 
-A name that is not listed here may stand in a cassette only when the manifest
-pins it in ``optional.artifacts`` (see ``_artifacts``).
+Other names may be in a cassette only when the manifest pins them in
+``optional.artifacts`` (see ``_artifacts``).
 """
 
 from __future__ import annotations
@@ -44,3 +44,26 @@ REQUIRED_FILES = (
 
 OPTIONAL_FILES = (QUOTA, DISCOVERY)
 """What exists when it was probed."""
+
+GIT_ATTRIBUTES = ".gitattributes"
+"""Tells git to keep the files of the cassette byte for byte.
+
+It is not part of the recording: no manifest pins it and no seal names it, so that it can be added
+to a cassette that exists. Readers ignore what is in it.
+"""
+
+GIT_ATTRIBUTES_TEXT = """\
+# Written by ptycassette: git must keep these files byte for byte.
+* -text -working-tree-encoding -ident -export-subst -merge -whitespace -diff
+*.json diff=cassette
+*.jsonl diff=cassette
+.gitattributes diff
+"""
+"""``-text`` switches the conversion of line ends off, whatever the repository's own settings are.
+
+Without ``-diff`` the patch of a file of bytes is text, and ``git am`` removes CRs from text.
+``-merge``: two recordings are never mixed line by line. See gitattributes(5).
+"""
+
+MAX_GIT_ATTRIBUTES_BYTES = 64 << 10
+"""A longer ``.gitattributes`` in a cassette is refused."""

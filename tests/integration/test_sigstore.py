@@ -26,6 +26,7 @@ from sigstore.models import Bundle, TrustedRoot
 from sigstore.verify import Verifier
 from sigstore.verify.policy import Identity
 
+from ptycassette.cassette import GIT_ATTRIBUTES
 from ptycassette.model import ExitStatus, Finished, Output
 from ptycassette.seal import SealStatus, SealVerdict, Trust
 from ptycassette.seal.io import IdentitySealer, check_seal, read_trust, seal_cassette
@@ -107,7 +108,7 @@ def test_sigstores_own_verifier_takes_the_seal(case: Case) -> None:
 
     assert kind == "application/vnd.in-toto+json"
     names = {one["name"] for one in json.loads(payload)["subject"]}
-    assert names == {file.name for file in case.path.iterdir()}
+    assert names == {file.name for file in case.path.iterdir()} - {GIT_ATTRIBUTES}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ptycassette.cassette._artifacts import Artifact
 from ptycassette.cassette.io.staging import Staging, disk_errors
+from ptycassette.cassette.layout import GIT_ATTRIBUTES, GIT_ATTRIBUTES_TEXT
 from ptycassette.errors import LimitError
 
 _BUFFER_BYTES = 1 << 20
@@ -87,3 +88,18 @@ class StagedFile:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+
+def stage_git_attributes(staging: Staging) -> None:
+    """Add the ``.gitattributes`` that every cassette has.
+
+    Raises:
+        StorageError: the disk refused.
+    """
+    data = GIT_ATTRIBUTES_TEXT.encode()
+    file = StagedFile(staging, GIT_ATTRIBUTES, max_bytes=len(data))
+    try:
+        file.append(data)
+        file.finish()
+    finally:
+        file.close()

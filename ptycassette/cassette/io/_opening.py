@@ -20,7 +20,9 @@ from ptycassette.cassette.layout import (
     DISCOVERY,
     DOCUMENTS,
     FINAL,
+    GIT_ATTRIBUTES,
     MANIFEST,
+    MAX_GIT_ATTRIBUTES_BYTES,
     OPTIONAL_FILES,
     QUOTA,
     REQUIRED_FILES,
@@ -127,6 +129,9 @@ def _open_files(
     limits: Limits,
 ) -> None:
     """Open every file that belongs to the cassette into ``files``, sizes checked."""
+    if GIT_ATTRIBUTES in entries:
+        with directory.open(GIT_ATTRIBUTES) as file:
+            file.check_size(MAX_GIT_ATTRIBUTES_BYTES)
     optional = [name for name in OPTIONAL_FILES if name in entries]
     for name in dict.fromkeys((*REQUIRED_FILES, *optional, *(page.artifacts or ()))):
         file = files[name] = directory.open(name)

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.cassette._artifacts import Artifact
-from ptycassette.cassette.io._file import StagedFile
+from ptycassette.cassette.io._file import StagedFile, stage_git_attributes
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.staging import Staging
 from ptycassette.cassette.io.target import check_target
 from ptycassette.cassette.ladder import LADDER, NEWEST, climbed, descended, form_of, migrated_by
-from ptycassette.cassette.layout import MANIFEST, OUTPUT_RAW
+from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, OUTPUT_RAW
 from ptycassette.errors import DigestError, UsageError
 from ptycassette.model import DEFAULT_LIMITS
 from ptycassette.system.files import DirectoryHandle
@@ -74,7 +74,7 @@ def migrate_cassette(
     staging = Staging(target)
     try:
         with DirectoryHandle(path) as directory:
-            entries = sorted(directory.entries() - {MANIFEST})
+            entries = sorted(directory.entries() - {MANIFEST, GIT_ATTRIBUTES})
             artifacts = {name: _copied(directory, name, staging) for name in entries}
             with directory.open(MANIFEST) as file:
                 before, where = file.read_document(), file.place
@@ -84,6 +84,7 @@ def migrate_cassette(
             if rises
             else descended(before, to=to, where=where)
         )
+        stage_git_attributes(staging)
         page = StagedFile(staging, MANIFEST, max_bytes=DEFAULT_LIMITS.max_document_bytes)
         page.append(after)
         page.finish()

@@ -26,6 +26,7 @@ from ptycassette.cassette.io.staging import disk_errors, lost_race
 from ptycassette.cassette.layout import (
     DIAGNOSTIC,
     FORMAT_VERSION,
+    GIT_ATTRIBUTES,
     MANIFEST,
     OPTIONAL_FILES,
     REQUIRED_FILES,
@@ -35,7 +36,7 @@ from ptycassette.model import visible
 from ptycassette.system.files import DirectoryHandle
 
 _LOOKS = 20  # each further look means that somebody has published in between
-_OWN = frozenset({MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES})
+_OWN = frozenset({MANIFEST, GIT_ATTRIBUTES, *REQUIRED_FILES, *OPTIONAL_FILES})
 
 
 def check_target(target: Path, *, overwrite: bool) -> os.stat_result | None:

@@ -27,7 +27,7 @@ from ptycassette.cassette._records import (
     RecordCodec,
 )
 from ptycassette.cassette.documents import encode_document
-from ptycassette.cassette.io._file import StagedFile
+from ptycassette.cassette.io._file import StagedFile, stage_git_attributes
 from ptycassette.cassette.io._tape_files import TapeFiles
 from ptycassette.cassette.io.staging import Staging, lost_race
 from ptycassette.cassette.io.target import check_target
@@ -257,6 +257,7 @@ class CassetteWriter:
             self._files[name] = self._stage(name, self._limits.max_document_bytes)
             self._files[name].append(encode_document(document, where=name))
         artifacts = {name: file.finish() for name, file in self._files.items()}
+        stage_git_attributes(self._staging)
         whole = _pinned(manifest, artifacts)
         page = self._files[MANIFEST] = self._stage(MANIFEST, self._limits.max_document_bytes)
         page.append(encode_manifest(whole))

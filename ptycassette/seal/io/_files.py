@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import msgspec
 
-from ptycassette.cassette import MANIFEST, SCRUB_REPORT, Artifact
+from ptycassette.cassette import GIT_ATTRIBUTES, MANIFEST, SCRUB_REPORT, Artifact
 from ptycassette.errors import NotFoundError
 from ptycassette.seal.envelope import MAX_SEAL_BYTES
 from ptycassette.system.files import DirectoryHandle, read_plain
@@ -30,13 +30,15 @@ class HashedFiles(msgspec.Struct, frozen=True):
 
 
 def digests_of(path: str) -> dict[str, str]:
-    """The SHA-256 of every file in a directory, each read once; nothing in it is followed.
+    """The SHA-256 of every file of a cassette, each read once; no link is followed.
+
+    ``.gitattributes`` is left out: it is not part of the recording.
 
     Raises:
         CassetteError: it is not there, cannot be read, or holds anything but regular files.
     """
     with DirectoryHandle(path) as directory:
-        return {name: directory.digest(name)[0] for name in directory.entries()}
+        return {name: directory.digest(name)[0] for name in directory.entries() - {GIT_ATTRIBUTES}}
 
 
 def hashed_files(path: str) -> HashedFiles:
@@ -44,7 +46,7 @@ def hashed_files(path: str) -> HashedFiles:
     files: dict[str, Artifact] = {}
     documents: dict[str, bytes] = {}
     with DirectoryHandle(path) as directory:
-        for name in directory.entries():
+        for name in directory.entries() - {GIT_ATTRIBUTES}:
             if name in _DOCUMENTS:
                 with directory.open(name) as file:
                     data = documents[name] = file.read_document()

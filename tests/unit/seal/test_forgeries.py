@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from ptycassette.cassette import GIT_ATTRIBUTES
 from ptycassette.seal import SealStatus
 from ptycassette.seal.envelope import PAYLOAD_TYPE
 
@@ -287,14 +288,14 @@ def test_a_forgery_is_refused(name: str, sealed: SealedCase) -> None:
 
 
 def test_a_seal_is_an_in_toto_statement(sealed: SealedCase) -> None:
-    """Subjects are all files, the manifest too, by what another tool computes."""
+    """Subjects are all files of the recording, the manifest too, by what another tool computes."""
     envelope = sealed.envelope
     statement = json.loads(base64.b64decode(envelope["payload"]))
 
     assert envelope["payloadType"] == "application/vnd.in-toto+json"
     assert statement["_type"] == "https://in-toto.io/Statement/v1"
     assert {one["name"] for one in statement["subject"]} == {
-        path.name for path in sealed.path.iterdir()
+        path.name for path in sealed.path.iterdir() if path.name != GIT_ATTRIBUTES
     }
 
 

@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from ptycassette import CassetteWriter, errors, open_cassette
+from ptycassette.cassette import GIT_ATTRIBUTES
 from ptycassette.cassette.io import staging as cassette_staging
 from ptycassette.model import (
     DiscoveryRecord,
@@ -139,7 +140,7 @@ def test_a_cassette_written_again_is_the_same_byte_for_byte(
                 writer.put(document)
         writer.publish(cassette.manifest)
 
-    assert _names(tmp_path / name) == _names(source)
+    assert _names(tmp_path / name) == sorted({*_names(source), GIT_ATTRIBUTES})
     for path in source.iterdir():
         ours, theirs = (tmp_path / name / path.name).read_bytes(), path.read_bytes()
         if ours != theirs:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette import errors, open_cassette
-from ptycassette.cassette import LADDER, NEWEST
+from ptycassette.cassette import GIT_ATTRIBUTES, LADDER, NEWEST
 from ptycassette.cassette.io import migrate_cassette
 from ptycassette.cassette.ladder import descended
 
@@ -22,8 +22,8 @@ OLD = ["unpinned", "go-spelling", REFERENCE]
 
 
 def files_of(path: Path) -> dict[str, bytes]:
-    """All files of a directory."""
-    return {one.name: one.read_bytes() for one in path.iterdir()}
+    """All files of a directory, but for what each writer adds for git."""
+    return {one.name: one.read_bytes() for one in path.iterdir() if one.name != GIT_ATTRIBUTES}
 
 
 @pytest.fixture
