@@ -26,10 +26,7 @@ from ptycassette.model import DEFAULT_LIMITS, Limits, Manifest, resolved, visibl
 
 ARTIFACTS_KEY = "artifacts"
 
-GIT_HINT = (
-    "the file was changed after recording; if git did it (line ends), put the line "
-    "'*.jsonl -text' and '*.raw -text' for the folder into .gitattributes and check out again"
-)
+CHANGED_HINT = "the file was changed after recording: fetch the cassette again, or record it again"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
@@ -145,4 +142,4 @@ def check_artifact(
         reason = f"{size} bytes, and the manifest pins {pin.bytes}"
     else:
         reason = f"the sha256 is {sha256}, and the manifest pins {pin.sha256}"
-    raise DigestError(reason, where=place, hint=GIT_HINT)
+    raise DigestError(reason, where=place, hint=CHANGED_HINT)

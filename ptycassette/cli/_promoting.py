@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.io import Staging, disk_errors, open_cassette
+from ptycassette.cassette.io import Staging, disk_errors, open_cassette, protect_from_git
 from ptycassette.cli._rec_evidence import answer_checks, manifest_sha256
 from ptycassette.cli.tape import lines_of
 from ptycassette.errors import ExistsError, NotFoundError, RefusedError, UnreadableError
@@ -131,6 +131,7 @@ def publish(fixture: Fixture, *, overwrite: bool) -> None:
         cassette, scenario = f"{name}.cassette", staging.content / f"{name}.scenario.yaml"
         with disk_errors("writing the fixture", target):
             shutil.copytree(fixture.run, staging.content / cassette, symlinks=True)
+            protect_from_git(staging.content / cassette)
             scenario.write_text(fixture.scenario, encoding="utf-8")
             review = msgspec.json.format(msgspec.json.encode(fixture.review), indent=2)
             (staging.content / REVIEW).write_bytes(review + b"\n")

@@ -122,7 +122,8 @@ class VerifiedCassette(msgspec.Struct, frozen=True, kw_only=True):
 
     ``frames_rederived`` is null without ``--rederive``; ``mismatches`` holds
     the first differences, ``mismatch_count`` is their number. ``seal`` is null where
-    nobody asked for it.
+    nobody asked for it. ``git_risks`` says what git would change, one sentence each;
+    ``restored`` has what ``--fix`` restored, with the cause, ``added`` what it added.
     """
 
     path: str
@@ -136,6 +137,9 @@ class VerifiedCassette(msgspec.Struct, frozen=True, kw_only=True):
     mismatch_count: int
     mismatches: tuple[Mismatch, ...]
     seal: SealReport | None = None
+    git_risks: tuple[str, ...] = ()
+    restored: dict[str, str] = {}
+    added: tuple[str, ...] = ()
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,14 +26,14 @@ from ptycassette.cli._present import (
     write_lines,
 )
 from ptycassette.cli._seals import cassettes_named, seal_report, trust_in_force, verdict_lines
-from ptycassette.errors import StorageError, UsageError
+from ptycassette.errors import CassetteError, ExistsError, StorageError, UsageError
 from ptycassette.extras import needing_extra
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
-    from ptycassette.cassette.io import Verdict
+    from ptycassette.cassette.io import Fixed, Verdict
     from ptycassette.cli._reports import VerifiedCassette
     from ptycassette.seal import SealVerdict
 
@@ -47,6 +47,11 @@ LARGE_BYTES = 20_000_000
 @click.option(
     "--rederive", is_flag=True, help="Also make every frame again from the output, and compare."
 )
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="First restore what the digests prove, and protect each from git (docs/git.md).",
+)
 @click.option("--sealed", is_flag=True, help="Check seals, and bytes by them, not the format.")
 @path_option("--trust", metavar="FILE", text="Whose seals count (TOML: docs/sealing.md).")
 @files_option
@@ -56,6 +61,7 @@ LARGE_BYTES = 20_000_000
 def command(
     cassettes: tuple[str, ...],
     rederive: bool,
+    fix: bool,
     sealed: bool,
     trust: Path | None,
     files: bool,
@@ -69,6 +75,10 @@ def command(
     not: 3 not there, 4 not valid or never scrubbed, 1 when frames differ from
     those made again (--rederive), 7 when it is not as somebody trusted sealed it.
 
+    In a work tree of git it says what git would change. --fix adds a
+    .gitattributes that keeps git from it, and undoes what git or an editor did
+    to line ends. It changes a cassette only if every digest holds afterwards.
+
     With --sealed it checks that every byte is as sealed, and leaves the format
     out. Where the project file says that seals are required, they are checked
     without it, too.
@@ -79,8 +89,9 @@ def command(
 
     if files:
         cassettes = tuple(cassettes_with(cassettes))
-    if sealed and rederive:
-        raise UsageError("--sealed looks at seals alone: --rederive does not go with it")
+    if sealed and (rederive or fix):
+        option = "--rederive" if rederive else "--fix"
+        raise UsageError(f"--sealed looks at seals alone: {option} does not go with it")
     if sealed and summary is not None:
         raise UsageError("--summary goes without --sealed")
     if sealed:
@@ -90,19 +101,42 @@ def command(
         raise UsageError("--trust goes with --sealed")
     seals = _seal_checker(trust) if policy.required else None
     checked = []
+    reports = []
     for path in cassettes_named(cassettes):
+        fixed = _fix(path, allow_unscrubbed=allow_unscrubbed) if fix else None
         verdict = _verify(path, rederive=rederive, allow_unscrubbed=allow_unscrubbed)
         seal = None if seals is None else seals(path)
+        risks = _risks(path) if verdict.error is None else ()
         checked.append((verdict, seal))
-        if not as_json:
-            write_lines(_lines(verdict))
+        if as_json:
+            reports.append(_report(verdict, seal, fixed, risks))
+        else:
+            write_lines(_lines(verdict, fixed, risks))
             write_lines([] if seal is None else verdict_lines(seal))
     if as_json:
-        _write_report(tuple(_report(verdict, seal) for verdict, seal in checked))
+        _write_report(tuple(reports))
     if summary is not None:
         _append(summary, _summary([verdict for verdict, _ in checked]))
     statuses = (_status(verdict) or _seal_status(seal) for verdict, seal in checked)
     return next(filter(None, statuses), 0)
+
+
+def _fix(path: str, *, allow_unscrubbed: bool) -> Fixed | None:
+    """What ``--fix`` did; None if it did nothing, which the check that follows explains."""
+    from ptycassette.cassette.io import fix_cassette
+
+    try:
+        return fix_cassette(Path(path), allow_unscrubbed=allow_unscrubbed)
+    except (StorageError, ExistsError):
+        raise
+    except CassetteError:
+        return None
+
+
+def _risks(path: str) -> tuple[str, ...]:
+    from ptycassette.cassette.io import git_risks
+
+    return tuple(git_risks(Path(path)))
 
 
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
@@ -123,7 +157,7 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
             Verdict(path=one.path, id=None if one.statement is None else one.statement.id)
             for one in verdicts
         )
-        _write_report(tuple(map(_report, plain, verdicts)))
+        _write_report(tuple(_report(one, seal) for one, seal in zip(plain, verdicts, strict=True)))
     return next(filter(None, map(_seal_status, verdicts)), 0)
 
 
@@ -197,7 +231,7 @@ def _finish(bar: ProgressBar[int] | None) -> None:
         bar.render_finish()
 
 
-def _lines(verdict: Verdict) -> Iterator[str]:
+def _lines(verdict: Verdict, fixed: Fixed | None, risks: Sequence[str]) -> Iterator[str]:
     if verdict.error is not None:
         yield f"{visible(verdict.path)}: NOT VALID, {type(verdict.error).__name__}"
         for line in error_lines(verdict.error):
@@ -205,6 +239,12 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         return
     yield f"{visible(verdict.path)}: {'valid' if verdict.ok else 'FRAMES DIFFER'}"
     yield from field_lines(_fields(verdict))
+    done = () if fixed is None else [*fixed.restored.items(), *((one, "") for one in fixed.added)]
+    yield from field_lines(
+        ("fixed", f"{name}: {cause}; restored" if cause else f"{name} added")
+        for name, cause in done
+    )
+    yield from field_lines(("at risk", risk) for risk in risks)
     for found in verdict.mismatches:
         yield (
             f"  frame at seq {found.seq}, {found.t_ms} ms, {visible(found.field)}: "
@@ -237,7 +277,12 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "frames", f"{verdict.rederived} made again, {same}"
 
 
-def _report(verdict: Verdict, seal: SealVerdict | None) -> VerifiedCassette:
+def _report(
+    verdict: Verdict,
+    seal: SealVerdict | None,
+    fixed: Fixed | None = None,
+    risks: tuple[str, ...] = (),
+) -> VerifiedCassette:
     from ptycassette.cli._reports import ErrorReport, Mismatch, StreamCounts, VerifiedCassette
 
     error, found = verdict.error, verdict.verified
@@ -273,6 +318,9 @@ def _report(verdict: Verdict, seal: SealVerdict | None) -> VerifiedCassette:
             for one in verdict.mismatches
         ),
         seal=None if seal is None else seal_report(seal),
+        git_risks=risks,
+        restored={} if fixed is None else fixed.restored,
+        added=() if fixed is None else fixed.added,
     )
 
 

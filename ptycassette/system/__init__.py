@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from .clock import SystemSleeper as SystemSleeper
     from .clock import random_id as random_id
     from .closing import Closing as Closing
+    from .git_questions import IgnoredFile as IgnoredFile
+    from .git_questions import WorkTree as WorkTree
     from .interpreter import forget_safe_path as forget_safe_path
     from .interpreter import python_command as python_command
     from .interpreter import safe_path as safe_path
@@ -31,6 +33,7 @@ else:
             "closing": "Closing",
             "interpreter": "forget_safe_path python_command safe_path",
             "ownership": "Owner owned_async_context owned_context temporary_folder",
+            "git_questions": "IgnoredFile WorkTree",
             "priority": "raised_priority",
             "streams": "reopened same_stream stream_kind unread_bytes",
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,9 @@ from ptycassette.cassette import GIT_ATTRIBUTES
 from ptycassette.cli import main
 from ptycassette.model import Finished, Noted, Output, Typed
 from ptycassette.testing import write_cassette
+from tests.unit.cli.conftest import Run, run
+
+__all__ = ["run"]
 
 GIT = shutil.which("git")
 pytestmark = [
@@ -146,6 +150,7 @@ def test_every_place_that_publishes_a_cassette_is_known() -> None:
     }
     assert modules == {
         "cassette/io/migrating.py",
+        "cassette/io/repair.py",
         "cassette/io/writer.py",
         "cli/_promoting.py",
     }
@@ -212,3 +217,264 @@ def test_two_recordings_are_never_mixed_line_by_line(tmp_path: Path) -> None:
         git(place, "merge", "one")
 
     assert files_of(place / "c.cassette") == kept
+
+
+def unprotected(folder: Path, output: bytes = OUTPUT) -> Path:
+    """A cassette as earlier versions wrote it."""
+    write_cassette(folder, Output(0, output), Typed(1, b"hi\r"), Noted(2, {"a": "$Id$"}))
+    (folder / GIT_ATTRIBUTES).unlink()
+    return folder
+
+
+def said(run: Run, *words: object) -> tuple[int, str]:
+    """The status and all that a command prints, on one line."""
+    done = run(*words)
+    return done.status, " ".join(f"{done.text} {done.err}".split())
+
+
+DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "CRs removed": (lambda data: data.replace(b"\r\n", b"\n"), "CRs"),
+    "CRs added": (lambda data: re.sub(rb"(?<!\r)\n", b"\r\n", data), "CRs"),
+    "a newline at the end": (lambda data: data + b"\n", "newline"),
+    "no newlines at the end": (lambda data: data.removesuffix(b"\n"), "newline"),
+    "$Id$": (lambda data: data.replace(b"$Id$", b"$Id: " + b"0f" * 20 + b" $"), "$Id$"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("names", [("output.raw",), ("frames.jsonl",), ("manifest.json",), ()])
+def test_what_is_named_is_restored_byte_for_byte(
+    tmp_path: Path, run: Run, damage: str, names: tuple[str, ...]
+) -> None:
+    """In one file or in all; the error says what happened and how to undo it."""
+    change, word = DAMAGES[damage]
+    place = tmp_path / "c.cassette"
+    _written(place)
+    made = files_of(place)
+    changed = {name: change(data) for name, data in made.items() if not names or name in names}
+    changed.pop(GIT_ATTRIBUTES, None)
+    changed = {name: data for name, data in changed.items() if data != made[name]}
+    if not changed:
+        pytest.skip("the file holds nothing of that kind")
+    for name, data in changed.items():
+        (place / name).write_bytes(data)
+    status, text = said(run, "verify", place)
+    if set(changed) != {"manifest.json"}:  # a reader takes any white space there
+        assert status == 4
+        assert word in text
+        assert f"verify --fix {place}" in text
+    status, text = said(run, "verify", "--fix", place)
+
+    assert status == 0, text
+    assert "restored" in text
+    assert files_of(place) == made
+    assert [path.name for path in tmp_path.iterdir()] == ["c.cassette"]
+
+
+def _pointer(data: bytes) -> bytes:
+    version = b"version https://git-lfs.github.com/spec/v1\n"
+    return version + b"oid sha256:%s\nsize %d\n" % (b"0" * 64, len(data))
+
+
+def _annexed(data: bytes) -> bytes:
+    return b"/annex/objects/SHA256E-s%d--00.raw\n" % len(data)
+
+
+def _conflict(data: bytes) -> bytes:
+    return b"<<<<<<< HEAD\n" + data + b"=======\n" + data + b">>>>>>> other\n"
+
+
+@pytest.mark.parametrize("name", ["output.raw", "frames.jsonl", "final.json", "manifest.json"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        (_pointer, "Git LFS", "git lfs pull"),
+        (_annexed, "git-annex", "git annex get"),
+        (_conflict, "conflict", "--ours"),
+    ],
+    ids=["LFS", "annex", "conflict"],
+)
+def test_what_cannot_be_restored_is_named_with_its_remedy(
+    tmp_path: Path,
+    run: Run,
+    name: str,
+    damage: tuple[Callable[[bytes], bytes], str, str],
+) -> None:
+    """In whichever file it is; ``--fix`` changes nothing then."""
+    change, word, remedy = damage
+    place = tmp_path / "c.cassette"
+    _written(place)
+    (place / name).write_bytes(change((place / name).read_bytes()))
+    made = files_of(place)
+    for words in (["verify"], ["verify", "--fix"], ["info"]):
+        status, text = said(run, *words, place)
+        if words != ["info"] or name == "manifest.json":
+            assert status == 4
+            assert word in text
+            assert remedy in text
+    assert files_of(place) == made
+
+
+def test_other_bytes_are_never_restored(tmp_path: Path, run: Run) -> None:
+    """A byte that was changed by hand, and line ends that were changed, too."""
+    place = unprotected(tmp_path / "c.cassette")
+    raw = (place / "output.raw").read_bytes().replace(b"one\r\n", b"One\n")
+    (place / "output.raw").write_bytes(raw)
+    made = files_of(place)
+    status, text = said(run, "verify", "--fix", place)
+
+    assert (status, "record it again" in text) == (4, True)
+    assert files_of(place) == made
+
+
+def test_verify_says_which_cassettes_are_at_risk(tmp_path: Path, run: Run) -> None:
+    """Only in a work tree, and until they are protected."""
+    assert "at risk" not in said(run, "verify", unprotected(tmp_path / "c.cassette"))[1]
+    place = repository(tmp_path / "origin")
+    target = unprotected(place / "deep" / "c.cassette")
+    status, text = said(run, "verify", target)
+    assert status == 0
+    assert f"verify --fix {target}" in text
+    (place / GIT_ATTRIBUTES).write_text("*.json -text\n*.jsonl -text\n*.raw -text\n")
+    assert "git am" in said(run, "verify", target)[1]
+    (place / GIT_ATTRIBUTES).write_text("")
+
+    assert "added" in said(run, "verify", "--fix", target)[1]
+    status, text = said(run, "verify", target)
+    assert (status, "at risk" in text) == (0, False)
+    assert json.loads(run("verify", "--json", target).text)["cassettes"][0]["git_risks"] == []
+
+
+def test_a_file_that_git_leaves_out_is_a_risk_here_and_named_in_a_clone(
+    tmp_path: Path, run: Run
+) -> None:
+    """``*.raw`` is in many lists of ignored files."""
+    place = repository(tmp_path / "origin")
+    (place / ".gitignore").write_text("*.raw\n")
+    _written(place / "c.cassette")
+    status, text = said(run, "verify", place / "c.cassette")
+    assert (status, ".gitignore:1: *.raw" in text, "git add -f" in text) == (0, True, True)
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "cassette")
+    git(tmp_path, "clone", "-q", "origin", "clone")
+
+    status, text = said(run, "verify", tmp_path / "clone" / "c.cassette")
+    assert (status, "never committed" in text) == (4, True)
+
+
+def test_what_was_damaged_at_commit_is_seen_by_its_author(tmp_path: Path, run: Run) -> None:
+    """The copy of the author is valid; ``--fix`` and a commit make every clone valid, too."""
+    place = repository(tmp_path / "origin", "* text=auto")
+    target = unprotected(place / "c.cassette", b"one\r\ntwo\r\n")
+    git(place, "-c", "core.safecrlf=false", "add", "-A")
+    git(place, "commit", "-qm", "cassette")
+    assert "line ends" in said(run, "verify", target)[1]
+    assert f"git add --renormalize {target}" in said(run, "verify", "--fix", target)[1]
+    git(place, "add", "--renormalize", str(target))
+    git(place, "add", str(target))
+    git(place, "commit", "-qm", "again")
+    assert "at risk" not in said(run, "verify", target)[1]
+    git(tmp_path, "clone", "-q", "origin", "clone")
+
+    assert files_of(tmp_path / "clone" / "c.cassette") == files_of(target)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "setting"),
+    [
+        ("* text=auto", "core.autocrlf=false"),
+        ("* text eol=crlf", "core.autocrlf=false"),
+        ("", "core.autocrlf=true"),
+        ("", "core.autocrlf=input"),
+    ],
+)
+def test_a_damaged_clone_of_an_old_cassette_is_restored(
+    tmp_path: Path, run: Run, attributes: str, setting: str
+) -> None:
+    """In the clone, from nothing but what is in it."""
+    place = repository(tmp_path / "origin", attributes)
+    target = unprotected(place / "c.cassette")
+    made = files_of(target)
+    git(place, "-c", setting, "-c", "core.safecrlf=false", "add", "-A")
+    git(place, "commit", "-qm", "cassette")
+    git(tmp_path, "-c", setting, "clone", "-q", "origin", "clone")
+    clone = tmp_path / "clone" / "c.cassette"
+    said(run, "verify", "--fix", clone)
+    now = files_of(clone)
+
+    assert now.pop(GIT_ATTRIBUTES)
+    assert now == made
+
+
+def test_what_a_sparse_checkout_leaves_out_is_named(tmp_path: Path, run: Run) -> None:
+    """The whole cassette, or one file of it."""
+    place = repository(tmp_path / "origin")
+    _written(place / "tests" / "c.cassette")
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "cassette")
+    git(place, "sparse-checkout", "set", "--no-cone", "/.gitattributes")
+    status, text = said(run, "verify", place / "tests" / "c.cassette")
+    assert (status, "git sparse-checkout add" in text) == (3, True)
+    git(place, "sparse-checkout", "set", "--no-cone", "/*", "!*.raw")
+    status, text = said(run, "verify", place / "tests" / "c.cassette")
+    assert (status, "git sparse-checkout add" in text) == (4, True)
+    git(place, "sparse-checkout", "disable")
+    (place / "tests" / "c.cassette" / "output.raw").unlink()
+    status, text = said(run, "verify", place / "tests" / "c.cassette")
+    assert (status, "git restore" in text) == (4, True)
+
+
+def test_a_submodule_that_was_not_fetched_is_named(tmp_path: Path, run: Run) -> None:
+    """Its folder is there, and empty."""
+    library = repository(tmp_path / "library")
+    _written(library / "c")
+    for file in (library / "c").iterdir():
+        file.rename(library / file.name)
+    git(library, "add", "-A")
+    git(library, "commit", "-qm", "cassette")
+    place = repository(tmp_path / "origin")
+    git(place, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "c")
+    git(place, "commit", "-qm", "submodule")
+    git(tmp_path, "clone", "-q", "origin", "clone")
+    status, text = said(run, "verify", tmp_path / "clone" / "c")
+
+    assert (status, "git submodule update --init" in text) == (4, True)
+
+
+def test_a_hook_of_git_asks_its_own_work_tree(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git leads its hooks to a repository by variables, which are not those of the cassette."""
+    place = repository(tmp_path / "origin")
+    target = unprotected(place / "c.cassette")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "elsewhere" / "index"))
+
+    assert "at risk" in said(run, "verify", target)[1]
+
+
+def test_lines_of_the_user_stay(tmp_path: Path, run: Run) -> None:
+    """What is in the file for git is kept, and ours come behind it."""
+    place = tmp_path / "c.cassette"
+    _written(place)
+    ours = (place / GIT_ATTRIBUTES).read_bytes()
+    (place / GIT_ATTRIBUTES).write_text("*.json linguist-generated")
+    run("verify", "--fix", place)
+    assert (place / GIT_ATTRIBUTES).read_bytes() == b"*.json linguist-generated\n" + ours
+    run("verify", "--fix", place)
+    assert (place / GIT_ATTRIBUTES).read_bytes() == b"*.json linguist-generated\n" + ours
+
+
+def test_without_git_nothing_is_asked(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine without git verifies and restores all the same."""
+    place = repository(tmp_path / "origin")
+    target = unprotected(place / "c.cassette")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert said(run, "verify", target)[0] == 0
+    raw = (target / "output.raw").read_bytes()
+    (target / "output.raw").write_bytes(raw.replace(b"\r\n", b"\n"))
+    assert said(run, "verify", "--fix", target)[0] == 0
+    (target / "output.raw").unlink()
+    assert said(run, "verify", "--fix", target)[0] == 4

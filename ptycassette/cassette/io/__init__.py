@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .raw_output import write_raw as write_raw
     from .reader import Cassette as Cassette
     from .reader import open_cassette as open_cassette
+    from .repair import Fixed as Fixed
+    from .repair import fix_cassette as fix_cassette
+    from .repair import git_risks as git_risks
+    from .repair import protect_from_git as protect_from_git
     from .replacing import reason_to_keep as reason_to_keep
     from .staging import Staging as Staging
     from .staging import disk_errors as disk_errors
@@ -42,6 +46,7 @@ else:
             "published": "published_manifest",
             "raw_output": "write_all write_raw",
             "reader": "Cassette open_cassette",
+            "repair": "Fixed fix_cassette git_risks protect_from_git",
             "replacing": "reason_to_keep",
             "staging": "Staging disk_errors fsync_directory",
             "tape": "RecordedExchange Tape",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ptycassette.cassette._artifacts import GIT_HINT, check_entries
+from ptycassette.cassette._artifacts import CHANGED_HINT, check_entries
 from ptycassette.cassette._manifest import ManifestPage, decode_manifest
 from ptycassette.cassette._manifest_digest import MANIFEST_DIGEST_KEY
 from ptycassette.cassette._tape_lines import TapeDeclared, declared_tape
@@ -98,7 +98,7 @@ def _check_whole(data: bytes, page: ManifestPage, place: str) -> None:
     """A manifest that pins itself ends with a newline, which no digest of its values covers."""
     pinned = (page.manifest.optional or {}).get(MANIFEST_DIGEST_KEY) is not None
     if pinned and not data.endswith(b"\n"):
-        raise TruncatedError("the last newline is missing", where=place, hint=GIT_HINT)
+        raise TruncatedError("the last newline is missing", where=place, hint=CHANGED_HINT)
 
 
 def _close_all(files: dict[str, FileHandle]) -> None:

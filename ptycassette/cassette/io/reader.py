@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,6 +48,7 @@ from ptycassette.cassette.layout import (
     SCRUB_REPORT,
 )
 from ptycassette.errors import (
+    CassetteError,
     MissingFileError,
     UnscrubbedError,
 )
@@ -105,13 +107,14 @@ def open_cassette(
     """
     if check not in {"full", "manifest"}:
         raise ValueError(f"check must be 'full' or 'manifest', not {check!r}")
-    opened = open_checked(
-        path,
-        expect_id=expect_id,
-        expect_sha256=expect_sha256,
-        require_emulator=require_emulator,
-        limits=limits,
-    )
+    with _explaining(path):
+        opened = open_checked(
+            path,
+            expect_id=expect_id,
+            expect_sha256=expect_sha256,
+            require_emulator=require_emulator,
+            limits=limits,
+        )
     cassette = Cassette(Path(path), opened, limits)
     try:
         if not allow_unscrubbed:
@@ -122,6 +125,18 @@ def open_cassette(
         cassette.close()
         raise
     return cassette
+
+
+@contextmanager
+def _explaining(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let an error about the cassette at ``path`` say what git or another tool did to it."""
+    try:
+        yield
+    except CassetteError as error:
+        from ptycassette.cassette.io.repair import explained  # noqa: PLC0415 - it is seldom needed
+
+        explained(error, path)
+        raise
 
 
 class Cassette(Closing):
@@ -284,6 +299,10 @@ class Cassette(Closing):
         Raises:
             InvalidCassetteError: the first rule that is broken.
         """
+        with _explaining(self.path):
+            return self._verified(progress)
+
+    def _verified(self, progress: Progress | None) -> Verified:
         page = self._page
         verified = verify_streams(
             self._files,
@@ -316,7 +335,8 @@ class Cassette(Closing):
         pins = {name: pin.sha256 for name, pin in (page.artifacts or {}).items()}
         pins[OUTPUT_RAW] = page.manifest.content_digest.sha256
         files = {name: self._files[name] for name in pins if name not in checked}
-        verify_digests(files, pins, most_bytes=most_bytes)
+        with _explaining(self.path):
+            verify_digests(files, pins, most_bytes=most_bytes)
 
     def __repr__(self) -> str:
         return f"<Cassette {str(self.path)!r} id={self.manifest.id!r}>"

@@ -17,7 +17,7 @@ from hashlib import sha256
 
 import msgspec
 
-from ptycassette.cassette._artifacts import GIT_HINT, Artifact, check_artifact
+from ptycassette.cassette._artifacts import CHANGED_HINT, Artifact, check_artifact
 from ptycassette.cassette._chunks import ChunkCoverage, check_frame_range, chunk_fault
 from ptycassette.cassette._lines import LineReader
 from ptycassette.cassette._order import Source, merge_runs
@@ -209,7 +209,7 @@ def verify_digests(
             raise DigestError(
                 f"the sha256 is {found}, and the manifest pins {pins[name]}",
                 where=file.place,
-                hint=GIT_HINT,
+                hint=CHANGED_HINT,
             )
 
 
@@ -220,7 +220,7 @@ def _check_raw(raw: _RawPass, expected: str, place: str) -> None:
         raise DigestError(
             f"the sha256 is {found}, and the manifest pins {expected}{also}",
             where=place,
-            hint=GIT_HINT,
+            hint=CHANGED_HINT,
         )
     if raw.fault is not None:
         raise raw.fault

@@ -1,0 +1,446 @@
+"""What happened to the files of a cassette that is not valid, and how it becomes valid again.
+
+``explained`` adds the cause and the remedy to an error; ``fix_cassette`` restores what the digests
+prove, and adds the ``.gitattributes`` that older cassettes lack; ``git_risks`` says what git would
+change although all is well here.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.cassette._artifacts import CHANGED_HINT, Artifact
+from ptycassette.cassette._lines import LineReader
+from ptycassette.cassette._manifest import ManifestPage, decode_manifest
+from ptycassette.cassette._manifest_digest import MANIFEST_DIGEST_KEY, check_manifest_digest
+from ptycassette.cassette._records import OUTPUT_CODEC
+from ptycassette.cassette.damage import (
+    HEAD_BYTES,
+    conflict_line,
+    undone,
+    undone_output,
+    unfetched,
+)
+from ptycassette.cassette.io._file import StagedFile, stage_git_attributes
+from ptycassette.cassette.io.staging import Staging
+from ptycassette.cassette.layout import (
+    GIT_ATTRIBUTES,
+    GIT_ATTRIBUTES_TEXT,
+    MANIFEST,
+    OUTPUT,
+    OUTPUT_RAW,
+    REQUIRED_FILES,
+)
+from ptycassette.errors import (
+    CassetteError,
+    DiagnosticError,
+    InvalidCassetteError,
+    LimitError,
+    NotFoundError,
+    UnsafeFileError,
+    UnscrubbedError,
+    VersionError,
+)
+from ptycassette.model import DEFAULT_LIMITS, OutputRecord, visible
+from ptycassette.system import WorkTree
+from ptycassette.system.files import DirectoryHandle, write_whole
+
+_MOST_BYTES = 256 << 20
+"""Larger files are not put together again."""
+
+_EFFORT = 10_000_000
+"""For ``fix_cassette``: about ten seconds."""
+
+_GLANCE = 200_000
+"""For the text of an error."""
+
+_GLANCE_BYTES = 8 << 20
+
+_AS_IT_IS = (DiagnosticError, LimitError, UnscrubbedError, UnsafeFileError)
+"""Errors whose own hint says what to do."""
+
+
+class Damage(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong with one file.
+
+    ``cause`` is empty when nothing explains it; ``remedy`` is what to do, empty when
+    ``fix_cassette`` does it. ``restored`` has the bytes as they were recorded, None if nothing
+    proves them.
+    """
+
+    name: str
+    cause: str = ""
+    remedy: str = ""
+    restored: bytes | None = None
+
+
+class Fixed(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``fix_cassette`` did: names of restored files with the cause, and of those added."""
+
+    restored: dict[str, str]
+    added: tuple[str, ...] = ()
+
+
+def explained(error: CassetteError, path: str | os.PathLike[str]) -> CassetteError:
+    """The same error; its hint names what git or another tool did, if that is what happened.
+
+    Args:
+        error: what is wrong with the cassette.
+        path: the cassette.
+    """
+    if isinstance(error, NotFoundError):
+        error.hint = _not_checked_out(Path(path)) or error.hint
+    elif isinstance(error, InvalidCassetteError) and not isinstance(error, _AS_IT_IS):
+        if isinstance(error, VersionError) and error.hint:  # it is newer
+            return error
+        with suppress(CassetteError, OSError):
+            for damage in _damages(Path(path), effort=_GLANCE, most_bytes=_GLANCE_BYTES):
+                if damage.cause:
+                    remedy = damage.remedy or (
+                        f"restore it with 'ptycassette verify --fix {_shown(path)}'"
+                    )
+                    error.hint = f"{visible(damage.name)}: {damage.cause}; {remedy}"
+                    return error
+        error.hint = error.hint or CHANGED_HINT
+    return error
+
+
+def fix_cassette(path: Path, *, allow_unscrubbed: bool = False) -> Fixed:
+    """Restore the files of a cassette from damage that its digests prove, and protect it from git.
+
+    All files that were damaged are restored, or nothing is changed. The restored cassette is
+    checked to its end before it replaces the damaged one, in one step.
+
+    Args:
+        path: the cassette.
+        allow_unscrubbed: also one that was recorded without scrubbing.
+
+    Raises:
+        InvalidCassetteError: something cannot be restored; nothing was changed.
+        NotFoundError, UnreadableError: it is not there, or cannot be read.
+        ExistsError, StorageError: the disk refused; nothing was changed.
+    """
+    from ptycassette.cassette.io.reader import open_cassette  # noqa: PLC0415 - it imports this
+
+    replaces = _status(path)
+    damages = list(_damages(path, effort=_EFFORT, most_bytes=_MOST_BYTES))
+    restored = {one.name: one.restored for one in damages if one.restored is not None}
+    if len(restored) < len(damages) or not damages:
+        with open_cassette(path, allow_unscrubbed=allow_unscrubbed):
+            pass  # raises if anything is wrong, and says what
+        return Fixed(restored={}, added=protect_from_git(path))
+    staging = Staging(path)
+    try:
+        with DirectoryHandle(path) as directory:
+            names = directory.entries()
+            for name in sorted(names - {GIT_ATTRIBUTES}):
+                _copy(directory, name, staging, restored.get(name))
+        stage_git_attributes(staging)
+        with open_cassette(staging.content, allow_unscrubbed=allow_unscrubbed):
+            pass
+        staging.publish(replaces)
+    finally:
+        staging.remove()
+    return Fixed(
+        restored={damage.name: damage.cause for damage in damages},
+        added=() if GIT_ATTRIBUTES in names else (GIT_ATTRIBUTES,),
+    )
+
+
+def _copy(directory: DirectoryHandle, name: str, staging: Staging, data: bytes | None) -> None:
+    copy = StagedFile(staging, name, max_bytes=DEFAULT_LIMITS.max_output_bytes)
+    try:
+        if data is None:
+            with directory.open(name) as source:
+                for block in source.blocks():
+                    copy.append(block)
+        else:
+            copy.append(data)
+        copy.finish()
+    finally:
+        copy.close()
+
+
+def protect_from_git(path: Path) -> tuple[str, ...]:
+    """Add the ``.gitattributes`` of a cassette, or what it lacks; the names of changed files.
+
+    Lines of somebody else stay; ours come behind them, so that git follows ours.
+
+    Raises:
+        UnsafeFileError: it is a link, or no file.
+        LimitError: it is too long.
+        StorageError: the disk refused.
+    """
+    with DirectoryHandle(path) as directory:
+        theirs = ""
+        if GIT_ATTRIBUTES in directory.entries():
+            with directory.open(GIT_ATTRIBUTES) as file:
+                theirs = file.read_document().decode(errors="surrogateescape")
+    theirs = theirs.replace("\r\n", "\n")
+    if theirs.endswith(GIT_ATTRIBUTES_TEXT):
+        return ()
+    parted = f"{theirs.rstrip()}\n" if theirs.strip() else ""
+    data = f"{parted}{GIT_ATTRIBUTES_TEXT}".encode(errors="surrogateescape")
+    write_whole(path / GIT_ATTRIBUTES, [data])
+    return (GIT_ATTRIBUTES,)
+
+
+def git_risks(path: Path) -> list[str]:
+    """What would go wrong with a valid cassette in git: one sentence each; empty outside of git.
+
+    Args:
+        path: the cassette.
+
+    Raises:
+        CassetteError: the directory cannot be listed.
+    """
+    if not WorkTree.holds(path):
+        return []
+    with DirectoryHandle(path) as directory:
+        names = sorted(directory.entries() - {GIT_ATTRIBUTES})
+    tree = WorkTree(path)
+    fix = f"run 'ptycassette verify --fix {_shown(path)}' and commit"
+    values = tree.attributes(names, ("text", "diff"))
+    risks = []
+    converted = [name for name in names if values.get((name, "text"), "unset") != "unset"]
+    if converted:
+        risks.append(f"git may change the line ends of {_listed(converted)}: {fix}")
+    elif values.get((OUTPUT_RAW, "diff"), "unset") != "unset":
+        risks.append(f"'git am' would remove CRs from {OUTPUT_RAW}: {fix}")
+    ends = tree.line_ends()
+    differ = [name for name in names if _lost(*ends.get(name, ("", ""))) and name not in converted]
+    if differ:
+        add = f"git add --renormalize {_shown(path)}"
+        risks.append(
+            f"{_listed(differ)} has other line ends in git than here: run '{add}' and commit"
+        )
+    ignored = tree.ignored([name for name in names if name not in ends])
+    if ignored:
+        add = f"git add -f {_shown(path)}"
+        risks.append(
+            f"git leaves out {_listed([one.name for one in ignored])} "
+            f"({visible(ignored[0].rule, limit=200)}): run '{add}' and commit"
+        )
+    return risks
+
+
+def _lost(index: str, here: str) -> bool:
+    return index in {"lf", "crlf", "mixed"} and here in {"lf", "crlf", "mixed"} and index != here
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(visible(name, limit=80) for name in names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+
+
+def _shown(path: str | os.PathLike[str]) -> str:
+    return shlex.quote(visible(os.fspath(path)))
+
+
+def _status(path: Path) -> os.stat_result | None:
+    with suppress(OSError):
+        return path.stat(follow_symlinks=False)
+    return None
+
+
+def _damages(path: Path, *, effort: int, most_bytes: int) -> Iterator[Damage]:
+    """The files that are not what the manifest pins, the manifest first."""
+    with DirectoryHandle(path) as directory:
+        names = directory.entries()
+        missing = [name for name in (MANIFEST, *REQUIRED_FILES) if name not in names]
+        if MANIFEST in missing:
+            yield _missing(path, MANIFEST, empty=not names)
+            return
+        damage, page = _manifest(directory)
+        if damage is not None:
+            yield damage
+        if page is None:
+            return
+        pins = dict(page.artifacts or {})
+        content = page.manifest.content_digest.sha256
+        chunks = b""
+        for name in dict.fromkeys((OUTPUT, *pins, OUTPUT_RAW, *REQUIRED_FILES)):
+            if name not in names:
+                yield _missing(path, name)
+                continue
+            pin = pins.get(name)
+            if name == OUTPUT_RAW:
+                pin = Artifact(sha256=content, bytes=-1)
+            with directory.open(name) as file:
+                head = file.read_at(0, min(file.size, HEAD_BYTES))
+                pointer = unfetched(head, size=file.size)
+                if pointer is not None:
+                    yield _pointer(name, pointer.what, pointer.command)
+                    continue
+                if file.size > most_bytes:
+                    if pin is not None and _digest(file.blocks()) != pin.sha256:
+                        yield Damage(name=name)
+                    continue
+                data = file.read_at(0, file.size)
+            damage = _file_damage(name, data, pin, chunks, effort=effort)
+            if damage is not None:
+                yield damage
+                data = damage.restored or b""
+            if name == OUTPUT and len(data) <= most_bytes // 4:
+                chunks = data
+
+
+def _digest(blocks: Iterable[bytes]) -> str:
+    digest = sha256()
+    for block in blocks:
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _records(data: bytes) -> list[OutputRecord]:
+    """The output records, as far as they can be read."""
+    reader = LineReader(OUTPUT_CODEC)
+    records: list[OutputRecord] = []
+    with suppress(CassetteError):
+        records.extend(reader.feed(data).records)
+        records.extend(reader.finish().records)
+    return records
+
+
+def _file_damage(
+    name: str, data: bytes, pin: Artifact | None, chunks: bytes, *, effort: int
+) -> Damage | None:
+    """What happened to one file; None if it has its digest, or none is known and nothing shows."""
+    wanted = None if pin is None else pin.sha256
+    if wanted is not None and sha256(data).hexdigest() == wanted:
+        return None
+    line = conflict_line(data, is_json=name != OUTPUT_RAW)
+    if line is not None:
+        return _conflict(name, line)
+    if pin is None:
+        return None
+    if name == OUTPUT_RAW:
+        found = undone_output(data, _records(chunks), sha256_hex=pin.sha256, effort=effort)
+    else:
+        found = undone(data, size=pin.bytes, fits=lambda whole: sha256(whole).hexdigest() == wanted)
+    if found is None:
+        return Damage(name=name)
+    whole, cause = found
+    return Damage(name=name, cause=cause, restored=whole)
+
+
+def _manifest(directory: DirectoryHandle) -> tuple[Damage | None, ManifestPage | None]:
+    """What happened to the manifest, and what it says, if that is certain."""
+    with directory.open(MANIFEST) as file:
+        pointer = unfetched(file.read_at(0, min(file.size, HEAD_BYTES)), size=file.size)
+        if pointer is not None:
+            return _pointer(MANIFEST, pointer.what, pointer.command), None
+        data = file.read_document()
+    line = conflict_line(data, is_json=True)
+    if line is not None:
+        return _conflict(MANIFEST, line), None
+    pages: list[ManifestPage] = []
+
+    def fits(whole: bytes) -> bool:
+        """It ends as a writer ends it, and has the digest that it gives."""
+        if not whole.endswith(b"}\n") or b"\r" in whole:
+            return False
+        with suppress(CassetteError):
+            page = decode_manifest(whole)
+            if MANIFEST_DIGEST_KEY in (page.manifest.optional or {}):
+                check_manifest_digest(page.manifest)
+                pages.append(page)
+        return bool(pages)
+
+    if fits(data):
+        return None, pages[0]
+    found = undone(data, size=None, fits=fits)
+    if found is not None:
+        return Damage(name=MANIFEST, cause=found[1], restored=found[0]), pages[0]
+    page = decode_manifest(data)
+    check_manifest_digest(page.manifest)
+    return None, page
+
+
+def _pointer(name: str, what: str, command: str) -> Damage:
+    return Damage(
+        name=name,
+        cause=f"it is {what}, and the file itself was not fetched",
+        remedy=f"run '{command}' in the repository",
+    )
+
+
+def _conflict(name: str, line: int) -> Damage:
+    return Damage(
+        name=name,
+        cause=f"line {line} is a marker of a merge conflict of git",
+        remedy="take all files of one side (git checkout --ours, or --theirs, and the cassette)",
+    )
+
+
+def _missing(path: Path, name: str, *, empty: bool = False) -> Damage:
+    """A file that is not there, and what git says about it."""
+    if not WorkTree.holds(path):
+        return Damage(name=name)
+    tree = WorkTree(path)
+    if empty and tree.is_submodule():
+        return Damage(
+            name=name,
+            cause="the folder is that of a submodule of git that was not fetched",
+            remedy=f"run 'git submodule update --init {_shown(path)}'",
+        )
+    committed = tree.committed(name)
+    if not committed:
+        ignored = tree.ignored([name])
+        rule = f" ({visible(ignored[0].rule, limit=200)})" if ignored else ""
+        return Damage(
+            name=name,
+            cause=f"it was never committed{rule}",
+            remedy="run 'git add -f' and commit where the cassette was recorded",
+        )
+    if any(committed.values()):
+        return _sparse(path, name)
+    return Damage(
+        name=name,
+        cause="it was removed here, and git still has it",
+        remedy=f"run 'git restore {_shown(path)}'",
+    )
+
+
+def _sparse(path: Path, name: str) -> Damage:
+    return Damage(
+        name=name,
+        cause="a sparse checkout of git leaves it out",
+        remedy=f"run 'git sparse-checkout add {_shown(path)}', or 'git sparse-checkout disable'",
+    )
+
+
+def _not_checked_out(path: Path) -> str | None:
+    """Why a cassette is not there at all, if git or DVC says so.
+
+    Git is asked only where a sparse checkout is set up, since often nothing is there yet.
+    """
+    with suppress(OSError):
+        if path.with_name(f"{path.name}.dvc").is_file():
+            return f"DVC has it: run 'dvc pull {_shown(path)}.dvc'"
+        folder = next((each for each in path.absolute().parents if each.is_dir()), None)
+        if folder is None or not _is_sparse(folder):
+            return None
+        name = str(path.absolute().relative_to(folder))
+        if any(WorkTree(folder).committed(name).values()):
+            damage = _sparse(path, path.name)
+            return f"{damage.cause}: {damage.remedy}"
+    return None
+
+
+def _is_sparse(folder: Path) -> bool:
+    """Whether the work tree of ``folder`` has a sparse checkout (git-sparse-checkout(1))."""
+    for each in (folder, *folder.parents):
+        git = each / ".git"
+        if git.is_file():
+            git = each / git.read_text(errors="replace").removeprefix("gitdir: ").strip()
+        if git.is_dir():
+            return (git / "info" / "sparse-checkout").is_file()
+    return False

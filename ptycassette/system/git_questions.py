@@ -1,0 +1,113 @@
+"""What git says about files of a work tree; nothing where git or the repository is missing.
+
+The repository may be that of a stranger, so git runs no program that its settings name: the
+commands here only read the index and attributes, and the file system monitor is switched off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+_TIMEOUT_S: Final = 10.0
+_QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+
+
+class IgnoredFile(msgspec.Struct, frozen=True):
+    """A file that git leaves out, and the rule that says so, as ``FILE:LINE: PATTERN``."""
+
+    name: str
+    rule: str
+
+
+class WorkTree:
+    """The work tree of git that holds ``folder``; questions about the files in the folder.
+
+    Each question starts git once, for at most 10 s. A question that cannot be answered has an
+    empty answer.
+
+    Args:
+        folder: an existing directory.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @staticmethod
+    def holds(folder: Path) -> bool:
+        """Whether ``folder`` is in a work tree; no process is started."""
+        here = Path(os.path.abspath(folder))  # noqa: PTH100 - links above are those of the user
+        return any((each / ".git").exists() for each in here.parents)
+
+    def attributes(
+        self, names: Sequence[str], attributes: Sequence[str]
+    ) -> dict[tuple[str, str], str]:
+        """The value of each attribute for each file, by file and attribute (git-check-attr(1))."""
+        words = self._asked("check-attr", "-z", "--stdin", *attributes, names=names)
+        return {
+            (name, attribute): value
+            for name, attribute, value in zip(words[::3], words[1::3], words[2::3], strict=False)
+        }
+
+    def ignored(self, names: Sequence[str]) -> list[IgnoredFile]:
+        """Which of the files are left out of commits, and why (git-check-ignore(1))."""
+        words = self._asked("check-ignore", "-z", "-v", "--stdin", names=names)
+        found = zip(words[::4], words[1::4], words[2::4], words[3::4], strict=False)
+        return [
+            IgnoredFile(name, f"{source}:{line}: {pattern}")
+            for source, line, pattern, name in found
+        ]
+
+    def line_ends(self) -> dict[str, tuple[str, str]]:
+        """For each committed file its line ends in the index and here: ``lf``, ``crlf``, ``mixed``.
+
+        ``none`` has no line ends, ``-text`` looks like bytes (git-ls-files(1)). The place of a file
+        that is missing here is empty.
+        """
+        found = {}
+        for line in self._asked("ls-files", "-z", "--eol", "--", "."):
+            facts, _, name = line.partition("\t")
+            index, here, *_ = [*facts.split(), "", ""]
+            found[name] = (index.removeprefix("i/"), here.removeprefix("w/"))
+        return found
+
+    def committed(self, name: str) -> dict[str, bool]:
+        """The committed files at or below ``name``, and which a sparse checkout leaves out."""
+        lines = self._asked("ls-files", "-z", "-t", "--", name)
+        return {line[2:]: line[:1] in "Ss" for line in lines}
+
+    def is_submodule(self) -> bool:
+        """Whether the folder itself is the place of a submodule."""
+        above = WorkTree(self._folder.parent)
+        lines = above._asked("ls-files", "-z", "--stage", "--", self._folder.name)
+        return any(line.startswith("160000 ") for line in lines)
+
+    def _asked(self, *words: str, names: Iterable[str] = ()) -> list[str]:
+        """The fields that git prints, which end with NUL."""
+        import subprocess  # noqa: PLC0415 - most commands start no git
+
+        try:
+            done = subprocess.run(
+                ["git", *_QUIET, *words],  # noqa: S607 - the user's own git
+                cwd=self._folder,
+                env=_without_git(os.environ),
+                input=b"".join(os.fsencode(name) + b"\0" for name in names),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return []
+        return [os.fsdecode(field) for field in done.stdout.split(b"\0")[:-1]]
+
+
+def _without_git(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what leads git elsewhere: a hook of git has an index of its own."""
+    leading = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+    kept = {name: value for name, value in environment.items() if name not in leading}
+    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
