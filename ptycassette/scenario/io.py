@@ -19,7 +19,7 @@ from ptycassette.scenario import (
     parse_scenario,
 )
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
-from ptycassette.system.files import read_plain
+from ptycassette.system.files import hint_for_missing, read_plain
 
 SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
 
@@ -33,7 +33,7 @@ def find_scenarios(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
     for name in paths:
         path = Path(name)
         if not path.exists():
-            raise NotFoundError("there is nothing", where=str(path))
+            raise NotFoundError("there is nothing", where=str(path), hint=hint_for_missing(path))
         if not path.is_dir():
             yield path
             continue

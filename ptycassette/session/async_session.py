@@ -62,7 +62,7 @@ class AsyncSession(SessionBase):
         self, data: bytes, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
         """Give bytes to the terminal. Raises as ``Session.send``."""
-        await self._deliver(Input(data=data, source=source), timeout_s)
+        await self._deliver(self._bytes(data, source), timeout_s)
 
     @step
     async def send_key(

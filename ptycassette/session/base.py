@@ -228,8 +228,21 @@ class SessionBase:
         data = encode_key(name, application_cursor=self._core.scan.application_cursor)
         return Input(data=data, source=source, key=canonical_key(name), secret=secret)
 
+    def _bytes(self, data: bytes, source: Source) -> Input:
+        """Bytes as they are.
+
+        Raises:
+            TypeError: they are no bytes.
+        """
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(
+                f"send() takes bytes, not {type(data).__name__}: b'...', or type() for text"
+            )
+        return Input(data=bytes(data), source=source)
+
     def _text(self, text: str, source: Source, *, secret: bool = False) -> Input:
         """Text as from a keyboard: a newline is the Enter key, over pipes a newline."""
+        _check_text(text)
         if self._pipes is not None:
             data = text.encode("utf-8", "surrogateescape")
             return Input(data=data, source=source, secret=secret)
@@ -241,6 +254,7 @@ class SessionBase:
         """Text as from a clipboard, bracketed if the program asked for it."""
         if self._pipes is not None:
             return self._text(text, source, secret=secret)
+        _check_text(text)
         data = encode_paste(text, bracketed=self._core.scan.bracketed_paste)
         return Input(data=data, source=source, paste=True, secret=secret)
 
@@ -296,3 +310,9 @@ class SessionBase:
         if self._core.exit is None:
             raise self._core.over()
         return self._core.exit
+
+
+def _check_text(text: object) -> None:
+    """Raise ``TypeError`` for what is no text."""
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a str, not {type(text).__name__}: send() takes bytes")

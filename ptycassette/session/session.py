@@ -54,14 +54,15 @@ class Session(SessionBase):
     def send(
         self, data: bytes, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
-        """Give bytes to the terminal.
+        """Give bytes to the terminal, or to the pipe; ``type`` takes text.
 
         Raises:
+            TypeError: they are no bytes.
             InputRefusedError: a line that the kernel would cut; nothing was sent.
             SessionClosedError: the program ended.
             WaitTimeoutError: the program does not read; a part may have been sent.
         """
-        self._deliver(Input(data=data, source=source), timeout_s)
+        self._deliver(self._bytes(data, source), timeout_s)
 
     @step
     def send_key(

@@ -25,6 +25,7 @@ from ptycassette.errors import (
     NotFoundError,
     UnreadableError,
 )
+from ptycassette.system.files import hint_for_missing
 
 ListedState = Literal["ok", "stale", "unscrubbed", "failed", "invalid"]
 STATES: dict[ListedState, str] = {
@@ -78,7 +79,9 @@ def _below(place: Path, now: datetime, *, depth: int, top: bool = True) -> Itera
     try:
         names = sorted(entry.name for entry in os.scandir(place) if _may_be_listed(entry))
     except (FileNotFoundError, NotADirectoryError) as exc:
-        raise NotFoundError("there is no such directory", where=str(place)) from exc
+        raise NotFoundError(
+            "there is no such directory", where=str(place), hint=hint_for_missing(place)
+        ) from exc
     except OSError as exc:
         if not top:
             return

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY
+from ptycassette.cassette import MANIFEST, TAPE_KEY
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model import Size, streams_of
@@ -28,9 +28,10 @@ _OF_THE_TAPE = ("tape", "harness")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of ``use``; see there."""
+    """The arguments of ``use``; see there. ``folders`` are searched for a relative path first."""
 
     path: Path
+    folders: Sequence[Path]
     argv: Sequence[str] | None
     mode: str | None
     matching: Matching
@@ -39,6 +40,27 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     lenient: bool
     allow_unplayed: bool
     options: Mapping[str, Any]
+
+
+def found_plan(plan: Plan) -> Plan:
+    """The plan with the path of the cassette that is there; a new one is in the current folder."""
+    if plan.path.is_absolute() or not plan.folders:
+        return plan
+    there = [one for one in _candidates(plan) if os.path.lexists(one)]
+    cassettes = [one for one in there if os.path.lexists(one / MANIFEST)]
+    found = next(iter((*cassettes, *there)), plan.path)
+    return msgspec.structs.replace(plan, path=found)
+
+
+def searched(plan: Plan) -> str:
+    """The folders in which a relative path was searched, as text; empty for an absolute one."""
+    if plan.path.is_absolute():
+        return ""
+    return ", ".join(dict.fromkeys(str(one.absolute().parent) for one in _candidates(plan)))
+
+
+def _candidates(plan: Plan) -> Sequence[Path]:
+    return [*(folder / plan.path for folder in plan.folders), plan.path]
 
 
 def program_of(plan: Plan) -> Sequence[str]:

@@ -34,6 +34,7 @@ from ptycassette.replaying.io._use_program import (
     program_of,
     recording_options,
     rerun_options,
+    searched,
 )
 from ptycassette.replaying.io.faults import fault_in_force, faulty_rerun
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
@@ -222,10 +223,14 @@ def _opened(plan: Plan) -> Cassette:
         require_seal(plan.path)
         return open_cassette(plan.path)
     except NotFoundError as exc:
+        folders = searched(plan)
+        meant = f"{exc.hint} Or " if (exc.hint or "").startswith("did you mean") else ""
         raise NotFoundError(
-            "there is no such cassette, and the mode is replay", where=str(plan.path),
-            hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the program is",
-        ) from exc  # fmt: skip
+            "there is no such cassette, and the mode is replay"
+            + (f"; these folders were searched: {folders}" if folders else ""),
+            where=str(plan.path),
+            hint=f"{meant}record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the program is",
+        ) from exc
 
 
 def _check_streams(plan: Plan, cassette: Cassette) -> None:

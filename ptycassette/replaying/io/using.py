@@ -17,6 +17,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
+import sys
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from contextvars import ContextVar
@@ -26,7 +28,7 @@ from typing import Any
 from ptycassette.model import Size
 from ptycassette.recording.io import RecordOptions
 from ptycassette.replaying.drifts import Side
-from ptycassette.replaying.io._use_program import Plan
+from ptycassette.replaying.io._use_program import Plan, found_plan
 from ptycassette.replaying.io._use_session import (
     UseResult,
     async_session_of,
@@ -53,11 +55,15 @@ class Use:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.path = plan.path
         self._plan = plan
         self._stack: ContextVar[tuple[Any, ...]] = ContextVar("use", default=())
         self._result: ContextVar[UseResult | None] = ContextVar("result", default=None)
         mode_in_force(plan.mode, env=os.environ)  # complain about a typo now
+
+    @property
+    def path(self) -> Path:
+        """The cassette: what ``use`` was given, or where it was found, or will be recorded."""
+        return found_plan(self._plan).path
 
     @property
     def result(self) -> UseResult:
@@ -163,22 +169,23 @@ class Use:
 
         return plain
 
-    def _begin(self) -> UseResult:
-        result = begin(self._plan)
+    def _begin(self) -> tuple[Plan, UseResult]:
+        plan = found_plan(self._plan)
+        result = begin(plan)
         self._result.set(result)
-        return result
+        return plan, result
 
     @owned_context
     def _session(self) -> Iterator[Session]:
-        result = self._begin()
-        with session_of(self._plan, result) as session:
+        plan, result = self._begin()
+        with session_of(plan, result) as session:
             announce_use(result, session)
             yield session
 
     @owned_async_context
     async def _async_session(self) -> AsyncIterator[AsyncSession]:
-        result = self._begin()
-        async with async_session_of(self._plan, result) as session:
+        plan, result = self._begin()
+        async with async_session_of(plan, result) as session:
             announce_use(result, session)
             yield session
 
@@ -200,7 +207,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     """Use a cassette: a session that is replayed from it, recorded into it, or live.
 
     Args:
-        path: the cassette.
+        path: the cassette. A relative path is searched in the folder of the test file, or of the
+            file that calls ``use``, and then in the current folder, where a new one is recorded.
         argv: the program, for the modes that run it; the recorded one when None.
         mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord``,
             ``live`` or ``rerun``; the environment's PTYCASSETTE_MODE when None. In a test run
@@ -254,6 +262,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     return Use(
         Plan(
             path=Path(path),
+            folders=_folders_of_callers(),
             argv=argv,
             mode=mode,
             matching=matching,
@@ -264,3 +273,23 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             options=record_options,
         )
     )
+
+
+_TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
+_MOST_FRAMES = 100
+
+
+def _folders_of_callers() -> tuple[Path, ...]:
+    """The folder of the test file that called ``use``, and that of its direct caller."""
+    frame = sys._getframe(2)  # noqa: SLF001 - inspect.stack() reads the source of each
+    direct = frame.f_code.co_filename
+    test = None
+    for _ in range(_MOST_FRAMES):
+        if _TEST_FILE.fullmatch(os.path.basename(frame.f_code.co_filename)):  # noqa: PTH119
+            test = frame.f_code.co_filename
+            break
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    named = [name for name in (test, direct) if name is not None and os.path.isfile(name)]  # noqa: PTH113
+    return tuple(dict.fromkeys(Path(name).absolute().parent for name in named))

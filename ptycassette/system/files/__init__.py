@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .locks import LockHolder as LockHolder
     from .locks import account_lock as account_lock
     from .locks import target_lock as target_lock
+    from .near_names import did_you_mean as did_you_mean
+    from .near_names import hint_for_missing as hint_for_missing
     from .plain_file import open_plain as open_plain
     from .plain_file import read_plain as read_plain
     from .plugins import announced as announced
@@ -33,6 +35,7 @@ else:
             "abandoned": "remove_unheld",
             "directory_handle": "BLOCK_BYTES DirectoryHandle FileHandle",
             "locks": "LockHolder account_lock target_lock",
+            "near_names": "did_you_mean hint_for_missing",
             "plain_file": "open_plain read_plain",
             "plugins": "announced",
             "project_file": "PROJECT_VARIABLE Project SealPolicy find_project",

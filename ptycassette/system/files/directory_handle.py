@@ -25,6 +25,7 @@ from ptycassette.errors import (
 )
 from ptycassette.model import DEFAULT_LIMITS, Limits, visible
 from ptycassette.system.closing import Closing
+from ptycassette.system.files.near_names import hint_for_missing
 
 BLOCK_BYTES = 1 << 20
 """The most that is read at once."""
@@ -127,7 +128,9 @@ class DirectoryHandle(Closing):
         try:
             self._fd = os.open(trimmed, _SAFE | os.O_DIRECTORY)
         except FileNotFoundError as exc:
-            raise NotFoundError("there is no cassette", where=self.place) from exc
+            raise NotFoundError(
+                "there is no cassette", where=self.place, hint=hint_for_missing(path)
+            ) from exc
         except (OSError, ValueError) as exc:
             raise self._refusal(trimmed, exc) from exc
 

@@ -11,6 +11,7 @@ import os
 import stat
 
 from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
+from ptycassette.system.files.near_names import hint_for_missing
 
 
 def open_plain(path: str | os.PathLike[str], *, follow_links: bool = True) -> int:
@@ -27,7 +28,7 @@ def open_plain(path: str | os.PathLike[str], *, follow_links: bool = True) -> in
         fd = os.open(place, flags)
     except (FileNotFoundError, ValueError) as exc:
         raise NotFoundError(
-            "there is no such file", where=place, hint="look at the name, or for where you are"
+            "there is no such file", where=place, hint=hint_for_missing(place)
         ) from exc
     except OSError as exc:
         raise UnreadableError(f"cannot be read: {exc.strerror}", where=place) from exc
