@@ -25,11 +25,10 @@ State = Literal["open", "matched", "mismatch"]
 
 _MASK = ord("x")
 
-STALL_US = 2_000_000
-"""How long a driver may leave a line that no correction was made to. People correct typos
-faster, and a program that waits for a reaction would wait for ever."""
-QUIET_US = 100_000
-"""How long input without an action key must pause before it counts as all."""
+
+WRONG_KEY_US = 2_000_000
+"""How long a wrong key may wait for its correction where no key was recorded that ends a line, such
+as ``q`` in a pager. There the program obeyed each key, so the driver waits for a reaction."""
 
 
 class EntryMatcher:
@@ -81,18 +80,21 @@ class EntryMatcher:
         return steps[self.satisfied] if self.satisfied < len(steps) else None
 
     @property
+    def astray(self) -> bool:
+        """Whether the line so far is not the beginning of the recorded one; editing may fix it."""
+        if self.state != "open" or not self.raw or self.strategy in {"exact", "any"}:
+            return False
+        text, lines = self.text, self._lines[max(0, self.satisfied - 1) :]
+        return not any(self._may_be(line[: len(text)], text) for line in lines)
+
+    @property
     def patience_us(self) -> int | None:
-        """Call ``quiet`` when no key came for so long; None while only a key can decide."""
-        if self.state != "open" or not self.raw or self.strategy == "exact":
-            return None
-        if self.strategy == "any" and self.entry.action:
-            return None if self.entry.masked else STALL_US
-        if self.strategy != "prompt":
-            return None if self.entry.action else QUIET_US
-        text = self.text
-        lines = self._lines[self.satisfied :]
-        on_the_way = any(self._may_be(line[: len(text)], text) for line in lines)
-        return None if on_the_way else STALL_US
+        """Call ``settle`` when no key came for so long; None while only a key can decide.
+
+        The key that ends a line decides, however slowly the driver types.
+        """
+        line = self.entry.action or self.entry.cut
+        return WRONG_KEY_US if self.strategy == "prompt" and not line and self.astray else None
 
     def _same(self, got: str, want: str) -> bool:
         """Whether a whole text is the recorded one, unchanged or once scrubbed."""
@@ -120,14 +122,13 @@ class EntryMatcher:
         if self.state == "matched":
             self.satisfied = len(self.entry.steps)
 
-    def quiet(self) -> None:
-        """No key came for ``patience_us``: decide by what there is."""
-        if self.strategy == "prompt":
-            self.state = "mismatch"
-        else:
-            same = self._same(self.text, self.entry.text)
-            self.state = "matched" if same else "mismatch"
-            self.satisfied = len(self.entry.steps) if same else self.satisfied
+    def settle(self) -> None:
+        """Decide by what there is, as no more keys come."""
+        strict = self.strategy in {"exact", "prompt"}
+        sent = self.strategy == "any" or not self.entry.action
+        same = sent and not strict and self._same(self.text, self.entry.text)
+        self.state = "matched" if same else "mismatch"
+        self.satisfied = len(self.entry.steps) if same else self.satisfied
 
     def _feed_exact(self, key: Key) -> None:
         self._line.apply(key)
@@ -166,10 +167,22 @@ class EntryMatcher:
             if alike and key.raw == b"\n" and not key.cooked:
                 self.line_feed_for_return = want.steps[-1].key.raw == b"\r"
             return
+        if self.strategy == "any":
+            self._count_characters()
+            return
         text = self.text
         for number in range(self.satisfied, len(self._lines)):
             if self._may_be(self._lines[number], text):
                 self.satisfied = number + 1
                 break
-        if not want.action and self._same(text, want.text):
+        more = text != want.text and want.text.startswith(text)  # also where it is alike already
+        if not want.action and not more and self._same(text, want.text):
+            self.state = "matched"
+
+    def _count_characters(self) -> None:
+        """Any text will do: as many characters satisfy as many recorded steps."""
+        typed, lines = len(self.text), self._lines
+        while self.satisfied < len(lines) and len(lines[self.satisfied]) <= typed:
+            self.satisfied += 1
+        if not self.entry.action and self.satisfied == len(lines):
             self.state = "matched"

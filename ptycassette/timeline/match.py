@@ -155,6 +155,16 @@ class Matching:
         """The comparison of two whole texts under the strategy for all entries."""
         return self._sameness(self.strategy)
 
+    def may_begin(self, got: str, want: str) -> bool:
+        """Whether ``got`` may be the beginning of a text that matches ``want``, by the strategy."""
+        match self.strategy:
+            case "exact" | "prompt":
+                return want.startswith(got)
+            case "normalised" if self._normalise is _fold_space:
+                return _fold_space(want).startswith(_fold_space(got))
+            case _:
+                return True  # a function of the caller, or a score, judges whole texts only
+
     def _sameness(self, strategy: Strategy) -> Callable[[str, str], bool]:
         match strategy:
             case "normalised":

@@ -41,7 +41,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     ``number`` counts from 1 over the recording. ``text`` is the line as edited,
     ``action`` the name of the key that ended it ("" when none did). ``raw`` are
-    the recorded bytes.
+    the recorded bytes. ``cut``: no key ended it; what follows may continue the line.
     """
 
     number: int
@@ -54,6 +54,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     action: str
     masked: bool = False
+    cut: bool = False
 
     @property
     def shown(self) -> str:
@@ -105,10 +106,10 @@ class _Cutter:
         if record.source == "terminal":
             return
         if record.kind != "input":
-            self.close()
+            self.close(cut=True)
             return
         if record.masked != self._masked:
-            self.close()
+            self.close(cut=True)
             self._masked = record.masked
         if (
             self._last is not None
@@ -116,7 +117,7 @@ class _Cutter:
             and moment_us(record) - moment_us(self._last) > 50_000
         ):
             # After this long, an Escape is a key of its own: no sequence takes that long.
-            self._add(self._reader.flush(), self._last)
+            self._add(self._reader.settle(), self._last)
         data = record.bytes or b""
         if record.paste and not data.startswith(b"\x1b[200~"):
             text = data.decode("utf-8", "surrogateescape")
@@ -134,10 +135,10 @@ class _Cutter:
         entries, self._entries = self._entries, []
         return entries
 
-    def close(self) -> None:
+    def close(self, *, cut: bool = False) -> None:
         if self._last is not None:
             self._add(self._reader.flush(), self._last)
-        self._finish("")
+        self._finish("", cut=cut)
 
     def _add(self, keys: list[Key], record: InputRecord) -> None:
         self._count(len(keys), record)
@@ -151,7 +152,7 @@ class _Cutter:
             self._characters += len(self._steps[-1].line)
             full = len(self._steps) >= MOST_STEPS or self._characters >= _MOST_CHARACTERS
             if not edits or full:
-                self._finish("" if edits else key.name)
+                self._finish("" if edits else key.name, cut=edits)
 
     def _count(self, keys: int, record: InputRecord) -> None:
         if self._keys_left is None:
@@ -164,7 +165,7 @@ class _Cutter:
                 hint="no replay compares so many; record long texts as pastes",
             )
 
-    def _finish(self, action: str) -> None:
+    def _finish(self, action: str, *, cut: bool) -> None:
         if self._steps and self._first is not None and self._last is not None:
             self._cut += 1
             self._entries.append(
@@ -179,6 +180,7 @@ class _Cutter:
                     text=self._line.text,
                     action=action,
                     masked=self._masked,
+                    cut=cut,
                 )
             )
         self._steps, self._line, self._first, self._characters = [], Line(), None, 0

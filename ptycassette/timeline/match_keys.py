@@ -126,6 +126,16 @@ class KeyReader:
         self._buffer += data
         return self._take(final=False)
 
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the pending bytes may be keys of their own: an Escape, not half a character."""
+        pending = self._buffer
+        return pending[:1] == b"\x1b" and not pending.startswith(PASTE_START)
+
+    def settle(self) -> list[Key]:
+        """Make keys of what is pending and ambiguous, as no more bytes came for a while."""
+        return self.flush() if self.ambiguous else []
+
     def flush(self) -> list[Key]:
         """Make keys of what is pending: a lone ``ESC`` is the Escape key."""
         return self._take(final=True)

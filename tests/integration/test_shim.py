@@ -56,7 +56,9 @@ class Desk:
             "PTYCASSETTE_REPORT": str(self.report_path),
         }  # fmt: skip
 
-    def talk(self, mode: str, *, word: str = "one", line: str = "hello") -> tuple[str, int | None]:
+    def talk(
+        self, mode: str, *, word: str = "one", line: str = "hello", pause_s: float = 0
+    ) -> tuple[str, int | None]:
         """What an orchestrator does, in a terminal."""
         child = pexpect.spawn(
             "agent", [word], env=self.environment(mode), timeout=LONG_S, encoding="utf-8",
@@ -64,6 +66,10 @@ class Desk:
         )  # fmt: skip
         try:
             child.expect("> ")
+            if pause_s:
+                child.send(line)
+                time.sleep(pause_s)
+                line = ""
             child.send(f"{line}\r")
             child.expect(pexpect.EOF)
             child.wait()  # the terminal is let go before the report is written
@@ -109,6 +115,17 @@ def test_the_same_session_recorded_replayed_and_live(desk: Desk) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.parametrize("pause_s", [0.05, 2.5, 30])
+def test_a_slow_driver_passes(desk: Desk, pause_s: float) -> None:
+    """The pause is what is tested, in the recording and in the replay."""
+    recorded = desk.talk("auto", pause_s=pause_s)
+    replayed = desk.talk("replay", pause_s=pause_s)
+
+    assert recorded == replayed == ("hello\nyou said hello\n", 7)
+    assert desk.report()["result"] == "passed"
+
+
 def test_sessions_are_told_apart_by_their_arguments(desk: Desk) -> None:
     """Each was recorded on its own."""
     desk.talk("auto", word="one")

@@ -310,6 +310,43 @@ def test_over_pipes_input_is_compared_too(stage: Stage) -> None:
     assert stage.report()["result"] == "passed"
 
 
+SPEEDS_S = (0.05, 2.5, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pause_s", SPEEDS_S)
+def test_a_slow_driver_passes(stage: Stage, pause_s: float) -> None:
+    """The pause is what is tested: a driver, or a person, thinks before Enter."""
+    child = stage.start(*HELLO)
+    child.expect_exact("> ")
+    for key in (b"h", b"i", b"\r"):
+        time.sleep(pause_s)
+        child.send(key)
+
+    assert ended(child).endswith(b"bye\r\n")
+    assert (child.exitstatus, stage.report()["result"]) == (3, "passed")
+
+
+def test_without_a_report_a_divergence_is_said_on_a_stderr_that_is_no_terminal(
+    stage: Stage,
+) -> None:
+    """At once, although the driver ends neither its line nor its stdin."""
+    path = stage.cassette(Typed(1, b'{"id": 1}\n', eof=True), Finished(t_us=9, exit=EXIT))
+    environment = {k: v for k, v in stage.environment().items() if k != "PTYCASSETTE_REPORT"}
+    with subprocess.Popen(
+        [*BOOT, str(path)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b'{"x')
+        process.stdin.flush()
+        said = process.stderr.read()
+
+    assert b"input-changed" in said
+    assert process.returncode == 125
+
+
 def test_what_is_no_cassette_is_said_on_stderr(stage: Stage) -> None:
     """Exit status 125, and the report knows as well."""
     ran = subprocess.run(

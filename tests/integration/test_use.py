@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -56,6 +57,20 @@ def test_the_same_block_runs_in_every_mode(cassette: Path, mode: str) -> None:
     with using as session:
         assert talk(session) == OK
     assert using.result.divergences == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pause_s", [0.05, 2.5, 30])
+def test_a_slow_driver_passes(cassette: Path, pause_s: float) -> None:
+    """The pause is what is tested."""
+    with use(cassette, CAT) as session:
+        for text in ("hel", "lo", "\n"):
+            time.sleep(pause_s)
+            session.type(text)
+        session.wait_for_text("hello\nhello", timeout_s=LONG_S)
+        session.send_key("ctrl-d")
+
+        assert session.wait_exit(timeout_s=LONG_S) == OK
 
 
 def test_the_mode_comes_from_the_environment(

@@ -78,6 +78,16 @@ class InputComparison:
         """Stop waiting for the next entry."""
         self._next()
 
+    def settled(self, now_us: int) -> bool:
+        """Whether what came is all of the next entry, as no more comes."""
+        matcher = self.current
+        if matcher is None or not matcher.raw:
+            return False
+        matcher.settle()
+        if matcher.state == "matched":
+            self._judge(matcher, now_us)
+        return matcher.state == "matched"
+
     def _next(self) -> None:
         self.upcoming.popleft()
         self._matcher = None
@@ -122,17 +132,17 @@ class InputComparison:
         return None
 
     def _quiet(self, matcher: EntryMatcher, now_us: int) -> tuple[bool, int | None]:
-        patience = matcher.patience_us
-        if patience is None:
-            return False, None
-        if self._movable:
+        if self._movable and matcher.astray:
             self.preferred = self._other(matcher)
             if self.preferred is not None:
                 return False, None
+        patience = matcher.patience_us
+        if patience is None:
+            return False, None
         until = self._state.driver.last_us + patience
         if now_us < until and not self._state.driver.ended:
             return False, until
-        matcher.quiet()
+        matcher.settle()
         self._judge(matcher, now_us)
         return self._matcher is None and self._state.finished is None, None
 

@@ -55,14 +55,31 @@ class DriverInput:
         Returns:
             When to call again, or None when nothing is pending.
         """
+        if not self._reader.ambiguous:
+            return None  # only more bytes, or the end, decide about half a character or paste
         pending = self._reader.pending
-        if not pending:
+        if len(pending) > 1 and self._may_go_on(pending, wanted):
             return None
         due = self.last_us + ESCAPE_US
-        if now_us >= due or self.ended or (pending == wanted and not self._answers.asked):
-            self._queue(self._reader.flush())
+        if now_us >= due or (pending == wanted and not self._answers.asked):
+            self._queue(self._reader.settle())
             return None
         return due
+
+    def _may_go_on(self, pending: bytes, wanted: bytes | None) -> bool:
+        """Whether these bytes begin the recorded key, or an answer that the terminal was asked for.
+
+        Slow drivers and connections may send them one by one.
+        """
+        wanted = wanted or b""
+        begins = wanted != pending and wanted.startswith(pending)
+        return begins or (self._answers.asked and pending[1] in b"[]P_")
+
+    def flush(self) -> bool:
+        """Take pending bytes as they are, as no more come; whether there were any."""
+        keys = self._reader.flush()
+        self._queue(keys)
+        return bool(keys)
 
     def end(self) -> None:
         """Note the end of input."""

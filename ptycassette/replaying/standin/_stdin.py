@@ -8,11 +8,15 @@ Such input has neither keys nor edited lines: it is one text, up to its end. Rul
 - Under ``normalised`` and ``semantic`` each stretch is compared as text, in whole lines.
 - What the program did not read was not recorded, and is not compared.
 - Where the program read the end of its stdin, the driver must end it, and send no more.
+- A difference that nothing can mend any more is reported at once, also if the text is shorter than
+  the recorded one. Behind a mask it waits for the end of the line, because half a secret cannot be
+  scrubbed from the report.
 """
 
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -22,6 +26,10 @@ from ptycassette.replaying.standin._state import RunState
 from ptycassette.timeline import Entry
 
 _MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
+_MASK_PART = re.compile(rb"[xX]{2,}|[^\x00-\x7f]+|e?Hh4?|78|88|120|00+")
+"""What masks of all forms are made of (see ``scrub/_mask.py``); much other text is, too."""
+_MASK_REACH = 6
+_LONGEST_NORMALISED = 1 << 16
 _SHOWN_BYTES = 200
 _END = "no more bytes"
 
@@ -55,6 +63,7 @@ class StdinComparison:
         self._ended = False
         self._since = 0  # up to here it was compared, in what was recorded
         self._got_since = 0  # and in what came
+        self._alike = 0  # of what came since, no difference is certain in so many bytes
 
     @property
     def _exact(self) -> bool:
@@ -73,7 +82,16 @@ class StdinComparison:
 
     def give_up(self) -> None:
         """Stop waiting for the next bytes; compare what follows from here."""
-        self._since, self._got_since = self._awaited, len(self._got)
+        self._go_on(self._awaited, len(self._got))
+
+    def settled(self, now_us: int) -> bool:
+        """Whether the bytes that came are all: never, as a stream has an end of its own."""
+        del now_us
+        return False
+
+    def _go_on(self, since: int, got_since: int) -> None:
+        """Compare from here on."""
+        self._since, self._got_since, self._alike = since, got_since, 0
 
     def arrived(self, event: Event, now_us: int) -> tuple[bool, int | None]:
         """Whether the bytes of ``event`` were sent."""
@@ -87,7 +105,7 @@ class StdinComparison:
         if any(start < end < stop for start, stop in self._masks):
             return True, None
         want, got = self._want[self._since : end], bytes(self._got[self._got_since : came])
-        self._since, self._got_since = end, came
+        self._go_on(end, came)
         if not (self._same(got, want) or self._same_to(end, came)):
             self._report(event, want, got)
             self._got_since = len(self._got)
@@ -114,12 +132,36 @@ class StdinComparison:
 
     def _differs(self) -> bool:
         """Whether the input can no longer become the recorded one."""
-        if not self._exact or self._masks:
-            return False
+        if not self._exact:
+            want, got = self._want[self._since :], bytes(self._got[self._got_since :])
+            return (
+                not self._masks
+                and len(got) <= _LONGEST_NORMALISED
+                and not self._state.matching.may_begin(_whole(got), _text(want))
+            )
+        if self._masks:
+            return self._differs_outside_masks()
         begun = self._want[self._since : self._since + len(self._got) - self._got_since]
         if self.most_bytes is None:
             return begun != self._got[self._got_since :]
         return not self._got.startswith(begun, self._got_since)
+
+    def _differs_outside_masks(self) -> bool:
+        """Whether a byte differs where no mask can be: a mask is as long as what it stands for."""
+        want, got, at = self._want, self._got, self._alike
+        end = min(len(got) - self._got_since, len(want) - self._since)
+        if want[self._since + at : self._since + end] == got[self._got_since + at :][: end - at]:
+            self._alike = max(0, end - _MASK_REACH)
+            return False
+        for place in range(self._since + at, self._since + end):
+            byte = got[self._got_since + place - self._since]
+            if want[place] == byte or want[place] in b"0xX" or _in_mask(want, place):
+                continue
+            line = want.rfind(b"\n", 0, place) + 1
+            masked = _MASK_PART.search(want, line, place)
+            return masked is None or b"\n" in got[self._got_since + place - self._since :]
+        self._alike = max(0, end - _MASK_REACH)
+        return False
 
     def _same(self, got: bytes, want: bytes) -> bool:
         if got == want:
@@ -157,6 +199,17 @@ class StdinComparison:
             strategy=matching.strategy,
         )
         self._state.stop_if_strict()
+
+
+def _in_mask(data: bytes, place: int) -> bool:
+    """Whether the byte at ``place`` may be a part of a mask."""
+    near = _MASK_PART.finditer(data, max(0, place - _MASK_REACH), place + _MASK_REACH + 1)
+    return any(match.start() <= place < match.end() for match in near)
+
+
+def _whole(data: bytes) -> str:
+    """Text without a character at its end that has only begun."""
+    return getincrementaldecoder("utf-8")("surrogateescape").decode(data)
 
 
 def _text(data: bytes) -> str:

@@ -222,7 +222,7 @@ class StandinEngine:
             case AwaitInput(event=event):
                 return self._await(event, now_us, again_us)
             case _:
-                self._end(None, now_us)
+                self._end(None)
                 return None
 
     def _emit(self, event: Event, now_us: int) -> Play | None:
@@ -231,7 +231,7 @@ class StandinEngine:
             self.driver.output(event.data)
             return Play(event)
         if isinstance(event.record, FinalRecord):
-            self._end(event.record, now_us)
+            self._end(event.record)
         return None
 
     def _await(self, event: Event, now_us: int, again_us: int | None) -> Listen | None:
@@ -265,7 +265,12 @@ class StandinEngine:
         if timeout is not None:
             untils = [*untils, waited_from + timeout]
         if self.driver.ended or (timeout is not None and now_us >= waited_from + timeout):
-            self._missing(event, now_us)
+            if self.driver.flush():
+                return None
+            if _typed(event) and self._typed.settled(now_us):
+                self._pass(event, now_us)
+            else:
+                self._missing(event, now_us)
             return None
         moments = [moment for moment in untils if moment is not None]
         return Listen(max(1, min(moments) - now_us) if moments else None)
@@ -308,8 +313,8 @@ class StandinEngine:
         self.driver.keys.clear()
         self._state.stop_if_strict()
 
-    def _end(self, final: FinalRecord | None, now_us: int) -> None:
-        self.driver.settle(now_us + 10**9)
+    def _end(self, final: FinalRecord | None) -> None:
+        self.driver.flush()
         if self.driver.keys:
             self._extra_keys()
         if self._state.finished is None:

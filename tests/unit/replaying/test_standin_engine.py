@@ -134,6 +134,20 @@ CASES = {
     ),
     "a typo that is corrected means the same": Case(hello(), [b"hx\x7fi\r"]),
     "a key may be corrected for a while": Case(COLON_Q, [b"x", 1_000_000, b"\x7fq"]),
+    "a line may be corrected at any time": Case(
+        hello(), [b"hx", 30_000_000, b"\x7fi", 30_000_000, b"\r"]
+    ),
+    "half a line stays the driver's": Case(
+        to_end(Typed(0, b"he"), Resized(1, OTHER), Typed(2, b"y\r")),
+        [b"hx", 30_000_000, b"\x7fe", OTHER, b"y\r"],
+    ),
+    "a key that was typed for any other ends at its timeout": Case(
+        hello(), [b"q", 60_000_000], output=b"> HI\r\nbye", options={"strategy": "any"}
+    ),
+    "a wrong line is certain with its Enter": Case(hello(), [b"ho\r"], CHANGED, None),
+    "a paste that never ends is not that paste": Case(
+        to_end(Typed(0, b"\x1b[200~hi\x1b[201~\r")), [b"\x1b[200~ho", 60_000_000], CHANGED, None
+    ),
     "exact finds the first byte that differs": Case(
         hello(), [b"hi\n"], CHANGED, None, b"> HI", options={"strategy": "exact"}
     ),
@@ -236,6 +250,54 @@ def test_what_comes_of_what_a_driver_does(name: str) -> None:
     assert case.output in {None, rig.output}
     expected = [found.expected for found in rig.engine.divergences]
     assert case.expected is None or [one and one.text for one in expected] == [case.expected]
+
+
+SPEEDS_US = (50_000, 500_000, 1_900_000, 2_500_000, 6_000_000, 30_000_000)
+STRATEGIES = ("exact", "prompt", "normalised", "semantic", "any")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("pause_us", SPEEDS_US)
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param([b"h", b"i", b"\r"], id="a line"),
+        pytest.param([b"j", b"j", b" ", b"q"], id="keys of a pager"),
+        pytest.param([b"\x1b[A", b"\x1b[B", b"\r"], id="keys of a menu"),
+        pytest.param(
+            [b"\xc3", b"\xa9", b"\xe2", b"\x82", b"\xac", b"\r"], id="bytes of characters"
+        ),
+        pytest.param([b"\x1b[", b"1;", b"5C", b"a", b"\r"], id="bytes of a key"),
+        pytest.param([b"\x1b[200~a ", b"b\n", b"c\x1b[201~", b"\r"], id="pieces of a paste"),
+    ],
+)
+def test_no_pause_between_keys_changes_the_result(
+    sent: list[bytes], pause_us: int, strategy: str
+) -> None:
+    """However slowly a driver types, also where each key was echoed."""
+    recorded: list[JournalEvent] = [Output(0, b"> ")]
+    for number, piece in enumerate(sent):
+        recorded += [Typed(number * 1000, piece), Output(number * 1000 + 1, b".")]
+    rig = Rig(*recorded, Finished(t_us=9_000_000, exit=EXIT), strategy=strategy)
+    rig.run()
+    for piece in sent:
+        rig.send(piece)
+        over = rig.run(wait_us=pause_us)
+
+    assert (over, rig.kinds, rig.output) == (Over(EXIT), [], b"> " + b"." * len(sent))
+
+
+@pytest.mark.parametrize("pause_us", SPEEDS_US)
+def test_a_recording_that_was_typed_byte_by_byte_is_read_as_one_typed_at_once(
+    pause_us: int,
+) -> None:
+    """A character or a paste in pieces is one, however long it took."""
+    keys = (b"\xc3", b"\xa9", b"\x1b[200~a", b"b\x1b[201~", b"\r")
+    slow = [Typed(number * pause_us, key) for number, key in enumerate(keys)]
+    rig = Rig(*slow, Finished(t_us=200_000_000, exit=EXIT))
+
+    assert rig.send(b"".join(keys)) == Over(EXIT)
+    assert [entry.text for entry in rig.engine.entries] == ["éab"]
 
 
 def test_time_between_events_is_kept_in_realtime() -> None:

@@ -122,7 +122,7 @@ def outcome(entry: Entry, data: bytes, strategy: str = "prompt", **options: obje
         if matcher.state == "open":
             matcher.feed(key)
     if matcher.state == "open" and matcher.patience_us:
-        matcher.quiet()
+        matcher.settle()
     return matcher.state
 
 
@@ -139,14 +139,15 @@ def outcome(entry: Entry, data: bytes, strategy: str = "prompt", **options: obje
         ("prompt", b"hello \r", "mismatch"),
         ("prompt", b"hello\x03", "mismatch"),
         ("prompt", b"hel", "open"),
-        ("prompt", b"hex", "mismatch"),
+        ("prompt", b"hex", "open"),
+        ("prompt", b"hello", "open"),
         ("normalised", b"  hello \r", "matched"),
         ("normalised", b"hallo\r", "mismatch"),
         ("normalised", b"hal", "open"),
         ("semantic", b"hello!\r", "matched"),
         ("semantic", b"goodbye\r", "mismatch"),
         ("any", b"whatever\x03", "matched"),
-        ("any", b"what", "matched"),
+        ("any", b"what", "open"),
     ],
 )
 def test_a_strategy_decides(strategy: str, sent: bytes, state: str) -> None:
@@ -161,7 +162,7 @@ def test_a_strategy_decides(strategy: str, sent: bytes, state: str) -> None:
         ("prompt", b"x", "mismatch"),
         ("prompt", b"\x1b", "mismatch"),
         ("normalised", b" q", "matched"),
-        ("normalised", b"x", "mismatch"),
+        ("normalised", b"x", "open"),
         ("any", b"x", "matched"),
     ],
 )
@@ -170,6 +171,42 @@ def test_an_entry_without_an_action_key_is_decided_when_it_is_quiet(
 ) -> None:
     """Each strategy against the recorded ``q`` of a pager."""
     assert outcome(entry_of(b"q"), sent, strategy) == state
+
+
+@pytest.mark.parametrize(
+    ("strategy", "recorded", "sent", "state"),
+    [
+        ("prompt", b"hello\r", b"hello", "mismatch"),
+        ("normalised", b"hello\r", b" hello", "mismatch"),
+        ("any", b"hello\r", b"what", "matched"),
+        ("normalised", b"j q", b"j  ", "mismatch"),
+        ("any", b"jjq", b"j", "matched"),
+        ("exact", b"jjq", b"jj", "mismatch"),
+    ],
+)
+def test_what_came_is_judged_when_no_more_comes(
+    strategy: str, recorded: bytes, sent: bytes, state: str
+) -> None:
+    """At the end of the input, or when its time is up."""
+    matcher = Matching(strategy).matcher(entry_of(recorded))
+    for key in read_keys(sent):
+        matcher.feed(key)
+    assert matcher.state == "open"
+    matcher.settle()
+
+    assert matcher.state == state
+
+
+def test_keys_without_enter_are_waited_for_under_every_strategy() -> None:
+    """Also where a part of them is alike already, or anything will do."""
+    for strategy in ("exact", "prompt", "normalised", "semantic", "any"):
+        matcher = Matching(strategy).matcher(entry_of(b"hello w", b"orld"))
+        states = []
+        for key in read_keys(b"hello world"):
+            matcher.feed(key)
+            states.append(matcher.state)
+
+        assert states == ["open"] * 10 + ["matched"]
 
 
 def test_a_normaliser_and_a_scorer_can_be_given() -> None:

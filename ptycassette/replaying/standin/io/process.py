@@ -24,7 +24,7 @@ from ptycassette.model import (
     streams_of,
     visible,
 )
-from ptycassette.replaying.standin._report import StandinReport
+from ptycassette.replaying.standin._report import StandinReport, report_lines
 from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.replaying.standin.io._newlines import UnixNewlines
@@ -106,6 +106,8 @@ def play(settings: StandinSettings, started: Started | None = None) -> int:
             write_report(settings.report, report)
             report = _Run(cassette, settings, started).report(report)
         write_report(settings.report, report)
+        if report.result == "diverged" and not (settings.report or settings.lenient):
+            _tell(report)
     except CassetteError as failed:
         report = msgspec.structs.replace(report, result="failed", error=str(failed))
         with suppress(CassetteError):  # it may be what failed
@@ -287,6 +289,14 @@ def _fault_text(settings: StandinSettings) -> str:
 
 def _size(rows: int, cols: int) -> Size:
     return Size(rows=rows, cols=cols)
+
+
+def _tell(report: StandinReport) -> None:
+    """Print what differs on a stderr that is not the terminal, where nobody asked for a report."""
+    with suppress(OSError, ValueError):
+        if not os.isatty(2):
+            sys.stderr.write("".join(f"ptycassette: {line}\n" for line in report_lines(report)))
+            sys.stderr.flush()
 
 
 def _complain(failed: CassetteError) -> None:

@@ -78,6 +78,48 @@ def test_difference_is_found_before_the_end() -> None:
     assert Piped(*WHOLE).pipe(b"one\nt2", ends=False).kinds == ["input-changed"]
 
 
+MESSAGE = b'{"id":1,"cwd":"/home/xxxxxx/work"}\n{"id":2}\n'
+
+
+@pytest.mark.parametrize(
+    ("strategy", "sent", "certain"),
+    [
+        ("prompt", b'{"id":1,"cwd":"/tmp/x"}\n', True),  # shorter, and different before a mask
+        ("exact", b'{"id":1,"cwd":"/tmp', True),
+        ("prompt", b'{"id":1,"cwd":"/home/secret/tmp"}\n', True),  # and behind it
+        ("prompt", b'{"id":1,"cwd":"/home/secret/tmp', False),  # half a secret may be in it
+        ("prompt", b'{"id":1,"cwd":"/home/secret/wo', False),
+        ("prompt", b'{"id":1,"cwd":"/home/sec', False),
+    ],
+)
+def test_a_difference_outside_of_masks_is_certain(
+    strategy: str, sent: bytes, certain: bool
+) -> None:
+    """A mask is as long as what it stands for, so everything else has its place."""
+    rig = Piped(Typed(1, MESSAGE, eof=True), strategy=strategy)
+
+    assert rig.pipe(sent, ends=False).kinds == ["input-changed"] * certain
+
+
+@pytest.mark.parametrize(("sent", "certain"), [(b"a  c", True), (b"a  b", False), (b"a \n", False)])
+def test_folded_text_can_only_go_on_as_recorded(sent: bytes, certain: bool) -> None:
+    """With the built-in normaliser; what a function or a score makes of it is known at the end."""
+    for strategy, kinds in (("normalised", ["input-changed"] * certain), ("semantic", [])):
+        rig = Piped(Typed(1, b"a b\nc\n", eof=True), strategy=strategy)
+
+        assert rig.pipe(sent, ends=False).kinds == kinds
+
+
+@given(text=st.text(st.sampled_from("ax0 7\n8é"), min_size=1, max_size=30), cut=st.integers(0, 40))
+def test_law_of_beginnings(text: str, cut: int) -> None:
+    """No beginning of the recorded text is a difference, with masks or without."""
+    data = (text + "xxxxxx" + text).encode()
+    rig = Piped(Typed(1, data, eof=True))
+    sent = data.replace(b"xxxxxx", b"secret")[:cut]
+
+    assert rig.pipe(sent, ends=False).kinds == []
+
+
 def test_other_space_is_the_same_when_normalised() -> None:
     """Text is compared as the strategy says."""
     assert Piped(*WHOLE, strategy="normalised").pipe(b"one  \n two\nthree\n").kinds == []
