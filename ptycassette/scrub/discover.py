@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ptycassette.model import SessionMeta, lazy_pattern
@@ -210,3 +210,40 @@ def _folders(cwd: str, homes: Iterable[str]) -> Iterator[KnownValue]:
     ]
     if cwd.count("/") >= 2 and private:
         yield KnownValue(cwd, "worktree-path", "$PWD", pieces=False)
+
+
+class NamedFolders:
+    """The folders of a session as arguments name them: ``$PWD`` and ``$HOME``.
+
+    Elsewhere a folder that everybody may have (``/app``) is no secret and stays as it is. An
+    argument is compared in a replay, which may run in another folder.
+
+    Args:
+        meta: the head of the session.
+        scrub: replaces the secrets in a text, as it does in an argument before it gets here.
+
+    Attributes:
+        program: what was run; its path stays as it is.
+    """
+
+    def __init__(self, meta: SessionMeta, scrub: Callable[..., str]) -> None:
+        self.program = meta.argv[0] if meta.argv else ""
+        self._folders: list[tuple[str, str, str]] = []
+        named = ((meta.cwd, "$PWD", "worktree-path"), (meta.home, "$HOME", "home-path"))
+        for folder, name, rule in named:
+            path = folder.rstrip("/") or folder
+            if path.startswith("/"):
+                spellings = {path, scrub(path, channel="folders")} - {name}
+                self._folders += [(spelling, name, rule) for spelling in spellings]
+        # The deeper one first; the sort is stable, so that a session in the home folder is in $PWD.
+        self._folders.sort(key=lambda folder: -len(folder[0]))
+
+    def named(self, word: str) -> tuple[str, list[str]]:
+        """An argument with its folders named, and the rule of each."""
+        rules: list[str] = []
+        for path, name, rule in self._folders:
+            end = r"\Z" if path == "/" else r"(?=/|[\s\"',:;]|\Z)"
+            found = re.compile(rf"(\A|\A-[A-Za-z]|[=:,\s\"'@]){re.escape(path)}{end}")
+            word, count = found.subn(rf"\g<1>{name}", word)
+            rules += [rule] * count
+        return word, rules

@@ -37,7 +37,12 @@ from ptycassette.scrub._passes import Passes
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub._placeholders import Placeholders
 from ptycassette.scrub._traffic import scrubbed_traffic
-from ptycassette.scrub.discover import declared_values, environment_values, identity_values
+from ptycassette.scrub.discover import (
+    NamedFolders,
+    declared_values,
+    environment_values,
+    identity_values,
+)
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.rules import Rule, RuleSet, default_rules
 from ptycassette.scrub.search import KnownValue, KnownValues, Learner, Searcher
@@ -75,6 +80,7 @@ class SessionScrubber:
         )
         self._tally = Tally()
         self._env_allowlist: tuple[str, ...] = ()
+        self._folders: NamedFolders | None = None
         self._masks = {name: Patches() for name in _CHANNELS}
         self._left: tuple[str, ...] = ()
         self._placeholders = Placeholders(self._searcher, self._tally)
@@ -94,6 +100,9 @@ class SessionScrubber:
             )
         )
         self._know(identity_values(meta))
+        self._placeholders.counts = False
+        self._folders = NamedFolders(meta, self._placeholders.text)
+        self._placeholders.counts = True
         self._know_argv(meta.argv)
 
     def _know_argv(self, argv: Sequence[str]) -> None:
@@ -223,8 +232,13 @@ class SessionScrubber:
     # -- single texts ---------------------------------------------------------------------
 
     def text(self, value: str, *, channel: str) -> str:
-        """See ``model.Scrubber.text``."""
-        return self._placeholders.text(value, channel=channel)
+        """See ``model.Scrubber.text``. Arguments name their folders, whatever these are called."""
+        text = self._placeholders.text(value, channel=channel)
+        if channel == "argv" and self._folders is not None and value != self._folders.program:
+            text, rules = self._folders.named(text)
+            for rule in rules:
+                self._tally.count(channel, rule)
+        return text
 
     def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
         """The rows of a frame that another emulator made, masked cell for cell."""

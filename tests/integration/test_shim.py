@@ -126,6 +126,28 @@ def test_a_slow_driver_passes(desk: Desk, pause_s: float) -> None:
     assert desk.report()["result"] == "passed"
 
 
+@pytest.mark.parametrize("before", ["work", "app", "own"])
+def test_the_work_folder_may_be_another_one(desk: Desk, before: str) -> None:
+    """A driver names it in an argument, and it may have a name that everybody uses."""
+    places = [desk.place / "home" / name for name in (before, "tmp")]
+    said = []
+    for mode, place in zip(("record", "replay"), places, strict=True):
+        place.mkdir(parents=True)
+        environment = {**desk.environment(mode), "HOME": str(desk.place / "home")}
+        ran = subprocess.run(
+            ["agent", "--cd", str(place)],  # noqa: S607 - found on PATH, as drivers do
+            env=environment,
+            cwd=place,
+            input=b"hello\n",
+            capture_output=True,
+            check=False,
+            timeout=LONG_S,
+        )
+        said.append(ran.stdout)
+
+    assert said[0] == said[1] == b"agent --cd> you said hello\n"
+
+
 def test_sessions_are_told_apart_by_their_arguments(desk: Desk) -> None:
     """Each was recorded on its own."""
     desk.talk("auto", word="one")

@@ -211,9 +211,9 @@ class Library:
         except CassetteError as exc:
             return f"cannot be opened: {exc.message}"
         named = bool(argv) and Path(argv[0]).name == start.program
-        if named and argv[1:] == start.args:
+        if named and start.has_args(argv[1:], concealed=False):
             return None
-        if not (named and argv[1:] == start.shown):
+        if not (named and start.has_args(argv[1:], concealed=True)):
             return f"recorded as {visible(' '.join(argv)) or 'nothing known'}"
         if self._secrets == "same" and secrets and not secrets.in_argv((argv[0], *start.args)):
             return "differs only in its secret (PTYCASSETTE_SECRETS=any takes it all the same)"

@@ -24,7 +24,7 @@ The file is in the library; no rule can refer to files outside of it.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -70,6 +70,25 @@ class ProgramStart(msgspec.Struct, frozen=True, kw_only=True):
     def shown(self) -> tuple[str, ...]:
         """``args`` without what is secret in them, as a manifest holds them."""
         return concealed_words((self.program, *self.args))[1:]
+
+    def has_args(self, recorded: Sequence[str], *, concealed: bool) -> bool:
+        """Whether these are the recorded arguments, where ``$PWD`` and ``$HOME`` name folders.
+
+        Args:
+            recorded: the arguments of a manifest.
+            concealed: also accept what is the same once its secrets are removed.
+        """
+        if len(recorded) != len(self.args):
+            return False
+        folders = (("$PWD", self.cwd), ("$HOME", self.env.get("HOME", "$HOME")))
+        shown = self.shown if concealed else self.args
+        for word, given, other in zip(recorded, self.args, shown, strict=True):
+            there = word
+            for name, folder in folders:
+                there = there.replace(name, folder)
+            if word not in {given, other} and there != given:
+                return False
+        return True
 
 
 def read_rules(place: Path) -> tuple[LibraryRule, ...]:

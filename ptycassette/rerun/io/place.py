@@ -160,10 +160,14 @@ def _is_given(options: RerunOptions) -> bool:
     return options.cwd is not None or options.copied is not None
 
 
+_SHORT_OPTION = len("-C")
+
+
 def located(word: str, work: Path) -> str:
     """A recorded word, with folders and the user in place of the scrubber's names for them.
 
-    A folder only where the word is its name, begins with it, or has it behind ``=``, and the user
+    A folder only where the word is its name, begins with it, or has it behind ``=`` or a short option
+    (``-C$PWD``), and the user
     only in a path that is there: elsewhere it may be what somebody wrote for a shell.
 
     Args:
@@ -172,7 +176,8 @@ def located(word: str, work: Path) -> str:
     """
     for name, folder in (("$PWD", work), ("$HOME", Path.home())):
         before, found, after = word.partition(name)
-        if found and before[-1:] in {"", "="} and after[:1] in {"", "/"}:
+        begins = before[-1:] in {"", "="} or (len(before) == _SHORT_OPTION and before[0] == "-")
+        if found and begins and after[:1] in {"", "/"}:
             word = f"{before}{folder}{after}"
     _, slash, path = word.partition("/")
     if "<user>" in path:

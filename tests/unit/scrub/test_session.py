@@ -234,6 +234,53 @@ def test_structured_text_gets_named_placeholders(meta: SessionMeta, key: str) ->
     assert scrubber.value({"to": ["bob.smith@corp.io"]}, channel="x") == {"to": ["<email>"]}
 
 
+FOLDERS = [
+    *("/home/ada/work", "/home/ada/app", "/home/ada/tmp", "/home/ada", "/home/ada/a/b", "/app"),
+    *("/tmp", "/root", "/root/src", "/workspaces/x", "/usr/src/app", "/home/ada/my work"),
+]
+
+
+@pytest.mark.parametrize("cwd", FOLDERS)
+@pytest.mark.parametrize("home", ["/home/ada", "/root", "/", ""])
+@pytest.mark.parametrize("around", ["{}", "--cd={}", "-C{}", "{}/x.py", "look at {} first", "a:{}"])
+def test_the_work_folder_has_one_name_in_arguments_wherever_it_is(
+    meta: SessionMeta, cwd: str, home: str, around: str
+) -> None:
+    """A replay in another folder is started with another path."""
+    here = msgspec.structs.replace(meta, home=home, cwd=cwd)
+    scrubber = default_scrubber()
+    list(scrubber.events(here, lambda: iter([])))
+    for end in ("", "/"):
+        text = scrubber.text(around.format(f"{cwd}{end}"), channel="argv")
+        assert text == around.format(f"$PWD{end}")
+    if home not in {"", "/"} and not home.startswith(cwd):
+        assert scrubber.text(around.format(home), channel="argv") == around.format("$HOME")
+
+
+def test_a_folder_that_everybody_may_have_is_named_in_arguments_alone(meta: SessionMeta) -> None:
+    """It is no secret on a screen, nor as the place of the program, nor inside of another path."""
+    here = msgspec.structs.replace(meta, home="/root", cwd="/app", argv=("/app/run", "/app"))
+    scrubber = default_scrubber()
+    list(scrubber.events(here, lambda: iter([])))
+    texts = ("/app/run", "/app", "/data/app", "/apple", "./app", "/root")
+
+    assert [scrubber.text(text, channel="argv") for text in texts] == [
+        *("/app/run", "$PWD", "/data/app", "/apple", "./app", "$HOME")
+    ]
+    assert [scrubber.text(text, channel="final") for text in texts] == [*texts]
+
+
+def test_the_root_folder_is_named_alone(meta: SessionMeta) -> None:
+    """Every path begins with it."""
+    scrubber = default_scrubber()
+    list(scrubber.events(msgspec.structs.replace(meta, home="/", cwd="/"), lambda: iter([])))
+    texts = ("/", "--cd=/", "/etc", "a / b")
+
+    assert [scrubber.text(text, channel="argv") for text in texts] == [
+        *("$PWD", "--cd=$PWD", "/etc", "a / b")
+    ]
+
+
 @pytest.mark.parametrize("beside", [".py", "-old/x", "2", "_x", ".d/x", "é"])
 def test_what_is_beside_the_work_folder_is_not_named_by_it(meta: SessionMeta, beside: str) -> None:
     """In another work folder ``$PWD.py`` would be another file. It is masked, as on a screen."""

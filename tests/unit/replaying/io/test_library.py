@@ -52,6 +52,21 @@ def shelf(tmp_path: Path) -> Shelf:
     return Shelf(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "recorded", ["$PWD", "$HOME/work", "/home/me/work", "--dir=$PWD", "-C$PWD"]
+)
+def test_folders_are_compared_as_what_they_name(shelf: Shelf, recorded: str) -> None:
+    """Earlier recordings name the home folder, where the work folder has a common name."""
+    shelf.add("a.cassette", "claude", "--cd", recorded)
+    given = recorded.replace("$PWD", "/home/me/work").replace("$HOME", "/home/me")
+    here = start("--cd", given, cwd="/home/me/work", HOME="/home/me")
+    elsewhere = start("--cd", f"{given}2", cwd="/home/me/work", HOME="/home/me")
+
+    assert shelf.library.choose(here).path.name == "a.cassette"
+    with pytest.raises(NotFoundError, match="recorded as"):
+        shelf.library.choose(elsewhere)
+
+
 def test_without_rules_the_recorded_arguments_decide(shelf: Shelf) -> None:
     """And the name of the program, wherever it was installed."""
     shelf.add("a.cassette", "/usr/bin/claude", "-p", "one")
