@@ -166,9 +166,9 @@ _SHORT_OPTION = len("-C")
 def located(word: str, work: Path) -> str:
     """A recorded word, with folders and the user in place of the scrubber's names for them.
 
-    A folder only where the word is its name, begins with it, or has it behind ``=`` or a short option
-    (``-C$PWD``), and the user
-    only in a path that is there: elsewhere it may be what somebody wrote for a shell.
+    A folder only where the word is its name, begins with it, or has it behind ``=`` or a short
+    option (``-C$PWD``), and the user only in a path that is there: elsewhere it may be what
+    somebody wrote for a shell.
 
     Args:
         word: of a recorded command line.
