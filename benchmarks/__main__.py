@@ -24,6 +24,7 @@ NAMES = {
     "saving": "from a program's end to its cassette, as a user waits for it",
     "tape": "what the tape's proxy costs a CLI, and that it changes and loses nothing",
     "reruns": "real agent CLIs again from their tapes: equal, and what is changed is named",
+    "sizes": "bytes of recordings for each byte of output",
     "pages": "the page of a recording: to make, to open and to seek in Chromium",
     "pictures": "pictures and films of a minute of agents, beside agg: time, size, equal screens",
     "seals": "what sealing and checking seals takes beside sha256sum",

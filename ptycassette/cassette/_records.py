@@ -14,10 +14,11 @@ differs is looked at line by line.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
+from ptycassette.cassette._frame_lines import FrameSpelling
 from ptycassette.cassette.layout import FRAMES, INPUT, OUTPUT, SERVICE_EVENTS
 from ptycassette.cassette.strict_json import check_keys, check_value, explain, parse_strict
 from ptycassette.errors import RecordError
@@ -44,6 +45,23 @@ R = TypeVar("R", bound=StreamRecord | TapeEntry)
 _ENCODER = msgspec.json.Encoder()
 
 
+class Spelling(Protocol[R]):
+    """How lines spell records of another shape."""
+
+    @property
+    def struct(self) -> type[msgspec.Struct]:
+        """What a line decodes to."""
+        ...
+
+    def line_of(self, record: R) -> msgspec.Struct:
+        """What the line of ``record`` holds."""
+        ...
+
+    def record_of(self, line: Any, limits: Limits) -> R:
+        """The record. Raises ``ValueError`` with the reason where there is none."""
+        ...
+
+
 class RecordCodec(Generic[R]):
     """Reads and writes the lines of one stream.
 
@@ -55,6 +73,7 @@ class RecordCodec(Generic[R]):
             fields, or None; must be cheap, it sees every record.
         untyped: takes from a record the field that holds any JSON, or None.
         forbidden: keys that no line may have, although unknown ones are ignored.
+        spelling: how a line spells its records, where that is not field by field.
     """
 
     def __init__(
@@ -66,14 +85,16 @@ class RecordCodec(Generic[R]):
         fault: Callable[[R], str | None],
         untyped: Callable[[R], Any] | None = None,
         forbidden: frozenset[str] = frozenset(),
+        spelling: Spelling[R] | None = None,
     ) -> None:
         self.name = name
         self.kind = kind
-        self.struct = struct
+        self.struct: type[Any] = struct if spelling is None else spelling.struct
+        self._spelling = spelling
         self._fault = fault
         self._untyped = untyped
         self._forbidden = forbidden
-        self._decoder: msgspec.json.Decoder[R] = msgspec.json.Decoder(resolved(struct))
+        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(resolved(self.struct))
 
     def encode(self, record: R, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
         """The line of ``record``, newline included.
@@ -89,8 +110,9 @@ class RecordCodec(Generic[R]):
             self._check_untyped(record, self._written(record), limits)
         if isinstance(record, InputRecord) and record.bytes == b"":
             record = msgspec.structs.replace(record, bytes=None)  # the reference leaves it out
+        spelt = record if self._spelling is None else self._spelling.line_of(record)
         try:
-            line = _ENCODER.encode(record) + b"\n"
+            line = _ENCODER.encode(spelt) + b"\n"
         except (TypeError, UnicodeError) as exc:
             raise RecordError(explain(exc), where=self._written(record)) from exc
         if len(line) >= limits.max_line_values:
@@ -130,13 +152,18 @@ class RecordCodec(Generic[R]):
         if not canonical:
             return self._decode_each(lines, first_line, place, limits)
         fault = self._fault
+        if self._spelling is not None:
+            records = [
+                self._read(line, _where(place, number, line), limits)
+                for number, line in enumerate(records, first_line)
+            ]
         for number, record in enumerate(records, first_line):
             reason = fault(record)
             if reason is not None:
                 raise RecordError(reason, where=_where(place, number, record))
             if self._untyped is not None:
                 self._check_untyped(record, _where(place, number, record), limits)
-        return records
+        return cast("list[R]", records)
 
     def _decode_each(self, lines: bytes, first_line: int, place: str, limits: Limits) -> list[R]:
         return [
@@ -162,10 +189,20 @@ class RecordCodec(Generic[R]):
             record = self._decoder.decode(line)
         except (msgspec.MsgspecError, ValueError) as exc:
             raise RecordError(explain(exc), where=where) from exc
+        record = self._read(record, _where(place, number, record), limits)
         reason = self._fault(record)
         if reason is not None:
             raise RecordError(reason, where=_where(place, number, record))
         return record
+
+    def _read(self, line: Any, where: str, limits: Limits) -> R:
+        """The record that a decoded line spells."""
+        if self._spelling is None:
+            return cast("R", line)
+        try:
+            return self._spelling.record_of(line, limits)
+        except ValueError as exc:
+            raise RecordError(str(exc), where=where) from exc
 
     def _check_untyped(self, record: R, where: str, limits: Limits) -> None:
         if self._untyped is not None:
@@ -174,7 +211,7 @@ class RecordCodec(Generic[R]):
                 check_value(value, where=where, error=RecordError, limits=limits, inside=1)
 
 
-def _where(place: str, number: int, record: StreamRecord | TapeEntry) -> str:
+def _where(place: str, number: int, record: StreamRecord | TapeEntry | Any) -> str:
     t_ms = record.t_us // 1000 if isinstance(record, TapeEntry) else record.t_ms
     return f"{place} line {number} (seq {record.seq}, t_ms {t_ms})"
 
@@ -247,6 +284,7 @@ FRAME_CODEC = RecordCodec(
     struct=FrameRecord,
     fault=_frame_fault,
     untyped=lambda record: record.cells,
+    spelling=FrameSpelling(),
 )
 SERVICE_EVENT_CODEC = RecordCodec(
     SERVICE_EVENTS,

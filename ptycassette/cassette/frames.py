@@ -50,6 +50,28 @@ def _painted(event: Output) -> bytes:
     return event.data if event.stream is None else painted_lines(event.data)
 
 
+_LINE_BYTES, _ROW_BYTES, _RUN_BYTES, _STYLE_BYTES = 210, 3, 9, 24
+"""What a line takes besides its text: by itself, for each row, each run, each style."""
+
+_REPAINTED_ROWS = 2
+
+
+def _size_of(frame: FrameRecord) -> int:
+    """About how many bytes the line of a frame takes."""
+    text = sum(len(row.encode(errors="replace")) + _ROW_BYTES for row in frame.text)
+    runs = [run for row in {*(frame.styles or ())} for run in row]
+    styles = {run.style for run in runs}
+    return _LINE_BYTES + text + len(runs) * _RUN_BYTES + len(styles) * _STYLE_BYTES
+
+
+def _is_repaint(before: FrameRecord | None, frame: FrameRecord) -> bool:
+    """Whether only a row or two have another text than ``before``: a spinner, a clock, a key."""
+    if before is None or len(before.text) != len(frame.text):
+        return False
+    changed = sum(was != now for was, now in zip(before.text, frame.text, strict=True))
+    return changed <= _REPAINTED_ROWS
+
+
 class FrameMaker:
     """Follows one session and hands out the frames that are due.
 
@@ -98,6 +120,8 @@ class FrameMaker:
         start = 0 if last is None else last.raw_end
         frame = frame_of(emulator, seq=seq, t_ms=t_ms, raw_start=start, raw_end=self._raw_end)
         if last is not None and all(getattr(frame, name) == getattr(last, name) for name in LOOKS):
+            return None
+        if not self._policy.affords(_size_of(frame), repaint=_is_repaint(last, frame)):
             return None
         self._last = frame
         return frame

@@ -10,6 +10,7 @@ import pytest
 from ptycassette.cli.rec import command as rec
 from ptycassette.model import Finished, JournalEvent, Noted, Output, Resized, Size, Typed
 from ptycassette.terminal import POLICY_NAMES, frame_policy
+from ptycassette.terminal.policies import SettledPolicy
 
 
 def frames(name: str, events: list[JournalEvent], open_at: set[int]) -> list[int]:
@@ -68,6 +69,47 @@ def test_a_policy_takes_its_frames(
 ) -> None:
     """After these events."""
     assert frames(policy, events, open_at) == taken
+
+
+SIZE = 1000
+
+
+def kept(policy: SettledPolicy, events: list[JournalEvent], *, repaint: bool) -> list[int]:
+    """The indexes of the events whose frame, of ``SIZE`` bytes, is kept."""
+    following = [*events[1:], None]
+    return [
+        at
+        for at, (event, after) in enumerate(zip(events, following, strict=True))
+        if policy.due(event, after) and policy.affords(SIZE, repaint=repaint)
+    ]
+
+
+def test_what_others_rely_on_is_kept_without_any_budget() -> None:
+    """Before an input, after a resize, the last one; all else needs a budget."""
+    events = [
+        out(0), out(100), Typed(110_000, b"k"), out(200), out(290), Resized(300_000, Size(2, 2)),
+        out(400), out(500), end(900),
+    ]  # fmt: skip
+
+    assert kept(SettledPolicy(budget=0), events, repaint=False) == [1, 5, 7]
+    assert kept(SettledPolicy(), events, repaint=False) == [0, 1, 3, 5, 6, 7]
+
+
+def test_a_spinner_leaves_room_for_screens_that_are_new() -> None:
+    """Repaints stop at half of the budget; new screens still get the rest; output adds to it."""
+    policy = SettledPolicy(budget=10 * SIZE)
+    spinner = [out(t) for t in range(0, 2000, 100)]
+
+    assert len(kept(policy, spinner, repaint=True)) == 5 + 1  # the last one is kept in any case
+    assert len(kept(policy, spinner, repaint=False)) == 4 + 1
+    paid: list[JournalEvent] = [Output(t * 1000, b"x" * 2 * SIZE) for t in range(0, 2000, 100)]
+    assert kept(policy, paid, repaint=False) == [*range(1, 20)]  # the first pays the overdraft
+
+
+@pytest.mark.parametrize("name", ["tick", "chunk", "final"])
+def test_other_policies_have_no_budget(name: str) -> None:
+    """They are asked for by name, for their moments."""
+    assert frame_policy(name).affords(1 << 40, repaint=True)
 
 
 def test_policies_know_their_names() -> None:
