@@ -29,7 +29,7 @@ from ptycassette.model import Clock
 from ptycassette.scrub.io import process_scrubber
 
 _WITHHELD = "(withheld: it could not be scrubbed)"
-_FREE_TEXT = ("body", "path", "query", "headers", "problem")
+_FREE_TEXT = ("body", "path", "query", "headers", "problem", "unknown_fields")
 """What of an entry a client can put words into."""
 MAX_LOGGED_BYTES = 400_000
 """Of a request and its body: clients wait for its scrubbing, up to 2.5 s for a megabyte."""

@@ -5,7 +5,8 @@ Rules:
 * Scripted routes come first, then the known paths of the four APIs; anything
   else is a 404 in the form of an API, and a *problem*.
 * A request is parsed strictly. If the API would refuse it, or this fake does not
-  support it, the answer is the API's error, and that is a problem.
+  support it, the answer is the API's error, and that is a problem. A top-level field
+  that is new to this fake is let through and named in the log, unless it looks mistyped.
 * The first reply that matches and is not used up answers. If there is none, that is
   a problem.
 * A scripted failure is not a problem.
@@ -201,13 +202,11 @@ class FakeProvider:
             body = chatgpt.account(account_id, limits.plan_type or "plus")
         return plans.plain(200, msgspec.json.encode(body), entry, self._script.headers)
 
-    @property
-    def _lenient(self) -> bool:
-        return self._script.unknown_fields == "report"
-
     def _note_unknown(self, unknown: tuple[str, ...], entry: _Entry) -> None:
-        """Report fields that were let through."""
+        """Name fields that were let through in the log; they are a problem if the script says so."""
         if unknown:
+            entry["unknown_fields"] = list(unknown[:_NAMES_SHOWN])
+        if unknown and self._script.unknown_fields == "report":
             self._problem(entry, f"unknown request field, let through: {', '.join(unknown)}")
 
     def _parse(
@@ -215,31 +214,37 @@ class FakeProvider:
     ) -> tuple[Ask, tuple[str, ...]]:
         """A request of one of the three APIs without continuations."""
         if api == "anthropic":
-            return anthropic.parse(body, lenient=self._lenient)
+            return anthropic.parse(body, unknown_fields=self._script.unknown_fields)
         if api == "chat":
-            return openai_chat.parse(body, lenient=self._lenient)
+            return openai_chat.parse(body, unknown_fields=self._script.unknown_fields)
         return gemini.parse(
             body,
             model=operation.model,
             stream=operation.stream,
             sse=request.asked("alt") == "sse",
-            lenient=self._lenient,
+            unknown_fields=self._script.unknown_fields,
         )
 
     def _count(self, api: Api, operation: Operation, body: Any, entry: _Entry) -> PlannedAnswer:
         """How many tokens a request has: an estimate."""
         if api == "anthropic":
-            ask, unknown = anthropic.parse(body, lenient=self._lenient, counting=True)
+            ask, unknown = anthropic.parse(
+                body, unknown_fields=self._script.unknown_fields, counting=True
+            )
             name = "input_tokens"
         else:
-            ask, unknown = gemini.count(body, model=operation.model, lenient=self._lenient)
+            ask, unknown = gemini.count(
+                body, model=operation.model, unknown_fields=self._script.unknown_fields
+            )
             name = "totalTokens"
         self._note_unknown(unknown, entry)
         return plans.plain(200, msgspec.json.encode({name: ask.size_tokens}), entry, {})
 
     def _generate_responses(self, body: Any, entry: _Entry, *, websocket: bool) -> PlannedAnswer:
         """A request of the Responses API, which may continue an earlier answer."""
-        ask, context, unknown = openai_responses.parse(body, lenient=self._lenient)
+        ask, context, unknown = openai_responses.parse(
+            body, unknown_fields=self._script.unknown_fields
+        )
         self._note_unknown(unknown, entry)
         ask = self._history.continued(ask, context.previous_id)
         self._history.check(ask)
@@ -306,6 +311,9 @@ class FakeProvider:
         """The id of the next tool call, spelled as the API spells it."""
         prefix = "toolu" if api == "anthropic" else "call"
         return f"{prefix}_fake_{next(self._calls):06d}"
+
+
+_NAMES_SHOWN = 20
 
 
 def _message_type(body: Any) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.harness.provider.fake._limits import RateLimits
+from ptycassette.harness.provider.wire.fields import UnknownFields
 from ptycassette.harness.provider.wire.neutral import Api, Stop
 from ptycassette.model import read_toml, resolved, suggest
 
@@ -167,10 +168,10 @@ class Auth(_Checked, frozen=True, kw_only=True):
 
 
 class Script(_Checked, frozen=True, kw_only=True):
-    """A whole script. ``unknown_fields`` decides how unknown fields of a request are handled."""
+    """A whole script. ``unknown_fields``: what becomes of a request with a field that is new."""
 
     version: Literal[1]
-    unknown_fields: Literal["reject", "report"] = "reject"
+    unknown_fields: UnknownFields = "accept"
     websocket: bool = True
     auth: Auth = Auth()
     pace: Pace = Pace()

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.fields import Field, joined, read
+from ptycassette.harness.provider.wire.fields import Field, UnknownFields, joined, read
 from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
@@ -77,14 +77,14 @@ class _Messages(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def parse(
-    body: Any, *, lenient: bool = False, counting: bool = False
+    body: Any, *, unknown_fields: UnknownFields = "reject", counting: bool = False
 ) -> tuple[Ask, tuple[str, ...]]:
     """A request as an ``Ask``, and the unknown fields that were ignored.
 
     Raises:
         WireError: the API would refuse it, or this fake does not support it.
     """
-    request, unknown = read(body, _Messages, lenient=lenient)
+    request, unknown = read(body, _Messages, unknown_fields=unknown_fields)
     if request.max_tokens is None and not counting:
         raise WireError("max_tokens: Field required")
     turns: list[Message] = []

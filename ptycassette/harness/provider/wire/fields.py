@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from difflib import get_close_matches
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -13,16 +14,28 @@ from ptycassette.model import resolved
 _UNTOLD = frozenset({"", "thinking", "redacted_thinking", "reasoning"})
 """Types of blocks that are not even named where they have no text."""
 
+UnknownFields = Literal["accept", "reject", "report"]
+"""What becomes of a request with a top-level field that this fake does not know.
+
+``accept``: it is named in the log; a name that is nearly that of a known field is a mistake, and
+refused. ``report``: it is a problem, too. ``reject``: the request is refused.
+"""
+_LONGEST_NAME = 64
+_MISTYPED = 0.85
+"""How alike two names are, from 0 to 1, where one is a mistyped other."""
+
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def read(body: Any, kind: type[S], *, lenient: bool = False) -> tuple[S, tuple[str, ...]]:
+def read(
+    body: Any, kind: type[S], *, unknown_fields: UnknownFields = "reject"
+) -> tuple[S, tuple[str, ...]]:
     """``body`` decoded as ``kind``, and the names of its unknown top-level fields.
 
     Args:
         body: decoded JSON.
         kind: a struct with ``forbid_unknown_fields``.
-        lenient: ignore unknown fields instead of refusing them.
+        unknown_fields: what becomes of such a field.
 
     Raises:
         WireError: not an object, a field missing or of the wrong type, or unknown fields.
@@ -31,13 +44,26 @@ def read(body: Any, kind: type[S], *, lenient: bool = False) -> tuple[S, tuple[s
         raise WireError("the request body must be a JSON object")
     known = {field.encode_name for field in msgspec.structs.fields(kind)}
     unknown = tuple(sorted(set(body) - known))
-    if unknown and not lenient:
+    if unknown and unknown_fields == "reject":
         raise WireError(f"unknown request field: {', '.join(unknown)}")
+    if unknown_fields == "accept":
+        _refuse_mistyped(unknown, known)
     try:
         value = msgspec.convert({k: v for k, v in body.items() if k in known}, resolved(kind))
     except msgspec.ValidationError as wrong:
         raise WireError(str(wrong)) from wrong
     return value, unknown
+
+
+def _refuse_mistyped(unknown: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse ``max_token`` and ``maxTokens``: a newer SDK names a new field otherwise."""
+    plain = {name.replace("_", "").lower(): name for name in known}
+    for name in unknown:
+        if len(name) > _LONGEST_NAME:
+            raise WireError(f"unknown request field: {name}")
+        short = name.replace("_", "").lower()
+        if meant := get_close_matches(short, plain, n=1, cutoff=_MISTYPED):
+            raise WireError(f"unknown request field: {name} (did you mean {plain[meant[0]]}?)")
 
 
 class Field(msgspec.Struct, frozen=True):

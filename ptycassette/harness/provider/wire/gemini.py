@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.fields import Field, joined, read
+from ptycassette.harness.provider.wire.fields import Field, UnknownFields, joined, read
 from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
@@ -77,7 +77,7 @@ def _camel(value: Any) -> Any:
 
 
 def parse(
-    body: Any, *, model: str, stream: bool, sse: bool, lenient: bool = False
+    body: Any, *, model: str, stream: bool, sse: bool, unknown_fields: UnknownFields = "reject"
 ) -> tuple[Ask, tuple[str, ...]]:
     """A request as an ``Ask``, and the unknown fields that were ignored.
 
@@ -86,12 +86,12 @@ def parse(
         model: the model from the path.
         stream: asked for with ``streamGenerateContent``.
         sse: ``alt=sse`` in the query.
-        lenient: ignore unknown fields instead of refusing them.
+        unknown_fields: what becomes of such a field.
 
     Raises:
         WireError: the API would refuse it, or this fake does not support it.
     """
-    request, unknown = read(_camel(body), _Generate, lenient=lenient)
+    request, unknown = read(_camel(body), _Generate, unknown_fields=unknown_fields)
     turns: list[Message] = []
     if request.systemInstruction is not None:
         system = request.systemInstruction
@@ -103,12 +103,14 @@ def parse(
     return ask, unknown
 
 
-def count(body: Any, *, model: str, lenient: bool = False) -> tuple[Ask, tuple[str, ...]]:
+def count(
+    body: Any, *, model: str, unknown_fields: UnknownFields = "reject"
+) -> tuple[Ask, tuple[str, ...]]:
     """A ``countTokens`` request: contents, or a whole request to count."""
     asked = _camel(body)
     if isinstance(asked, dict):
         asked = asked.get("generateContentRequest", asked)
-    return parse(asked, model=model, stream=False, sse=False, lenient=lenient)
+    return parse(asked, model=model, stream=False, sse=False, unknown_fields=unknown_fields)
 
 
 def _tools(tools: Field) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.fields import Field, read
+from ptycassette.harness.provider.wire.fields import Field, UnknownFields, read
 from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
@@ -94,13 +94,13 @@ class _Completion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     web_search_options: Any = None
 
 
-def parse(body: Any, *, lenient: bool = False) -> tuple[Ask, tuple[str, ...]]:
+def parse(body: Any, *, unknown_fields: UnknownFields = "reject") -> tuple[Ask, tuple[str, ...]]:
     """A request as an ``Ask``, and the unknown fields that were ignored.
 
     Raises:
         WireError: the API would refuse it, or this fake does not support it.
     """
-    request, unknown = read(body, _Completion, lenient=lenient)
+    request, unknown = read(body, _Completion, unknown_fields=unknown_fields)
     if request.n not in {None, 1}:
         raise WireError("n: this fake gives one choice")
     options = request.stream_options or {}

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.provider.wire import openai_chat
-from ptycassette.harness.provider.wire.fields import Field, read
+from ptycassette.harness.provider.wire.fields import Field, UnknownFields, read
 from ptycassette.harness.provider.wire.neutral import (
     Ask,
     Call,
@@ -126,13 +126,15 @@ class Context(msgspec.Struct, frozen=True):
     generate: bool = True
 
 
-def parse(body: Any, *, lenient: bool = False) -> tuple[Ask, Context, tuple[str, ...]]:
+def parse(
+    body: Any, *, unknown_fields: UnknownFields = "reject"
+) -> tuple[Ask, Context, tuple[str, ...]]:
     """A request as an ``Ask``, its context, and the unknown fields that were ignored.
 
     Raises:
         WireError: the API would refuse it, or this fake does not support it.
     """
-    request, unknown = read(body, _Responses, lenient=lenient)
+    request, unknown = read(body, _Responses, unknown_fields=unknown_fields)
     if request.background:
         raise WireError("background: this fake answers at once")
     turns: list[Message] = []

@@ -226,7 +226,7 @@ def test_what_an_api_refuses_is_refused_in_its_words(
     talk: Any, api: str, change: Any, told: str
 ) -> None:
     """A wrong request is a 400 with the error object of the API, and a problem of the run."""
-    said = talk("[[replies]]\ntext = 'a'")
+    said = talk("unknown_fields = 'reject'\n[[replies]]\ntext = 'a'")
     exchange = said.ask(api, {**BODIES[api], **change} if isinstance(change, dict) else change)
     error = said.json(exchange)["error"]
 
@@ -338,3 +338,39 @@ def test_a_result_of_gemini_may_name_its_function_alone(talk: Any) -> None:
 
     assert statuses == [200, 400]
     assert said.provider.problems[0].endswith("no tool result for the call 'b'")
+
+
+NEW = [(api, {"safeguards": {"level": 1}, "new_thing": [1]}) for api in BODIES]
+
+
+@pytest.mark.parametrize(("api", "fields"), NEW)
+def test_a_field_of_a_newer_client_is_let_through_and_named_in_the_log(
+    talk: Any, api: str, fields: dict[str, Any]
+) -> None:
+    """It changes no answer; the log lists it."""
+    said = talk("[[replies]]\ntext = 'a'")
+    exchange = said.ask(api, {**BODIES[api], **fields})
+
+    assert (exchange.status, said.provider.problems) == (200, [])
+    names = [name.replace("_", "").lower() for name in exchange.entry["unknown_fields"]]
+    assert names == ["newthing", "safeguards"]
+
+
+MISTYPED = [
+    (MESSAGES, "max_token", "max_tokens"),
+    (MESSAGES, "stopSequences", "stop_sequences"),
+    (CHAT, "temprature", "temperature"),
+    (RESPONSES, "previous_response", "previous_response_id"),
+    (RESPONSES, "Instructions", "instructions"),
+    (GEMINI, "generationConfigs", "generationConfig"),
+]
+
+
+@pytest.mark.parametrize(("api", "wrong", "right"), MISTYPED)
+def test_a_mistyped_field_is_refused(talk: Any, api: str, wrong: str, right: str) -> None:
+    """The API would refuse it, and its author wants to know."""
+    said = talk("[[replies]]\ntext = 'a'")
+    exchange = said.ask(api, {**BODIES[api], wrong: 1})
+
+    assert exchange.status == 400
+    assert f"did you mean {right}?" in said.provider.problems[0]
