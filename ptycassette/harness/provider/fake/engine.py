@@ -203,7 +203,7 @@ class FakeProvider:
         return plans.plain(200, msgspec.json.encode(body), entry, self._script.headers)
 
     def _note_unknown(self, unknown: tuple[str, ...], entry: _Entry) -> None:
-        """Name fields that were let through in the log; they are a problem if the script says so."""
+        """Name fields that were let through in the log, and as a problem if the script asks."""
         if unknown:
             entry["unknown_fields"] = list(unknown[:_NAMES_SHOWN])
         if unknown and self._script.unknown_fields == "report":
