@@ -28,16 +28,23 @@ _ERRORS = 400
 _MOST_MANIFEST = 64 << 20
 
 
+class Reviewed:
+    """What the block of ``evidence`` makes: ``saved`` is whether there is a cassette."""
+
+    saved = True
+
+
 @contextmanager
-def evidence(folder: str | None, cassette: Path) -> Iterator[None]:
+def evidence(folder: str | None, cassette: Path) -> Iterator[Reviewed]:
     """Write the evidence of the recording that the block makes.
 
     Raises:
         ExistsError: on entering: something is there already.
         StorageError: the disk refuses.
     """
+    reviewed = Reviewed()
     if folder is None:
-        yield
+        yield reviewed
         return
     from ptycassette.cassette.io import disk_errors
 
@@ -48,12 +55,19 @@ def evidence(folder: str | None, cassette: Path) -> Iterator[None]:
         except FileExistsError as exc:
             raise ExistsError("there is something already", where=folder) from exc
     try:
-        yield
+        yield reviewed
     except CassetteError as exc:
-        reasons = [{"error": type(exc).__name__, "message": exc.message}]
-        _write(place / "guard.json", {"verdict": "FAIL", "published": False, "reasons": reasons})
+        _write_failure(place, type(exc).__name__, exc.message)
         raise
-    _write_all(place, cassette)
+    if reviewed.saved:
+        _write_all(place, cassette)
+    else:
+        _write_failure(place, "KeyboardInterrupt", "saving was stopped; nothing was published")
+
+
+def _write_failure(place: Path, error: str, message: str) -> None:
+    reasons = [{"error": error, "message": message}]
+    _write(place / "guard.json", {"verdict": "FAIL", "published": False, "reasons": reasons})
 
 
 def _write_all(place: Path, path: Path) -> None:

@@ -96,6 +96,25 @@ def secret_key_of(name: str | None) -> bytes:
     return sent
 
 
+def submitted_as(
+    steps: tuple[ScriptStep, ...] | None, profile: Profile | None, program: str
+) -> tuple[ScriptStep, ...] | None:
+    """The steps, of which ``submit`` does what the profile of the harness or the program has."""
+    if steps is None:
+        return None
+    import msgspec
+
+    from ptycassette.profiles.io import known_profile
+
+    known = profile or known_profile(Path(program).name)
+    if known is None:
+        return steps
+    return tuple(
+        msgspec.structs.replace(step, submit=known.submit) if step.kind == "submit" else step
+        for step in steps
+    )
+
+
 def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
     """The steps of ``--input``; None without it."""
     if script is None:

@@ -24,8 +24,11 @@ def run_recorder(
     *,
     interactive: bool,
     given: dict[str, Any],
-) -> int:
-    """Record to the end, with the options as click gives them; returns the exit status.
+) -> tuple[int, bool]:
+    """Record to the end, with the options as click gives them.
+
+    Returns:
+        The exit status, and whether there is a cassette: none if the user stopped the saving.
 
     Raises:
         CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
@@ -67,7 +70,7 @@ def run_recorder(
             raise
         kept = f"the recording is kept: ptycassette recover {_journal(recorder)}"
         _say(f"ptycassette: saving was stopped; {kept}")
-        return shell_status(recorder.status)
+        return shell_status(recorder.status), False
     except RunFailedError as exc:
         exc.hint = exc.hint or f"what was recorded: {_shown(recorder)}.diagnostic"
         raise
@@ -79,7 +82,9 @@ def run_recorder(
         missing = (ended.manifest.optional or {}).get("binary_version_missing")
         if missing is not None:
             _say(f"ptycassette: its version is not in the manifest: {missing}")
-    return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
+    if ended.signal is not None:
+        return 128 + ended.signal, True
+    return shell_status(ended.status), True
 
 
 def say_of_tape(recorder: Recorder, status: int, given: dict[str, Any]) -> int:

@@ -21,6 +21,7 @@ from ptycassette.cli._rec_plan import (
     profile_of,
     secret_key_of,
     steps_of,
+    submitted_as,
 )
 from ptycassette.cli._rec_run import run_recorder, say_of_tape
 from ptycassette.cli._rec_tape import tape_options
@@ -240,14 +241,16 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     program = next(iter(argv or (given["line"] or "").split()), None)
     profile = profile_of(given["harness"], program=program)
     words = argv_of(argv, given["line"], profile)
+    steps = submitted_as(steps, profile, words[0])
     secret_key_of(given["secret_key"])  # complain before anything happens
     cassette = cassette or _name_for(words, given)
     with base_environment(given["scenario"]) as base_env:
         plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
         recorder = Recorder(words, cassette, plan, saver=_saver(plan), lifeline=_lifeline(given))
-        with evidence(given["evidence"], recorder.target):
-            status = run_recorder(recorder, steps, interactive=interactive, given=given)
-        return status if plan.tape is None else say_of_tape(recorder, status, given)
+        with evidence(given["evidence"], recorder.target) as reviewed:
+            status, saved = run_recorder(recorder, steps, interactive=interactive, given=given)
+            reviewed.saved = saved
+        return say_of_tape(recorder, status, given) if saved and plan.tape is not None else status
 
 
 def _name_for(words: tuple[str, ...], given: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,8 +180,9 @@ def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool
     if report is not None:
         _write(report, _json([(path, ran.report)]))
     if ran.findings and not quiet and not sys.stderr.isatty():
-        for line in report_lines(ran.report):
-            click.echo(line, err=True)
+        with suppress(OSError):  # the terminal may be gone
+            for line in report_lines(ran.report):
+                click.echo(line, err=True)
     return DROVE_OTHERWISE if ran.findings else shell_status(ran.exit)
 
 

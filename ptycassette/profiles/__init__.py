@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .profile import OfflineMode as OfflineMode
     from .profile import Profile as Profile
     from .profile import Stroke as Stroke
+    from .profile import Submit as Submit
     from .profile import TapePointing as TapePointing
     from .profile import ToolCall as ToolCall
     from .session_log import LogFacts as LogFacts
@@ -29,7 +30,9 @@ else:
             "capability": "capability_of",
             "checked": "StrictTable check_regex read_checked",
             "predicate": "ScreenPredicate",
-            "profile": "ExitMessage HomeFile OfflineMode Profile Stroke TapePointing ToolCall",
+            "profile": (
+                "ExitMessage HomeFile OfflineMode Profile Stroke Submit TapePointing ToolCall"
+            ),
             "session_log": "LogFacts LogSource read_rows to_number",
         },
     )

@@ -116,13 +116,15 @@ class TapePointing(StrictTable, frozen=True, kw_only=True):
     ``arguments`` (right behind the program) may hold ``${NAME}``, the base URL of the provider of
     that name without a version. They must not touch the user's own files. Without both, the
     provider's usual variables are set. ``proxy_environment`` is added to what every program gets
-    where the proxy is an HTTP proxy.
+    where the proxy is an HTTP proxy. ``proxy_only``: nothing but an HTTP proxy reaches it, because
+    it takes the address of its provider from its own files.
     """
 
     provider: str = ""
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     proxy_environment: dict[str, str] = msgspec.field(default_factory=dict)
+    proxy_only: bool = False
 
 
 class ToolCall(StrictTable, frozen=True, kw_only=True):

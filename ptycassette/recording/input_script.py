@@ -20,12 +20,16 @@ lines and lines that begin with ``#`` are skipped.
 from __future__ import annotations
 
 import re
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.model import Size, canonical_key, resolved, visible
+
+if TYPE_CHECKING:
+    # Loading it would delay rec; msgspec needs it only to decode steps, which nobody does.
+    from ptycassette.profiles import Submit  # noqa: TC004
 
 StepKind = Literal[
     "type",
@@ -78,7 +82,10 @@ _SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
 
 
 class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. ``text`` is its argument; times and sizes are parsed already."""
+    """One step. ``text`` is its argument; times and sizes are parsed already.
+
+    ``submit``: how the program takes a prompt, where its profile has that.
+    """
 
     line: int
     kind: StepKind
@@ -88,6 +95,7 @@ class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
     payload: object = None
     timeout_s: float = DEFAULT_TIMEOUT_S
     pace_s: float = 0.0
+    submit: Submit | None = None
 
 
 def parse_script(text: str, *, name: str = "script") -> tuple[ScriptStep, ...]:

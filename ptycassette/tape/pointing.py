@@ -71,7 +71,8 @@ def pointing(
     Args:
         providers: all that are known.
         profile: of the program, if it has one.
-        provider: the name of the provider, or its base URL; the profile's when None.
+        provider: the name of the provider, or its base URL; the profile's when None, and where it
+            has none the one whose variable for a base URL is set.
         proxy_env: by the variables for HTTP proxies, for all that the program sends.
         environment: the user's. A base URL that it already has is where the traffic goes.
 
@@ -82,12 +83,23 @@ def pointing(
     if proxy_env:
         variables = {**providers.proxy.environment, **tape.proxy_environment}
         return Pointing(environment=variables, arguments=(), upstreams={}, main="")
+    if tape.proxy_only:
+        title = profile.title if profile else "the program"
+        raise UsageError(
+            f"{title} reads the address of its provider from its own files only",
+            hint="add --proxy-env, which records it through an HTTP proxy",
+        )
     url = provider if provider is not None and "://" in provider else None
+    set_already: dict[str, str] = {}
+    if provider is None and not tape.provider:
+        provider, set_already = _set_already(providers, environment)
     name = tape.provider if url is not None or provider is None else provider
     if url is None and name not in providers.providers:
         raise _unknown(name, providers, profile)
     if tape.environment or tape.arguments:
         variables, arguments = tape.environment, tape.arguments
+    elif set_already:
+        variables, arguments = set_already, ()
     elif name:
         variables, arguments = _usual(name, providers.providers[name]), ()
     else:
@@ -119,9 +131,36 @@ def _unknown(name: str, providers: Providers, profile: Profile | None) -> UsageE
         title = profile.title if profile else "a program without a profile"
         return UsageError(
             f"it is not known whom {title} talks to",
-            hint=f"say it with --provider ({known}), or use --proxy-env",
+            hint=f"say it with --provider ({known}), set a variable for it (OPENAI_BASE_URL,"
+            " ANTHROPIC_BASE_URL, ...), or use --proxy-env",
         )
     return UsageError(f"no provider {name!r}", hint=known)
+
+
+def _set_already(
+    providers: Providers, environment: Mapping[str, str]
+) -> tuple[str | None, dict[str, str]]:
+    """A provider whose base URL the user has set, and all such variables, as templates.
+
+    Raises:
+        UsageError: two variables name two addresses of one provider.
+    """
+    first: str | None = None
+    found: dict[str, str] = {}
+    addresses: dict[str, tuple[str, str]] = {}
+    for name, provider in providers.providers.items():
+        for variable, template in _usual(name, provider).items():
+            value = environment.get(variable, "")
+            for address in _already(template, value, {name}).values():
+                first = first or name
+                found[variable] = template
+                other, same = addresses.setdefault(name, (variable, address))
+                if same != address:
+                    raise UsageError(
+                        f"{other} and {variable} name two addresses",
+                        hint="say with --provider which of them is to be recorded",
+                    )
+    return first, found
 
 
 def _usual(name: str, provider: Provider) -> dict[str, str]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
-from ptycassette.errors import WaitTimeoutError
 from ptycassette.harness import DriveStep
 from ptycassette.model import Screen, Size, Sleeper
 from ptycassette.profiles import Profile, ScreenPredicate
+from ptycassette.recording.io import submit_as, wait_for_echo
 from ptycassette.session import Session, SessionView
 from ptycassette.system import SystemSleeper
 
 DEFAULT_TIMEOUT_S = 60.0
-_ECHO_CHARS = 16
-_ECHO_TIMEOUT_S = 2.0
 
 
 class Settled:
@@ -70,18 +67,6 @@ def walk(
     return captures
 
 
-def _wait_for_echo(session: Session, text: str) -> None:
-    """Wait until the program shows what was typed, if it does.
-
-    Some CLIs (Gemini CLI, Codex) treat Enter as part of the text if it comes while they
-    still read it. For a CLI that does not echo, the wait is short.
-    """
-    head = text.strip().split("\n")[0][:_ECHO_CHARS]
-    if head:
-        with suppress(WaitTimeoutError):
-            session.wait_for_text(head, timeout_s=_ECHO_TIMEOUT_S)
-
-
 def perform(
     session: Session, step: DriveStep, profile: Profile, *, sleeper: Sleeper | None = None
 ) -> None:
@@ -93,19 +78,13 @@ def perform(
     """
     rest = sleeper or SystemSleeper()
     if step.submit is not None:
-        if profile.submit.how == "paste":
-            session.paste(step.submit)
-        else:
-            session.type(step.submit)
-        _wait_for_echo(session, step.submit)
-        rest.sleep(profile.submit.pause_ms / 1000)
-        session.send_key(profile.submit.key)
+        submit_as(session, step.submit, profile.submit, sleep=rest.sleep)
     for stroke in step.strokes:
         if stroke.key is not None:
             session.send_key(stroke.key)
         if stroke.text is not None:
             session.type(stroke.text)
-            _wait_for_echo(session, stroke.text)
+            wait_for_echo(session, stroke.text)
         rest.sleep(stroke.pause_ms / 1000)
     if step.resize is not None:
         session.resize(Size(*step.resize))

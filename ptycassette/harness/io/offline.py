@@ -226,7 +226,7 @@ def _furnished(
         arguments=plan.arguments,
     )
     write_home(prepared, home=at.home, cwd=None if plan.cwd else at.cwd)
-    _bring_profiles(at.home)
+    _bring_own_files(at.home)
     return prepared
 
 
@@ -290,9 +290,10 @@ def write_home(prepared: PreparedRun, *, home: Path, cwd: Path | None) -> None:
             raise StorageError(f"cannot be written: {failed.strerror}", where=str(path)) from failed
 
 
-def _bring_profiles(home: Path) -> None:
-    """Copy the user's own profiles, for a recorder that runs in this home."""
-    own = own_folder("harnesses", os.environ)
-    if own.is_dir():
-        with suppress(OSError, shutil.Error):
-            shutil.copytree(own, own_folder("harnesses", {"HOME": str(home)}))
+def _bring_own_files(home: Path) -> None:
+    """Copy the user's own profiles, probes and rules, for a recorder that runs in this home."""
+    for kind in ("harnesses", "probes", "tape-rules"):
+        own = own_folder(kind, os.environ)
+        if own.is_dir():
+            with suppress(OSError, shutil.Error):
+                shutil.copytree(own, own_folder(kind, {"HOME": str(home)}), dirs_exist_ok=True)

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from .saver import savers_wanted as savers_wanted
     from .saver_process import serve_saver as serve_saver
     from .script_steps import perform as perform
+    from .script_steps import submit_as as submit_as
+    from .script_steps import wait_for_echo as wait_for_echo
     from .secrets_left import find_secrets_left as find_secrets_left
     from .stream_session import record_streams as record_streams
     from .tape_proxy import tape_starter as tape_starter
@@ -83,7 +85,7 @@ else:
             "lifeline": "LIFELINE_END Lifeline",
             "options": "RecordOptions RecordPlan provider_without_proxy",
             "rec_session": ("RecordingEnded record_headless record_interactive shell_status"),
-            "script_steps": "perform",
+            "script_steps": "perform submit_as wait_for_echo",
             "recorder": "Recorder",
             "recording": "Recording record",
             "recovery": "LeftJournal Recovered left_journals recover",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,10 +15,15 @@ from ptycassette.errors import CassetteError, UsageError, WaitTimeoutError
 from ptycassette.model import visible
 from ptycassette.recording.input_script import ScriptStep
 from ptycassette.recording.io.recording import Recording
-from ptycassette.session import matches_in_file
+from ptycassette.session import Session, matches_in_file
 from ptycassette.system.files import read_plain
 
+if TYPE_CHECKING:
+    from ptycassette.profiles import Submit
+
 _MAX_SECRET_BYTES = 64 << 10
+_ECHO_CHARS = 16
+_ECHO_TIMEOUT_S = 2.0
 
 
 def perform(session: Recording, step: ScriptStep) -> None:
@@ -48,7 +55,7 @@ def _perform(session: Recording, step: ScriptStep) -> None:
         case "paste":
             session.paste(step.text)
         case "submit":
-            session.submit(step.text)
+            submit_as(session, step.text, step.submit)
         case "secret":
             session.submit_secret(step.text)
         case "resize":
@@ -60,6 +67,39 @@ def _perform(session: Recording, step: ScriptStep) -> None:
             session.note(step.payload)
         case _:
             _wait(session, step)
+
+
+def submit_as(
+    session: Session,
+    text: str,
+    submit: Submit | None,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Submit a prompt as a certain CLI needs it: with its pause and its key, if they are known.
+
+    Some CLIs (Gemini CLI, Codex) treat Enter as a part of the text if it comes while they still
+    read it, so this waits until the text is on the screen. For a CLI that does not echo, the wait
+    is short.
+    """
+    if submit is None:
+        session.submit(text)
+        return
+    if submit.how == "paste":
+        session.paste(text)
+    else:
+        session.type(text)
+    wait_for_echo(session, text)
+    sleep(submit.pause_ms / 1000)
+    session.send_key(submit.key)
+
+
+def wait_for_echo(session: Session, text: str) -> None:
+    """Wait until the program shows what was typed, if it does."""
+    head = text.strip().split("\n")[0][:_ECHO_CHARS]
+    if head:
+        with suppress(WaitTimeoutError):
+            session.wait_for_text(head, timeout_s=_ECHO_TIMEOUT_S)
 
 
 def with_secret(step: ScriptStep) -> ScriptStep:

@@ -6,9 +6,11 @@ What is typed is theirs. What the tape proves at the end is ours: see ``proof``.
 from __future__ import annotations
 
 import os
+import select
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +26,11 @@ from ptycassette.rerun.report import RerunReport, finding_lines
 from ptycassette.session import child_environment
 from ptycassette.system import owned_context
 from ptycassette.system.pty import DriverSignals, exit_status, hand_over_terminal
+
+_LOOK_S = 0.5
+"""How often one looks whether the terminal is still there."""
+_GRACE_S = 3.0
+"""How long a program has to end after each signal, once its terminal is gone."""
 
 Proof = Callable[[ExitStatus | None], RerunReport]
 """What the tape proves of a run, asked for with the end of the program."""
@@ -138,9 +145,55 @@ def run_tape_only(
             if os.isatty(0):
                 hand_over_terminal(process.pid)
             signals.pass_to(process.pid)
-            code = process.wait()
+            code = _wait(process)
         status = exit_status(-code if code < 0 else code << 8)
         return TapeOnlyRun(report=proves(status), exit=status)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Wait for the program; when the terminal is gone, end it if it does not end by itself.
+
+    A program that ignores SIGHUP, or is the first process of a namespace, would go on for ever
+    without anybody who could see or end it.
+    """
+    terminal = next((fd for fd in (0, 1, 2) if os.isatty(fd)), None)
+    if terminal is None:
+        return process.wait()
+    poll = select.poll()
+    poll.register(terminal, 0)  # a hangup is always reported
+    with _ended_fd(process.pid) as ended:
+        if ended is not None:
+            poll.register(ended, select.POLLIN)
+        while process.poll() is None:
+            if any(fd == terminal for fd, _ in poll.poll(None if ended is not None else 0)):
+                return _end(process)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOK_S)
+    return process.wait()
+
+
+@contextmanager
+def _ended_fd(pid: int) -> Iterator[int | None]:
+    """A descriptor that is readable once a process has ended; None where there are none (macOS)."""
+    try:
+        fd = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _end(process: subprocess.Popen[bytes]) -> int:
+    """End the program and its process group, more firmly each time."""
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(_GRACE_S)
+    return process.wait()
 
 
 def rerun_error(report: RerunReport, *, where: str) -> DivergenceError:
