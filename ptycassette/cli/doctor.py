@@ -10,6 +10,7 @@ import click
 from ptycassette.cli._options import json_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import UsageError
+from ptycassette.extras import needing_extra
 from ptycassette.model import visible
 from ptycassette.version import __version__
 
@@ -21,6 +22,11 @@ FAILED_STATUS = 1
 
 @click.command("doctor")
 @click.option("--versions", is_flag=True, help="Ask each agent CLI for its version (seconds).")
+@click.option(
+    "--profile",
+    metavar="NAME",
+    help="Say which rows of a CLI's profile hold with the installed program instead (a minute).",
+)
 @click.option(
     "--drift",
     metavar="CASSETTE",
@@ -45,6 +51,7 @@ FAILED_STATUS = 1
 @json_option
 def command(
     versions: bool,
+    profile: str | None,
     drift: str | None,
     now: str | None,
     models: bool,
@@ -56,12 +63,17 @@ def command(
 
     Ends with 0 when recording and replaying can work, with 1 when something
     that they need does not; with --drift, when something is known to have
-    changed.
+    changed; with --profile, when a row of the profile no longer holds. For that
+    the CLI runs offline, in a temporary home.
 
     Example: ptycassette doctor --json
+
+    Example: ptycassette doctor --profile codex
     """
     _refuse_alone({"--models": models, "--now": now}, "--drift", drift)
     _refuse_alone({"--provider": provider, "--key-env": key_env}, "--models", models)
+    if profile is not None and (drift is not None or versions):
+        raise UsageError("--profile goes with neither --drift nor --versions")
     if drift is not None:
         if now is not None and models:
             raise UsageError("--now compares with a recording: --models does not go with it")
@@ -70,9 +82,14 @@ def command(
     from ptycassette.cli._reports import Check, DoctorReport
     from ptycassette.harness.io import doctor_findings
 
+    if profile is not None:
+        with needing_extra("provider"):
+            from ptycassette.harness.io import profile_findings
+        found = profile_findings(profile)
+    else:
+        found = doctor_findings(versions=versions)
     checks = tuple(
-        Check(name=one.name, status=one.status, detail=one.detail, hint=one.hint)
-        for one in doctor_findings(versions=versions)
+        Check(name=one.name, status=one.status, detail=one.detail, hint=one.hint) for one in found
     )
     ok = all(check.status != "fail" for check in checks)
     if as_json:

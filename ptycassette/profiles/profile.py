@@ -194,7 +194,9 @@ class Screens(StrictTable, frozen=True, kw_only=True):
 
     ``volatile`` are patterns of rows that are another in each run: a rerun leaves these rows out.
     Where a pattern has a group, it leaves out only what the group matched.
-    ``at_exit`` are messages that it leaves out of the last screen.
+    ``at_exit`` are messages that it leaves out of the last screen. ``farewell`` is the pattern of a
+    row that the program prints when it ends: where both last screens have it, what is above it is
+    not compared, because some programs repaint that in some runs.
     """
 
     ready: ScreenPredicate
@@ -202,9 +204,10 @@ class Screens(StrictTable, frozen=True, kw_only=True):
     done: ScreenPredicate | None = None
     volatile: tuple[str, ...] = ()
     at_exit: tuple[ExitMessage, ...] = ()
+    farewell: str = ""
 
     def __post_init__(self) -> None:
-        for regex in self.volatile:
+        for regex in (*self.volatile, self.farewell):
             check_regex(regex)
 
 
@@ -218,6 +221,13 @@ class Stroke(StrictTable, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if (self.key is None) == (self.text is None):
             raise ValueError("a stroke has either key or text")
+
+
+class StartDialog(StrictTable, frozen=True, kw_only=True):
+    """A dialog that the CLI shows when it starts in a new home or folder, and its answer."""
+
+    shows: ScreenPredicate
+    strokes: tuple[Stroke, ...]
 
 
 class Submit(StrictTable, frozen=True, kw_only=True):
@@ -259,9 +269,9 @@ class Profile(KnownCli, frozen=True, kw_only=True):
 
     ``environment`` is for every run, also the user's own; ``offline`` and ``modes`` are for
     runs against the fake provider alone. ``interactive`` and ``oneshot`` are the arguments of a
-    run with and without a terminal interface; ``${prompt}`` stands for the prompt. ``submit``
-    submits a prompt, ``leave`` ends the program. ``tools`` are the ways a
-    model makes it act, by their effect (``read``, ``run``).
+    run with and without a terminal interface; ``${prompt}`` stands for the prompt. ``start`` are
+    dialogs of an offline run before it is ready. ``submit`` submits a prompt, ``leave`` ends the
+    program. ``tools`` are the ways a model makes it act, by their effect (``read``, ``run``).
     ``tape`` points it at a recording proxy. ``licence`` is the CLI's, and
     ``shareable`` is whether it allows publishing its screens.
     """
@@ -282,6 +292,7 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     modes: dict[str, OfflineMode] = msgspec.field(default_factory=dict)
     tools: dict[str, ToolCall] = msgspec.field(default_factory=dict)
     screens: Screens
+    start: tuple[StartDialog, ...] = ()
     submit: Submit = Submit()
     leave: tuple[Stroke, ...] = (Stroke(key="ctrl-c", pause_ms=200), Stroke(key="ctrl-c"))
     logs: tuple[LogSource, ...] = ()
@@ -306,6 +317,7 @@ class Profile(KnownCli, frozen=True, kw_only=True):
             TapePointing,
             ToolCall,
             Screens,
+            StartDialog,
             Stroke,
             Submit,
             ScreenPredicate,

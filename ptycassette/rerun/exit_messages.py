@@ -38,6 +38,25 @@ def without_exit_messages(
     return left, names
 
 
+def from_farewell(
+    recorded: Sequence[str], now: Sequence[str], farewell: str
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Two last screens from the row on that ``farewell`` matches, where both have such a row.
+
+    What is above it may have been painted once more while the program ended, or not.
+    """
+    if not farewell:
+        return recorded, now
+    pattern = file_pattern(farewell)
+    ends = []
+    for rows in (recorded, now):
+        found = [number for number, row in enumerate(rows) if pattern.found(row)]
+        if not found:
+            return recorded, now
+        ends.append(rows[found[-1] :])
+    return ends[0], ends[1]
+
+
 def may_begin_above(rows: Sequence[str], messages: Sequence[ExitMessage]) -> bool:
     """Whether the first row may be the rest of a message: then what was above it is needed."""
     return any(file_pattern(message.rows).found(row) for message in messages for row in rows[:1])

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .probe import with_freshness as with_freshness
     from .probe_watch import call_every as call_every
     from .probe_watch import refresh_snapshot as refresh_snapshot
+    from .profile_check import profile_findings as profile_findings
     from .record import log_reader as log_reader
     from .record import plain_environment as plain_environment
     from .record import reader_for as reader_for
@@ -50,6 +51,7 @@ else:
             "offered_models": "ModelsQuery",
             "probe": "ProbeFailedError probe_cassette probe_live with_freshness",
             "probe_watch": "call_every refresh_snapshot",
+            "profile_check": "profile_findings",
             "record": "log_reader plain_environment reader_for",
             "run_folders": "run_folder run_place",
             "server_thread": "ServerThread",

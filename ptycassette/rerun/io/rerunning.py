@@ -11,7 +11,7 @@ import msgspec
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.model import ExitStatus
 from ptycassette.profiles import ExitMessage
-from ptycassette.rerun.exit_messages import without_exit_messages
+from ptycassette.rerun.exit_messages import from_farewell, without_exit_messages
 from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
 from ptycassette.rerun.io.running import RunOutcome, rows_above, run_again
@@ -115,9 +115,12 @@ def _requests(prepared: PreparedRerun, **more: Any) -> RerunReport:
 def _report(
     prepared: PreparedRerun, cassette: Cassette, ran: RunOutcome, judge: ScreenJudge
 ) -> RerunReport:
-    messages = prepared.profile.screens.at_exit if prepared.profile else ()
+    profile = prepared.profile
+    messages = profile.screens.at_exit if profile else ()
     above = (rows_above(cassette, prepared.script, prepared.profile), ran.above)
     pairs, left_out = _screens(prepared.script, ran.script, messages, above)
+    if profile is not None and pairs and pairs[-1][0] == 0:
+        pairs[-1] = (0, *from_farewell(*pairs[-1][1:], profile.screens.farewell))
     server = prepared.server.url.removeprefix("http://")
     names = [*prepared.desk.names(), (server, MASKED_ADDRESS)]
     notes = [f"the screen before input {number} did not come in time" for number in ran.late]
