@@ -138,7 +138,8 @@ def unpacked(headers: Headers, body: bytes, *, parsed: bool = False) -> tuple[He
         body = b"".join(unpacker.feed(body))
         unpacker.end()
         if unpacker.problem is not None:
-            raise SkippedError(f"a body packed with {visible(encoding, limit=40)} that is damaged")
+            what = "that unpacks to too much" if unpacker.is_bomb else "that is damaged"
+            raise SkippedError(f"a body packed with {visible(encoding, limit=40)} {what}")
     return without_packing(headers), body
 
 

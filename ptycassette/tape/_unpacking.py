@@ -18,8 +18,11 @@ from ptycassette.errors import CassetteError
 PIECE_BYTES = 1 << 20
 """Most bytes that come at once."""
 
-MAX_BODY_BYTES = 4 << 30
-"""More are not unpacked of one body: what packs them is a bomb."""
+MOST_TIMES = 100
+"""How many bytes at most one packed byte stands for. Texts reach 5 to 40, also repetitive ones."""
+
+ALWAYS_UNPACKED_BYTES = 8 << 20
+"""So much is unpacked whatever it was packed in: small bodies of blanks are no bombs."""
 
 _PLAIN = frozenset({"", "identity"})
 
@@ -38,6 +41,7 @@ class Unpacker:
 
     Attributes:
         problem: why the rest of the body is left out; None while it is whole.
+        is_bomb: whether that is because it unpacks to too much.
     """
 
     def __init__(
@@ -46,18 +50,26 @@ class Unpacker:
         self._decoders = tuple(decoders)
         self._names = names
         self._length = 0
+        self._packed = 0
+        self.is_bomb = False
         self.problem = problem
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Pieces of at most 1 MiB, none of them empty."""
         if self.problem is not None:
             return
+        self._packed += len(data)
+        most = max(ALWAYS_UNPACKED_BYTES, MOST_TIMES * self._packed)
         try:
             for piece in self._through(self._decoders, data):
-                self._length += len(piece)
-                if self._length > MAX_BODY_BYTES:
-                    self.problem = f"it unpacks to more than {MAX_BODY_BYTES} bytes"
+                if self._decoders and self._length + len(piece) > most:
+                    self.is_bomb = True
+                    self.problem = (
+                        f"{self._packed} bytes of {self._names} unpack to more than {most};"
+                        f" only the first {self._length} are kept"
+                    )
                     return
+                self._length += len(piece)
                 yield piece
         except _wrong() as exc:
             self.problem = f"{self._names} is damaged after {self._length} bytes: {exc}"
