@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from itertools import chain
 
@@ -166,10 +166,22 @@ def verify_tape(tape: Tape, files: Mapping[str, FileHandle], limits: Limits) -> 
                 seen.add(body)
                 for _ in tape.blocks(body):
                     pass
+    _check_covered(seen, files[TAPE_BODIES])
     if number != len(tape):
         raise TapeError(f"{number} entries, and the manifest says {len(tape)}", where=place)
     _check_moments(moments, files[SERVICE_EVENTS], limits)
     return number
+
+
+def _check_covered(bodies: Iterable[BodyPlace], file: FileHandle) -> None:
+    """Every byte belongs to a body: what nobody reads could hold anything."""
+    end = 0
+    for at, packed in sorted({(body.at, body.packed) for body in bodies}):
+        if at > end:
+            break
+        end = max(end, at + packed)
+    if end != file.size:
+        raise TapeError(f"the bytes from {end} on belong to no entry", where=file.place)
 
 
 def _check_moments(moments: dict[int, tuple[int, str]], file: FileHandle, limits: Limits) -> None:

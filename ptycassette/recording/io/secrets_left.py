@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-import msgspec
-
-from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import Cassette, open_cassette
-from ptycassette.model import moment_us
+from ptycassette.model import decoded_json, moment_us
 from ptycassette.recording.io._cassette_session import cassette_session
 from ptycassette.scrub import SessionScrubber
-from ptycassette.timeline import SECRET_DIGESTS_KEY
+from ptycassette.scrub.views import strings_of
+from ptycassette.system.files import read_plain
+
+_EVENT_FIELDS = {
+    "input.jsonl": {"bytes"},
+    "output.jsonl": set[str](),
+    "frames.jsonl": {"text", "title", "cells"},
+    "service-events.jsonl": {"payload"},
+    "tape.jsonl": set[str](),
+}
+"""The files of records, and the fields that are searched as events or as frames."""
+
+_DOCUMENTS = {"final.json", "scrub-report.json", "quota.json", "discovery.json"}
+_DIGESTS = {
+    *("sha256", "hash", "digest", "key", "fingerprint", "rules_digest", "manifest_sha256"),
+    "binary_path_digest_sha256",
+}
+_SHA256 = re.compile("[0-9a-f]{64}")
+_MOST_BYTES = 256 << 20
 
 
 def find_secrets_left(
@@ -32,14 +49,36 @@ def find_secrets_left(
 
 
 def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
-    """Search the texts of a cassette that are in no event: names, manifest, frames."""
-    manifest = msgspec.to_builtins(cassette.manifest)
-    for digest in ("content_digest", "id"):
-        manifest.pop(digest, None)
-    manifest["harness"].pop("binary_path_digest_sha256", None)
-    for digests in ("artifacts", SECRET_DIGESTS_KEY, TAPE_KEY):
-        (manifest.get("optional") or {}).pop(digests, None)
-    scrubber.check({"manifest": manifest, "path": cassette.path.name})
+    """Search what is in no event: names, documents, frames, unknown fields, unknown files.
+
+    Every byte of a cassette is searched here or as an event; ``verify`` refuses what belongs to no
+    record.
+    """
+    scrubber.check({"manifest": _without_digests(cassette.document), "path": cassette.path.name})
+    searched: set[str] = set()
+    for path in sorted(cassette.path.iterdir()):
+        scrubber.check(path.name, channel="files")
+        match path.name:
+            case "manifest.json" | "output.raw" | "tape-bodies.bin":
+                pass
+            case name if name in _EVENT_FIELDS:
+                for number, line in enumerate(_lines(path), start=1):
+                    fields = _without_digests(decoded_json(line))
+                    if isinstance(fields, dict):
+                        fields = {k: v for k, v in fields.items() if k not in _EVENT_FIELDS[name]}
+                    new = {text for _, text in strings_of(fields)} - searched
+                    searched |= new
+                    scrubber.check(sorted(new), channel=f"{name} line {number}")
+            case name if name in _DOCUMENTS:
+                document = decoded_json(read_plain(path, max_bytes=_MOST_BYTES))
+                scrubber.check(_without_digests(document), channel=name)
+            case name:
+                text = read_plain(path, max_bytes=_MOST_BYTES).decode("utf-8", "replace")
+                scrubber.check(text, channel=name)
+    _check_frames(cassette, scrubber)
+
+
+def _check_frames(cassette: Cassette, scrubber: SessionScrubber) -> None:
     seen: set[tuple[str, ...]] = set()
     for frame in cassette.frames():
         if frame.text in seen:
@@ -50,3 +89,21 @@ def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
         if scrubber.rows(frame.text) != frame.text:
             texts.append("\n".join(frame.text))
         scrubber.check(texts, channel="frames", t_us=t_us)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from file
+
+
+def _without_digests(value: Any) -> Any:
+    """A document without members that are SHA-256 digests by their name and their shape."""
+    if isinstance(value, dict):
+        return {
+            name: _without_digests(one)
+            for name, one in value.items()
+            if not (name in _DIGESTS and isinstance(one, str) and _SHA256.fullmatch(one))
+        }
+    if isinstance(value, list):
+        return [_without_digests(one) for one in value]
+    return value
