@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, ImageStat
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import UsageError
@@ -28,7 +28,7 @@ FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 STYLED = (
     "\x1b[1mbold\x1b[0m \x1b[2mdim\x1b[0m \x1b[3;4mitalic\x1b[0m \x1b[7mreverse\x1b[0m "
     "\x1b[8mhidden\x1b[0m \x1b[9;53mstruck\x1b[0m \x1b[38;5;208m\x1b[48;5;17mcube\x1b[0m\r\n"
-    "\x1b[4:3;58;2;255;0;0mcurly\x1b[0m \x1b[4:2mdouble\x1b[0m e\u0301 \u65e5\u672c \U0001f389|\r\n"
+    "\x1b[4:3;58;2;255;0;0mcurly\x1b[0m \x1b[4:2mdouble\x1b[0m e\u0301 \u65e5\u672c|\r\n"
     "\u2554\u2550\u2566\u2550\u2557 \u28ff \u2588\u2592 \u256d\u2500\u256e\r\n"
 )
 GRADIENT = "".join(
@@ -88,6 +88,23 @@ def furthest(one: Image.Image, other: Image.Image) -> int:
     """The largest difference of two pixels in one colour."""
     assert one.size == other.size
     return max(high for _, high in ImageChops.difference(one, other).getextrema())
+
+
+@pytest.mark.parametrize("kind", ["gif", "webp", "apng"])
+def test_an_emoji_is_as_it_was_drawn(kind: str, tmp_path: Path, font: Font) -> None:
+    """Where a font has it in colours, too: then a GIF takes the nearest of a few of them."""
+    write_cassette(
+        tmp_path / "c",
+        Output(0, "it works \U0001f389".encode()),
+        Output(900_000, b"\r\nmore"),
+        manifest=manifest_of(size=Size(4, 20)),
+    )
+    wanted, _ = drawn(tmp_path / "c", font)
+    found = [image for image, _ in frames_of(made(tmp_path / "c", kind))]
+
+    pairs = list(zip(found, wanted, strict=True))
+    off = [max(ImageStat.Stat(ImageChops.difference(*pair)).mean) for pair in pairs]
+    assert max(off) < (4 if kind == "gif" else 1e-9)
 
 
 @pytest.mark.parametrize("kind", ["gif", "webp", "apng"])
