@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ptycassette.cli._options import TIME
+from ptycassette.cli._options import TIME, follow_links_option
 from ptycassette.cli._present import count_text, write_lines
 from ptycassette.errors import UsageError
 from ptycassette.model import visible
@@ -37,7 +37,7 @@ def edit_options(function: F) -> F:
         ),
     ):
         function = option(function)
-    return function
+    return follow_links_option(function)
 
 
 def stretch_options(*, exchanges: bool) -> Callable[[F], F]:

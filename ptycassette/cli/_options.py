@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -74,8 +75,37 @@ TIME = TimeType()
 
 
 def cassette_argument(function: F) -> F:
-    """The argument CASSETTE: the directory of a cassette."""
-    return click.argument("cassette", metavar="CASSETTE", type=click.Path())(function)
+    """The argument CASSETTE, the directory of a cassette, and ``--follow-links``."""
+    argument = click.argument("cassette", metavar="CASSETTE", type=click.Path())
+    return argument(follow_links_option(function))
+
+
+def follow_links_option(function: F) -> F:
+    """The flag ``--follow-links``, which is the variable of the environment for this command."""
+    return click.option(
+        "--follow-links",
+        is_flag=True,
+        expose_value=False,
+        callback=_follow_links,
+        help="The cassette or its files may be links.",
+    )(function)
+
+
+def _follow_links(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    del option
+    if not asked:
+        return
+    from ptycassette.system.files import FOLLOW_LINKS_VARIABLE
+
+    before = os.environ.get(FOLLOW_LINKS_VARIABLE)
+    os.environ[FOLLOW_LINKS_VARIABLE] = "1"
+
+    def restore() -> None:
+        os.environ.pop(FOLLOW_LINKS_VARIABLE, None)
+        if before is not None:
+            os.environ[FOLLOW_LINKS_VARIABLE] = before
+
+    context.call_on_close(restore)
 
 
 def json_option(function: F) -> F:

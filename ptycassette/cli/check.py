@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._junit import JUnitCase, junit_xml
+from ptycassette.cli._options import follow_links_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
 from ptycassette.model import visible
@@ -56,6 +57,7 @@ PARALLEL_FROM = 8
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes (default: one per processor).")
 @click.option("--init", "init", is_flag=True, help="Write a first scenario for each cassette.")
 @click.option("--update", is_flag=True, help="Pin the scenarios to the cassettes as they are now.")
+@follow_links_option
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
 def command(
     paths: tuple[str, ...],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli._options import allow_unscrubbed_option, json_option
+from ptycassette.cli._options import allow_unscrubbed_option, follow_links_option, json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.model import printable, visible
 
@@ -35,6 +35,7 @@ Paint = Callable[[str], str]
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
 @allow_unscrubbed_option
+@follow_links_option
 @json_option
 def command(
     old: str,

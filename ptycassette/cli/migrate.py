@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ptycassette.cassette import LADDER, NEWEST
-from ptycassette.cli._options import json_option
+from ptycassette.cli._options import follow_links_option, json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.model import visible
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("--allow-unscrubbed", is_flag=True, help="Also a recording that was not scrubbed.")
 @click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
+@follow_links_option
 @json_option
 def command(
     cassette: Path,

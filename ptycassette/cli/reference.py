@@ -48,6 +48,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_STATE_DIR", "where journals and locks are"),
     ("PTYCASSETTE_EVENTS", "set for the recorded program: where it may write service events"),
     ("PTYCASSETTE_DRAWS", "where draws are logged or served from (docs/tape.md)"),
+    ("PTYCASSETTE_FOLLOW_LINKS", "1: cassettes and their files may be links (docs/safety.md)"),
     ("PTYCASSETTE_VIEWER_CACHE", "off: the viewer keeps nothing of long recordings"),
     ("PTYCASSETTE_PURE_PYTHON", "any value: use Python for what is compiled from C"),
     ("PTYCASSETTE_NO_SAVER", "any value: nothing is saved before the program has ended"),

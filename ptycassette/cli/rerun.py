@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._options import (
+    follow_links_option,
     json_option,
     opened,
 )
@@ -64,6 +65,7 @@ DROVE_OTHERWISE = 125
 )
 @click.option("--overwrite", is_flag=True, help="Replace the files of --junit and --html.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
+@follow_links_option
 @json_option
 def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any) -> int:
     """Run the recorded program again, offline, and report what differs.

@@ -13,6 +13,7 @@ from ptycassette.cli._options import (
     allow_unscrubbed_option,
     cassettes_with,
     files_option,
+    follow_links_option,
     json_option,
     path_option,
 )
@@ -56,6 +57,7 @@ LARGE_BYTES = 20_000_000
 @path_option("--trust", metavar="FILE", text="Whose seals count (TOML: docs/sealing.md).")
 @files_option
 @path_option("--summary", metavar="FILE", text="Append a table in Markdown: for a CI job's page.")
+@follow_links_option
 @json_option
 @allow_unscrubbed_option
 def command(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ptycassette.cli._options import cassettes_with, files_option, json_option
+from ptycassette.cli._options import cassettes_with, files_option, follow_links_option, json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.cli.scrub import known_options, scrubber_of
 from ptycassette.model import visible
@@ -25,6 +25,7 @@ FOUND_STATUS = 6
 )
 @known_options
 @files_option
+@follow_links_option
 @json_option
 def command(
     cassettes: tuple[str, ...],

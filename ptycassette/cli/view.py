@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ptycassette.cli._options import TIME, allow_unscrubbed_option
+from ptycassette.cli._options import TIME, allow_unscrubbed_option, follow_links_option
 from ptycassette.errors import NotFoundError, UsageError
 
 GROUP = "ptycassette.viewers"
@@ -69,6 +69,7 @@ def viewer(name: str) -> Callable[..., Any]:
     help="Where --serve listens; 0 is any that is free.  [default: 0]",
 )
 @allow_unscrubbed_option
+@follow_links_option
 def command(
     path: str,
     other: str | None,

@@ -63,6 +63,7 @@ def open_checked(
     expect_sha256: str | None,
     require_emulator: EmulatorId | None,
     limits: Limits,
+    follow_links: bool | None = None,
 ) -> OpenedFiles:
     """Open a cassette's files; see ``open_cassette`` for what the arguments are.
 
@@ -70,7 +71,7 @@ def open_checked(
         CassetteError: the first rule that is broken; nothing stays open then.
     """
     files: dict[str, FileHandle] = {}
-    with DirectoryHandle(path) as directory:
+    with DirectoryHandle(path, follow_links=follow_links) as directory:
         try:
             entries = directory.entries(limits)
             _check_is_cassette(entries, directory.place)

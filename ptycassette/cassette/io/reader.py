@@ -80,6 +80,7 @@ def open_cassette(
     allow_unscrubbed: bool = False,
     check: Literal["full", "manifest"] = "full",
     limits: Limits = DEFAULT_LIMITS,
+    follow_links: bool | None = None,
 ) -> Cassette:
     """Open a cassette and check it.
 
@@ -88,7 +89,7 @@ def open_cassette(
     ``b"".join(open_cassette(path).raw())`` reads all.
 
     Args:
-        path: its directory. The last part may not be a link.
+        path: its directory. The last part may not be a link, unless links are followed.
         expect_id: the id it must have.
         expect_sha256: the digest that its manifest must give for ``output.raw``.
         require_emulator: what must have made the frames; an empty version
@@ -98,6 +99,8 @@ def open_cassette(
             the presence of all files and the form of the small documents; the
             streams are then checked as far as they are read, digests are not.
         limits: how large, long and deep it may be.
+        follow_links: whether the directory and its files may be links, as in sandboxes of Bazel
+            and in stores of Nix and DVC; when None, whether PTYCASSETTE_FOLLOW_LINKS is 1.
 
     Raises:
         NotFoundError: nothing is there.
@@ -114,6 +117,7 @@ def open_cassette(
             expect_sha256=expect_sha256,
             require_emulator=require_emulator,
             limits=limits,
+            follow_links=follow_links,
         )
     cassette = Cassette(Path(path), opened, limits)
     try:

@@ -11,7 +11,7 @@ import msgspec
 from ptycassette.cassette import GIT_ATTRIBUTES, MANIFEST, SCRUB_REPORT, Artifact
 from ptycassette.errors import NotFoundError
 from ptycassette.seal.envelope import MAX_SEAL_BYTES
-from ptycassette.system.files import DirectoryHandle, read_plain
+from ptycassette.system.files import DirectoryHandle, links_followed, read_plain
 
 SUFFIX = ".seal.json"
 _DOCUMENTS = (MANIFEST, SCRUB_REPORT)
@@ -75,6 +75,8 @@ def read_seal(real: str) -> bytes | None:
         CassetteError: it cannot be read, is too large, a link, or no file.
     """
     try:
-        return read_plain(f"{real}{SUFFIX}", max_bytes=MAX_SEAL_BYTES, follow_links=False)
+        return read_plain(
+            f"{real}{SUFFIX}", max_bytes=MAX_SEAL_BYTES, follow_links=links_followed()
+        )
     except NotFoundError:
         return None

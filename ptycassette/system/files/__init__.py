@@ -8,8 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .abandoned import remove_unheld as remove_unheld
     from .directory_handle import BLOCK_BYTES as BLOCK_BYTES
+    from .directory_handle import FOLLOW_LINKS_VARIABLE as FOLLOW_LINKS_VARIABLE
     from .directory_handle import DirectoryHandle as DirectoryHandle
     from .directory_handle import FileHandle as FileHandle
+    from .directory_handle import links_followed as links_followed
     from .locks import LockHolder as LockHolder
     from .locks import account_lock as account_lock
     from .locks import target_lock as target_lock
@@ -33,7 +35,9 @@ else:
         __name__,
         {
             "abandoned": "remove_unheld",
-            "directory_handle": "BLOCK_BYTES DirectoryHandle FileHandle",
+            "directory_handle": (
+                "BLOCK_BYTES DirectoryHandle FOLLOW_LINKS_VARIABLE FileHandle links_followed"
+            ),
             "locks": "LockHolder account_lock target_lock",
             "near_names": "did_you_mean hint_for_missing",
             "plain_file": "open_plain read_plain",

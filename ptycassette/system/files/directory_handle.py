@@ -3,6 +3,13 @@
 Everything is opened relative to the directory's own descriptor, without
 following links, and only regular files are read. Descriptors are read by
 position, so any number of threads may read the same file at once.
+
+Bazel, Nix and DVC put links in place of files. There are two ways to read them:
+
+- Every entry is a link to the file of the same name in one other directory (Bazel): that directory
+  is opened instead, by the same rules.
+- All other links are followed only if the user asks for it: ``follow_links``, or
+  PTYCASSETTE_FOLLOW_LINKS. They must lead to regular files within the same limits.
 """
 
 from __future__ import annotations
@@ -22,6 +29,7 @@ from ptycassette.errors import (
     TruncatedError,
     UnreadableError,
     UnsafeFileError,
+    UsageError,
 )
 from ptycassette.model import DEFAULT_LIMITS, Limits, visible
 from ptycassette.system.closing import Closing
@@ -30,7 +38,28 @@ from ptycassette.system.files.near_names import hint_for_missing
 BLOCK_BYTES = 1 << 20
 """The most that is read at once."""
 
-_SAFE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+FOLLOW_LINKS_VARIABLE = "PTYCASSETTE_FOLLOW_LINKS"
+"""``1``: links in place of a cassette or its files are followed."""
+
+_READ = os.O_RDONLY | os.O_CLOEXEC
+_SAFE = _READ | os.O_NOFOLLOW
+_FOLLOW_HINT = (
+    "if the link is yours (Bazel, Nix, DVC), say --follow-links or PTYCASSETTE_FOLLOW_LINKS=1"
+)
+
+
+def links_followed() -> bool:
+    """Whether the user has asked to follow links.
+
+    Raises:
+        UsageError: the variable has a value that it cannot have.
+    """
+    value = os.environ.get(FOLLOW_LINKS_VARIABLE, "")
+    if value not in {"", "0", "1"}:
+        raise UsageError(
+            f"{FOLLOW_LINKS_VARIABLE} is {visible(value, limit=40)!r}", hint="1 or 0 is allowed"
+        )
+    return value == "1"
 
 
 class FileHandle(Closing):
@@ -113,20 +142,24 @@ class DirectoryHandle(Closing):
     """An open directory.
 
     Args:
-        path: the directory. The last part may not be a link.
+        path: the directory. The last part may not be a link, unless links are followed.
+        follow_links: whether they are; as the environment says when None.
 
     Raises:
         NotFoundError: nothing is there.
         UnsafeFileError: a link is there.
         InvalidCassetteError: a file is there.
         UnreadableError: the system refuses to open it.
+        UsageError: the environment says nothing that is allowed.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, follow_links: bool | None = None) -> None:
         self.place = os.fspath(path)
+        asked = links_followed() if follow_links is None else follow_links
+        self._flags = _READ if asked else _SAFE
         trimmed = os.fspath(path).rstrip("/") or os.fspath(path)  # "link/" would be followed
         try:
-            self._fd = os.open(trimmed, _SAFE | os.O_DIRECTORY)
+            self._fd = os.open(trimmed, self._flags | os.O_DIRECTORY)
         except FileNotFoundError as exc:
             raise NotFoundError(
                 "there is no cassette", where=self.place, hint=hint_for_missing(path)
@@ -144,7 +177,7 @@ class DirectoryHandle(Closing):
             return UnsafeFileError(
                 "a link, and links are not followed",
                 where=self.place,
-                hint="give the directory that it points to",
+                hint=f"give the directory that it points to; {_FOLLOW_HINT}",
             )
         if mode and not stat.S_ISDIR(mode):
             return InvalidCassetteError("a file, and a cassette is a directory", where=self.place)
@@ -208,26 +241,60 @@ class DirectoryHandle(Closing):
         """A descriptor of the regular file ``name``, and its size."""
         try:
             # Without O_NONBLOCK, opening a pipe would wait for a writer.
-            fd = os.open(name, _SAFE | os.O_NONBLOCK, dir_fd=self._fd)
+            fd = os.open(name, self._flags | os.O_NONBLOCK, dir_fd=self._fd)
         except FileNotFoundError as exc:
-            raise MissingFileError(f"{visible(name)} is missing", where=self.place) from exc
+            raise self._missing(name) from exc
         except OSError as exc:
             place = f"{self.place}/{name}"
-            raise self._unsafe(name, place) or UnreadableError(
-                exc.strerror or str(exc), where=place
-            ) from exc
+            unsafe = self._unsafe(name, place)
+            if unsafe is not None and self._moved():
+                return self._descriptor(name)
+            raise unsafe or UnreadableError(exc.strerror or str(exc), where=place) from exc
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             os.close(fd)
             raise UnsafeFileError("no regular file", where=f"{self.place}/{name}")
         return fd, status.st_size
 
+    def _missing(self, name: str) -> MissingFileError:
+        with suppress(OSError):
+            if stat.S_ISLNK(os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode):
+                return MissingFileError(
+                    f"{visible(name)} is a link to a file that is not there",
+                    where=self.place,
+                    hint="fetch the files (git annex get, dvc pull, a build), or record it again",
+                )
+        return MissingFileError(f"{visible(name)} is missing", where=self.place)
+
+    def _moved(self) -> bool:
+        """Go to the one directory that all entries are links into, by their own names, if so."""
+        try:
+            names = self.entries()
+            targets = {self._target(name) for name in names}
+            if len(targets) != 1 or None in targets:
+                return False
+            there = os.open(str(targets.pop()), _SAFE | os.O_DIRECTORY)
+        except (OSError, CassetteError):
+            return False
+        os.close(self._fd)
+        self._fd = there
+        return True
+
+    def _target(self, name: str) -> str | None:
+        """The directory of the file that the link ``name`` leads to, if it has the same name."""
+        link = os.readlink(name, dir_fd=self._fd)
+        here = os.path.realpath(self.place)
+        folder, last = os.path.split(os.path.realpath(os.path.join(here, link)))  # noqa: PTH118
+        return folder if last == name and folder != here else None
+
     def _unsafe(self, name: str, place: str) -> UnsafeFileError | None:
         """The error for a name that is not a regular file; None for any other failure."""
         with suppress(OSError):
             mode = os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
-                return UnsafeFileError("a link, and links are not followed", where=place)
+                return UnsafeFileError(
+                    "a link, and links are not followed", where=place, hint=_FOLLOW_HINT
+                )
             if not stat.S_ISREG(mode):
                 return UnsafeFileError("no regular file", where=place)
         return None
