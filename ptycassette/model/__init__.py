@@ -6,6 +6,10 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .answers import LATENCY_US as LATENCY_US
+    from .answers import AnswerExpectation as AnswerExpectation
+    from .answers import AnswerReader as AnswerReader
+    from .answers import is_answer as is_answer
     from .events import EVENTS_VARIABLE as EVENTS_VARIABLE
     from .events import Event as Event
     from .events import EventKind as EventKind
@@ -117,6 +121,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "answers": "AnswerExpectation AnswerReader LATENCY_US is_answer",
             "events": (
                 "EVENTS_VARIABLE Event EventKind ExitStatus FinalRecord FrameRecord InputRecord "
                 "OutputRecord OutputStream ServiceEventRecord TimedRecord moment_us"

@@ -6,7 +6,13 @@ requires.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
 from ptycassette.model import (
+    LATENCY_US,
+    AnswerReader,
     Event,
     FinalRecord,
     Finished,
@@ -23,6 +29,66 @@ from ptycassette.model import (
     Traffic,
     Typed,
 )
+
+_MOST_HELD = 64
+
+
+def answers_apart(events: Iterable[JournalEvent]) -> Iterator[JournalEvent]:
+    """The same events, where answers of a terminal are ``Typed`` events of their own.
+
+    A real terminal answers in the same stream in which somebody types, in any pieces. What may
+    continue an answer is held back with what follows, for at most ``LATENCY_US``.
+
+    Args:
+        events: of a session whose stdin is a terminal.
+    """
+    reader = AnswerReader()
+    held: list[JournalEvent] = []
+    last_us = 0
+    for event in events:
+        late = event.t_us - last_us > LATENCY_US or len(held) >= _MOST_HELD
+        typed = isinstance(event, Typed) and event.source != "terminal" and not event.paste
+        if held and (
+            late or isinstance(event, Finished) or (isinstance(event, Typed) and not typed)
+        ):
+            yield from _apart(held, reader)
+            held = []
+        match event:
+            case Typed() if typed:
+                held.append(event)
+                last_us = event.t_us
+                if not reader.typed(event.data, focus=event.source == "user"):
+                    yield from _apart(held, reader)
+                    held = []
+                continue
+            case Output(stream=None):
+                reader.output(event.data)
+        if held:
+            held.append(event)
+        else:
+            yield event
+    yield from _apart(held, reader)
+
+
+def _apart(held: list[JournalEvent], reader: AnswerReader) -> Iterator[JournalEvent]:
+    """Events that were held back, with the stretches that ``reader`` found in what was typed."""
+    pieces = iter(reader.take())
+    for event in held:
+        if not isinstance(event, Typed):
+            yield event
+            continue
+        stretches = next(pieces)
+        if not any(stretch.answer for stretch in stretches):
+            yield event
+            continue
+        for number, stretch in enumerate(stretches, 1):
+            last = number == len(stretches)
+            part = msgspec.structs.replace(
+                event, data=stretch.data, key=None, eof=event.eof and last
+            )
+            if stretch.answer:
+                part = msgspec.structs.replace(part, source="terminal", masked=False)
+            yield part
 
 
 def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:

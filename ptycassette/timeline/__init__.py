@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .match import order_named as order_named
     from .match import secrets_named as secrets_named
     from .match import strategy_named as strategy_named
-    from .match_answers import AnswerExpectation as AnswerExpectation
     from .match_entries import Entry as Entry
     from .match_entries import iter_entries as iter_entries
     from .match_entries import read_entries as read_entries
@@ -56,7 +55,6 @@ else:
             "match": (
                 "Matching SecretsPolicy nearest_entry order_named secrets_named strategy_named"
             ),
-            "match_answers": "AnswerExpectation",
             "match_entries": "Entry iter_entries read_entries",
             "match_keys": "Key KeyReader",
             "match_secrets": (

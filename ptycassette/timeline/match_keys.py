@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from ptycassette.timeline.match_answers import is_answer
+from ptycassette.model import is_answer
 
 KeyKind = Literal["text", "paste", "key", "answer", "focus"]
 

@@ -18,6 +18,7 @@ import pytest
 from ptycassette import JournalFollower, open_cassette
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.system.pty import PURE_PYTHON
+from ptycassette.timeline import read_entries
 from tests.savers import saver_of
 
 # Half of the tests run with either loop in `make test`, all with both in `make test-all`.
@@ -104,6 +105,55 @@ def test_a_shell_session_is_recorded_with_its_input(
     assert status == 7
     assert typed == b"echo sum $((20+3))\rexit 7\r"
     assert b"sum 23" in shown
+
+
+ASKS = r"""
+import os, termios, tty
+tty.setraw(0)
+os.write(1, b"\x1b[c\x1b[>c\x1b[6n\x1b[?u\x1b]10;?\x07\x1b]11;?\x1b\\")
+os.write(1, b"\x1b[?2026$p\x1b[>q\x1b[14t\x1b[?1004hasked\r\n")
+seen = b""
+while not seen.endswith(b"q"):
+    seen += os.read(0, 100)
+    os.write(1, b"seen %d\r\n" % len(seen))
+"""
+PIECES = (
+    b"\x1b[?62;22c\x1b[>1;10;0ch",
+    b"\x1b[1;",
+    b"2Ri\x1b[?1u\x1b]10;rgb:f/f/f\x07",
+    b"\x1b]11;rgb:0/0",
+    b"/0\x1b",
+    b"\\\x1b[?2026;2$y\x1b",
+    b"P>|fake 1\x1b\\\x1b[4;600;800t",
+    b"\x1b[I",
+    b"\x1b[A",
+    b"q",
+)
+
+
+def test_what_the_terminal_answers_is_not_what_the_user_typed(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """In pieces and between keys, as a slow connection hands them on; it is what was asked for."""
+    terminal = rec(terminals, tmp_path, "c", "--", sys.executable, "-c", ASKS)
+    terminal.expect("asked")
+    sent = 0
+    for piece in PIECES:
+        terminal.send(piece)
+        sent += len(piece)
+        terminal.expect(rf"seen {sent}\r")
+    status = finish(terminal)
+    with open_cassette(tmp_path / "c") as cassette:
+        inputs = list(cassette.inputs())
+        entries = read_entries(inputs)
+    stored = (tmp_path / "c" / "input.jsonl").read_text()
+    typed = [record.bytes for record in inputs if record.source == "user"]
+
+    assert status == 0
+    assert b"".join(one.bytes or b"" for one in inputs) == b"".join(PIECES)
+    assert b"".join(filter(None, typed)) == b"hi\x1b[Aq"
+    assert [entry.shown for entry in entries] == ["hi<up>", "q"]
+    assert stored.count('"terminal"') == sum(one.source == "terminal" for one in inputs)
 
 
 @pytest.mark.slow

@@ -1,16 +1,33 @@
-"""The events of an open cassette, streamed: lines to records, records to events with bytes."""
+"""The events of an open cassette, streamed: lines to records, records to events with bytes.
+
+Recorders write answers of a terminal as what they are (``source: "terminal"``). Earlier versions
+and other recorders wrote what a real terminal answered as input of the user: ``answered_inputs``
+finds these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from ptycassette.cassette._chunks import check_output_range
 from ptycassette.cassette._lines import Batch, LineReader
 from ptycassette.cassette._order import Source, merge_runs
 from ptycassette.cassette._records import STREAM_CODECS, R
 from ptycassette.cassette.layout import FINAL, OUTPUT, OUTPUT_RAW, STREAMS
-from ptycassette.model import Event, EventKind, FinalRecord, Limits, OutputRecord, moment_us
+from ptycassette.model import (
+    LATENCY_US,
+    AnswerReader,
+    Event,
+    EventKind,
+    FinalRecord,
+    InputRecord,
+    Limits,
+    OutputRecord,
+    moment_us,
+)
 from ptycassette.system.files import BLOCK_BYTES, FileHandle
 
 _INPUT_SOURCE = 0
@@ -94,3 +111,54 @@ class _Window:
         self._data = self._file.read_at(record.offset, length)
         self._start = record.offset
         return self._data, self._start
+
+
+def answered_inputs(
+    records: Iterable[InputRecord], outputs: Iterator[tuple[int, bytes]]
+) -> dict[int, InputRecord]:
+    """The input records that hold answers of a terminal and are not marked so, by their ``seq``.
+
+    One that is all answer has the source ``terminal``. One that is partly typed has only the
+    typed bytes.
+
+    Args:
+        records: the records of ``input.jsonl``.
+        outputs: each ``seq`` of output to the terminal with its bytes; read as far as needed.
+    """
+    found: dict[int, InputRecord] = {}
+    held: list[InputRecord] = []
+
+    def shown() -> Iterator[bytes]:
+        for seq, data in outputs:
+            yield data
+            if seq > held[-1].seq:  # a query that is read too early changes nothing
+                break
+
+    def settle() -> None:
+        for record, stretches in zip(held, reader.take(), strict=True):
+            typed = b"".join(stretch.data for stretch in stretches if not stretch.answer)
+            if len(typed) == len(record.bytes or b""):
+                continue
+            found[record.seq] = (
+                msgspec.structs.replace(record, bytes=typed, key=None)
+                if typed
+                else msgspec.structs.replace(record, source="terminal")
+            )
+        held.clear()
+
+    reader = AnswerReader(shown)
+    last_us = 0
+    for record in records:
+        if record.kind != "input" or not record.bytes:
+            continue
+        if held and moment_us(record) - last_us > LATENCY_US:
+            settle()
+        if record.source == "terminal" or record.paste:
+            settle()
+        elif held or b"\x1b" in record.bytes:
+            held.append(record)
+            last_us = moment_us(record)
+            if not reader.typed(record.bytes, focus=record.source != "driver"):
+                settle()
+    settle()
+    return found

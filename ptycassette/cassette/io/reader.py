@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +27,7 @@ from ptycassette.cassette._records import (
     RecordCodec,
 )
 from ptycassette.cassette.edits import edits_of
-from ptycassette.cassette.io._events import merged_events, record_batches
+from ptycassette.cassette.io._events import answered_inputs, merged_events, record_batches
 from ptycassette.cassette.io._frame_at import frame_at
 from ptycassette.cassette.io._opening import OpenedFiles, open_checked
 from ptycassette.cassette.io.tape import Tape, verify_tape
@@ -49,6 +50,7 @@ from ptycassette.cassette.layout import (
 )
 from ptycassette.errors import (
     CassetteError,
+    InvalidCassetteError,
     MissingFileError,
     UnscrubbedError,
 )
@@ -66,6 +68,7 @@ from ptycassette.model import (
     QuotaRecord,
     ScrubReport,
     ServiceEventRecord,
+    streams_of,
     visible,
 )
 from ptycassette.system import Closing
@@ -182,12 +185,27 @@ class Cassette(Closing):
         return self._page.artifacts is not None
 
     def inputs(self) -> Iterator[InputRecord]:
-        """The records of ``input.jsonl``, in order.
+        """The records of ``input.jsonl``, in order; answers of a terminal are marked as such.
 
         Raises:
             InvalidCassetteError: while iterating, at a line that is not valid.
         """
-        return self._records(INPUT_CODEC)
+        for record in self._records(INPUT_CODEC):
+            yield self._answered.get(record.seq, record)
+
+    @cached_property
+    def _answered(self) -> dict[int, InputRecord]:
+        """See ``answered_inputs``; what is not valid is reported where it is read."""
+        found: dict[int, InputRecord] = {}
+        if streams_of(self.manifest).stdin == "terminal":
+            with suppress(InvalidCassetteError):
+                found = answered_inputs(self._records(INPUT_CODEC), self._painted())
+        return found
+
+    def _painted(self) -> Iterator[tuple[int, bytes]]:
+        for record in self.outputs():
+            if record.stream is None:
+                yield record.seq, self.output_bytes(record)
 
     def outputs(self) -> Iterator[OutputRecord]:
         """The records of ``output.jsonl``, in order. Raises as ``inputs`` does."""
@@ -224,12 +242,22 @@ class Cassette(Closing):
         Raises:
             InvalidCassetteError: while iterating, at what is not valid.
         """
-        return merged_events(
+        events = merged_events(
             self._files,
             self.final,
             resolution_ms=self.manifest.timing.resolution_ms,
             limits=self._limits,
         )
+        answered = self._answered
+        if not answered:
+            yield from events
+            return
+        for event in events:
+            record = answered.get(event.seq)
+            if record is None:
+                yield event
+            else:
+                yield Event(event.seq, event.t_us, event.kind, record, record.bytes or b"")
 
     def output_bytes(self, record: OutputRecord) -> bytes:
         """The bytes of one output record.

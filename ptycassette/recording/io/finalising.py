@@ -25,6 +25,7 @@ from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
+from ptycassette.recording.journal_events import answers_apart
 from ptycassette.scrub.io import remember, session_scrubber
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 from ptycassette.terminal import default_emulator
@@ -167,7 +168,10 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def _whole(self, meta: SessionMeta, source: EventSource) -> EventSource:
-        events = hooked(source, self.before_record)
+        if meta.streams is None or meta.streams.stdin == "terminal":
+            events = hooked(lambda: answers_apart(source()), self.before_record)
+        else:
+            events = hooked(source, self.before_record)
         if TAPE_OPTION not in meta.options or self.tape is None:
             return events
         from ptycassette.recording.io.tape_journal import with_tape  # few recordings have one

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.timeline.match_answers import AnswerExpectation, is_answer
+from ptycassette.model import AnswerExpectation, is_answer
 from ptycassette.timeline.match_keys import KeyReader, read_keys
 
 
