@@ -2,6 +2,11 @@
 
 Programs in raw mode paint their own fields, so the modes of the terminal do not help. The screen
 does: it has a prompt that asks for a secret by name, or mask characters in place of the text.
+
+Only a prompt right before the text, and mask characters where the cursor is, are certain at once.
+Everything else is a sign that waits for the end of the field: a prompt in another row, characters
+anywhere else (an animation has some), nothing that appears. Text that appears after all was no
+secret.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ _ROWS_WITHOUT_CURSOR = 6
 _SILENT_US = 300_000
 _SHORTEST_SILENT = 4
 _SHORTEST_WITHOUT_CURSOR = 3
+_ENOUGH_SHOWN = 12  # more may be in the next row
 _LETTER = lazy_pattern(r"[^\W\d_]")
 _PROMPT_ENDS = tuple(":?>=]›❯»")  # noqa: RUF001
 _INPUT_BEGINS = tuple(">›❯»")  # noqa: RUF001
@@ -57,7 +63,9 @@ class Field:
     """
 
     def __init__(self, at: AtCursor | None, t_us: int, number: int, *, answered: str = "") -> None:
-        self.how: How | None = "asked" if at is not None and _asks(at, answered) else None
+        asks = None if at is None else _asks(at, answered)
+        self.how: How | None = "asked" if asks == "here" else None
+        self._sign: How | None = "asked" if asks == "near" else None
         self.shown = self.ended = self.kept = False
         self.keys = bytearray()
         self.printed = Printed()
@@ -98,10 +106,12 @@ class Field:
         Nor has one in which the cursor stands inside of the prompt: it is being painted anew.
         """
         first = self._at
-        if first is None or at is None or not (first.visible and at.visible):
+        if first is None or at is None:
             return False
         label = first.before.rstrip()
-        if not label or at.before.startswith(label):
+        if not (first.visible and at.visible and label):
+            return _is_another(first.rows, at.rows)
+        if at.before.startswith(label):
             return False
         if at.row == first.row and label.startswith(at.before.rstrip()):
             return False
@@ -118,17 +128,40 @@ class Field:
         typed = text_of_line(bytes(self.keys), editing=True).strip()
         if not set(typed) - MASKS:
             return False
-        if self.printed.hides(typed, () if first is None else first.rows):
-            self.how = "hidden"
+        rows = () if first is None else first.rows
+        places = [] if first is None else [*self._in_place(first, at)]
+        # Without a cursor, a program that prints its input behind the signs shows it in some row.
+        certain = first is not None and not first.visible and self.ended
+        certain = certain and self.printed.hides(typed, rows, at.rows, in_a_row=True)
+        if not certain and any(self._is_shown(shown, typed) for shown, _ in places):
+            self.shown = True
             return True
-        for shown, exactly in () if first is None else self._in_place(first, at):
-            if len(typed) > 1 and typed[:2] in shown:
-                self.shown = True
-            elif hides(shown, typed, exactly=exactly):
+        if any(hides(shown, typed, exactly=exactly) for shown, exactly in places):
+            self._sign = "hidden"
+            if first is not None and first.visible:
                 self.how = "hidden"
-        if not self.decided and first is not None and self.ended:
-            self.how = "silent" if self._taken_unseen(first, at, typed) else None
+        elif self.printed.hides(typed, rows, at.rows):
+            self._sign = "hidden"
+        if self.ended and self._sign is None and first is not None:
+            self._sign = "silent" if self._taken_unseen(first, at, typed) else None
+        if self.ended:
+            self.settle()
         return self.decided
+
+    def settle(self) -> None:
+        """Nothing more is known of it: what points to a secret decides, unless it was shown."""
+        if self.how is None and not self.shown:
+            self.how = self._sign
+
+    def _is_shown(self, shown: str, typed: str) -> bool:
+        """Whether a text in its place is what was typed.
+
+        Two letters tell, but not where the place is not known, or something points to a secret.
+        """
+        placed = self._at is not None and self._at.visible and len(typed) > 1
+        if placed and (self._sign is None or shown.strip() == typed):
+            return typed[:2] in shown
+        return len(typed) >= _SHORTEST_WITHOUT_CURSOR and typed[:_ENOUGH_SHOWN] in shown
 
     def _taken_unseen(self, first: AtCursor, at: AtCursor, typed: str) -> bool:
         """Whether the program took the line, and went on without having shown any of it."""
@@ -150,13 +183,14 @@ class Field:
             return True
         return any(_in_box(at) for at in stops(first, bytes(self.printed.output)))
 
-    def silent(self, t_us: int, at: AtCursor) -> bool:
-        """Whether nothing appeared at a prompt, although there was time for it."""
+    def look_for_silence(self, t_us: int, at: AtCursor) -> None:
+        """Note whether nothing appeared at a prompt, although there was time for it."""
         if self.shown or t_us - self._t_us < _SILENT_US or at != self._at:
-            return False
+            return
         typed = text_of_line(bytes(self.keys), editing=True)
         prompts = at.before.rstrip().endswith(_PROMPT_ENDS)
-        return prompts and len(typed) >= _SHORTEST_SILENT and not re.search(r"\s", typed)
+        if prompts and len(typed) >= _SHORTEST_SILENT and not re.search(r"\s", typed):
+            self._sign = self._sign or "silent"
 
     def _in_place(self, first: AtCursor, at: AtCursor) -> Iterator[tuple[str, bool]]:
         """What stands where the keys would be shown, and whether each must have its sign.
@@ -184,17 +218,30 @@ def _in_box(at: AtCursor) -> bool:
     return _BOX.fullmatch(row) is not None and not row.strip(BORDERS + "_")
 
 
-def _asks(at: AtCursor, answered: str) -> bool:
-    """Whether the screen asks for a secret where the cursor is.
+def _is_another(before: tuple[str, ...], now: tuple[str, ...]) -> bool:
+    """Whether a screen shows something else: less than half of the rows with text are left."""
+    rows = {row.strip(BORDERS) for row in before if _LETTER.search(row)}
+    there = [row.strip(BORDERS) for row in now]
+    return 2 * sum(any(row.startswith(old) for row in there) for old in rows) < len(rows)
+
+
+def _asks(at: AtCursor, answered: str) -> Literal["here", "near"] | None:
+    """Whether the screen asks for a secret where the cursor is: right before it, or near it.
 
     A prompt in a row above that was ``answered`` in that row asks no more.
     """
+    if at.visible and _LETTER.search(at.before):
+        return "here" if row_asks(at.before) or _label_asks(at.before) else None
+    return "near" if _asks_near(at, answered) else None
+
+
+def _asks_near(at: AtCursor, answered: str) -> bool:
+    """Whether a placeholder at the cursor, or another row, asks for a secret."""
     if not at.visible:
         return _asks_somewhere(at.rows)
     behind = at.rows[at.row][len(at.before) :] if at.row < len(at.rows) else ""
-    for label in (at.before, behind):
-        if _LETTER.search(label):
-            return row_asks(label) or _label_asks(label)
+    if _LETTER.search(behind):
+        return row_asks(behind) or _label_asks(behind)
     for row in reversed(at.rows[max(0, at.row - _ROWS_ABOVE) : at.row]):
         if _LETTER.search(row):
             old = answered != "" and row.strip(BORDERS).startswith(answered)

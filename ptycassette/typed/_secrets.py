@@ -53,6 +53,7 @@ _OUTPUTS_LOOKED_AT = 64  # a sign may come by itself
 _LINE_ENDS = lazy_pattern(rb"[\r\n\x03\x04\x1a\x1c]")
 # Enter, Tab, ctrl-c, Up, Down: what leaves a field that a program paints.
 _FIELD_ENDS = lazy_pattern(rb"[\r\n\t\x03]|\x1b(?:\[|O)[AB]")
+_ESCAPE = b"\x1b"
 _ENTER = frozenset({b"\r", b"\n", b"\r\n"})
 
 LookAtScreen = Callable[[], AtCursor]
@@ -126,6 +127,8 @@ class TypedSecrets:
         if self._looks_left > 0:
             self._looks_left -= 1
             yield from self._judge(at)
+            if self._looks_left == 0 and self._field is not None and self._field.ended:
+                yield from self._settle()
         for line, number in self._ahead.taken(at) if self._ahead.waiting else ():
             yield from self.learn(line, "asked", number)
 
@@ -141,8 +144,8 @@ class TypedSecrets:
 
     def finish(self) -> list[TypedSecret]:
         """There are no more events: what is new through that."""
-        kept = () if self._field is None else self._keep(self._field)
-        return [*self.learn(bytes(self._unseen), "unseen", self._unseen_since), *kept]
+        unseen = self.learn(bytes(self._unseen), "unseen", self._unseen_since)
+        return [*unseen, *self._settle()]
 
     def values(self) -> tuple[TypedSecret, ...]:
         """All that was learnt so far."""
@@ -188,6 +191,9 @@ class TypedSecrets:
         at: AtCursor | None = look()
         data = event.data
         start = 0
+        if data == _ESCAPE:  # a dialog is closed; what is typed then is for something else
+            yield from self._end_field(data, event.t_us, at)
+            return
         for end in _FIELD_ENDS.finditer(data):
             yield from self._type(data[start : end.start()], event.t_us, at)
             yield from self._end_field(end.group(), event.t_us, at)
@@ -227,8 +233,8 @@ class TypedSecrets:
         if at is not None:
             yield from self._judge(at)
             alone = self._number != field.events[-1]
-            if key in _ENTER and alone and self._shows_input and field.silent(t_us, at):
-                field.how = "silent"
+            if key in _ENTER and alone and self._shows_input:
+                field.look_for_silence(t_us, at)
         field.ended = True
         field.add(b"", self._number)
         if field.how is None and field.unprompted and key in _ENTER:
@@ -239,10 +245,16 @@ class TypedSecrets:
         """Something else begins: look a last time at the field that was typed into."""
         if self._undecided() and look is not None:
             yield from self._judge(look())
-        if self._field is not None:
-            yield from self._keep(self._field)
+        yield from self._settle()
         self._field = None
         self._sent_along.clear()
+
+    def _settle(self) -> Iterator[TypedSecret]:
+        """Decide on the fields that are open, and learn what is secret."""
+        last = [] if self._field is None else [self._field]
+        for field in (*self._sent_along, *last):
+            field.settle()
+            yield from self._keep(field)
 
     def _judge(self, at: AtCursor) -> Iterator[TypedSecret]:
         """Look whether the keys of each field were shown."""

@@ -50,7 +50,8 @@ class Printed:
         self._text = ""
         self._rest = b""
         self._decoder = getincrementaldecoder("utf-8")("replace")
-        self._runs: dict[int, int] = {}  # where runs of signs start, and how many signs each has
+        # Where runs of signs start, how many signs each has, and whether nothing is between them.
+        self._runs: dict[int, tuple[int, bool]] = {}
 
     def add(self, data: bytes) -> None:
         """More output."""
@@ -71,7 +72,7 @@ class Printed:
         for pattern in (_RUN, _PLACED_RUN):
             for run in pattern.finditer(self._text, start):
                 if len(self._runs) < _MOST_RUNS or run.start() in self._runs:
-                    self._runs[run.start()] = run.group().count(run[1])
+                    self._runs[run.start()] = run.group().count(run[1]), pattern is _RUN
 
     @property
     def new_line_first(self) -> bool:
@@ -88,22 +89,35 @@ class Printed:
         found = row.search(self._text)
         return found is not None and typed not in self._text[: found.start()].translate(_AS_ONE)
 
-    def hides(self, typed: str, before: tuple[str, ...]) -> bool:
+    def hides(
+        self, typed: str, before: tuple[str, ...], now: tuple[str, ...], *, in_a_row: bool = False
+    ) -> bool:
         """Whether it printed as many signs as characters were typed, and not these before.
+
+        Signs that have positions of their own are side by side on the screen; an animation has
+        some anywhere.
 
         Args:
             typed: the text.
             before: the rows of the screen before. Signs that stood there hide something else.
+            now: the rows of the screen now.
+            in_a_row: take only signs that were printed one behind the other.
         """
         if not self._runs:
             return False
         lengths = {len(typed) * signs for signs in _SIGNS_A_KEY}
         lengths.add(len(typed.encode("utf-8", "surrogateescape")))
-        lengths -= {run.group().count(run[1]) for row in before for run in _RUN.finditer(row)}
-        for start, length in self._runs.items():
-            if length in lengths:
+        lengths -= _runs(before)
+        side_by_side = set() if in_a_row else _runs(now)
+        for start, (length, row) in self._runs.items():
+            if length in lengths and (row or length in side_by_side):
                 return typed not in self._text[:start].translate(_AS_ONE)
         return False
+
+
+def _runs(rows: tuple[str, ...]) -> set[int]:
+    """How many signs each run of them has in these rows."""
+    return {run.group().count(run[1]) for row in rows for run in _RUN.finditer(row)}
 
 
 def _replacement(control: re.Match[bytes]) -> bytes:

@@ -484,6 +484,90 @@ ORDINARY: dict[str, list[JournalEvent]] = {
 }  # fmt: skip
 
 
+# As agents paint it: a logo that moves, an input box in the middle, rows of status below.
+TUI = (
+    "\x1b[2J\x1b[2;20H@@@@ *@@@\x1b[3;20H@@@@ *@@@"
+    "\x1b[5;10HWhat can I do for you?\x1b[6;5H────────────────"
+    "\x1b[7;5H> Ask anything\x1b[8;5H────────────────\x1b[9;6Hgpt-4o (0) $0.00 ● Act (Tab)\x1b[7;7H"
+)
+
+
+def logo(*columns: int) -> str:
+    """A step of the animation: a sign in each row, at a column."""
+    signs = "".join(f"\x1b[{row};{column}H*" for row, column in enumerate(columns, 1))
+    return f"\x1b[s{signs}\x1b[u"
+
+
+def painted(text: str, screen: str = TUI, before: str = "") -> list[JournalEvent]:
+    """Text that is typed key by key into a box, while something else moves, and is shown late."""
+    events: list[JournalEvent] = [shown(screen)]
+    for char in text:
+        events += [
+            typed(char),
+            shown(logo(22, 24, 27, 21)),
+            shown(before + char),
+            shown(logo(1, 9)),
+        ]
+    return [*events, shown(logo(7, 7, 9, 20, 22, 25, 30, 31)), typed(ENTER), shown("\x1b[2J")]
+
+
+def asked_above(label: str) -> str:
+    """A box below a row of the conversation."""
+    return f"\x1b[2J{label}\n╭──────────╮\n│ >        │\n╰──────────╯\x1b[3;5H"
+
+
+ORDINARY |= {
+    "a logo that moves": painted("please say hello"),
+    "a logo that moves, two letters": painted("hi"),
+    "a logo that moves, four letters": painted("stop"),
+    "a logo that moves, and all at once": [
+        shown(TUI), typed("stop\r"), shown(logo(22, 24, 27, 21)),
+        shown("\x1b[2J\x1b[1;1H> stop\n")],
+    "a question of the agent in the row above": painted(
+        "never mind it", asked_above("Please enter your password:")),
+    "a placeholder": painted(
+        "fix it", "\x1b[2J\x1b[3;1H> Paste your API key here\x1b[3;3H", "\x1b[K"),
+    "a program that is busy, and shows it then": [
+        *ECHOED, shown("\n> "), typed("continue"), typed(ENTER, 900_000),
+        shown("\r> continue\n> ", 950_000)],
+    "a dialog that was closed with Escape": [
+        shown("\x1b[?25lSign in\n\nEnter your API key:\n\nesc to cancel"), typed("\x1b"),
+        shown(TUI + "\x1b[?25h"), *echoed("fix the tests"), typed(ENTER), shown("\n")],
+    "a screen behind a dialog, without a cursor": [
+        shown("\x1b[?25lSign in\n\nEnter your API key:\n\nesc to cancel"), typed("\x1b"),
+        shown("\x1b[2J\x1b[HWhat can I do for you?\n> _"),
+        *(event for count, char in enumerate("fix it", 1)
+          for event in (typed(char), shown(f"\r> {'fix it'[:count]}_"))),
+        typed(ENTER)],
+}  # fmt: skip
+
+
+def test_a_hidden_field_ends_when_the_screen_moves_on() -> None:
+    """Also without a cursor, and where nothing ended it that was typed."""
+    asks = "\x1b[?25lSign in\n\nEnter your API key:\n\nesc to cancel"
+    other = "\x1b[2J\x1b[HWelcome\n\nWhat can I do for you?\n> _"
+    learner = learn(shown(asks), *keys(SECRET), shown(other), *keys("hello"), typed(ENTER))
+
+    assert texts(learner) == [SECRET]
+    assert learner.hidden == set(range(1, len(SECRET) + 1))
+
+
+@pytest.mark.parametrize(
+    "screen",
+    [asked_above("Enter your API key:"), "\x1b[2J> Paste your API key here\x1b[1;3H"],
+    ids=["above", "placeholder"],
+)
+@pytest.mark.parametrize("sign", ["", "*", "•"])
+def test_a_field_that_hides_what_is_typed_is_one_while_a_logo_moves(screen: str, sign: str) -> None:
+    """Signs, or nothing, where a secret is asked for near the cursor."""
+    events: list[JournalEvent] = [shown(screen)]
+    for char in SECRET:
+        events += [typed(char), shown(logo(22, 24, 27, 21)), shown(sign)]
+    learner = learn(*events, typed(ENTER), shown("\x1b[2J"))
+
+    assert texts(learner) == [SECRET]
+
+
 @pytest.mark.parametrize("name", ORDINARY)
 def test_ordinary_input_is_not_secret(name: str) -> None:
     """Nor is any of it to be hidden."""
