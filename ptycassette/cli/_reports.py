@@ -72,7 +72,6 @@ class ImportedFrom(msgspec.Struct, frozen=True, kw_only=True):
     format: str
     format_version: str | None
     made_by: str | None
-    sha256: str
     rebuilt: bool
     skipped: int
 

@@ -137,7 +137,7 @@ def command(
 
 def _size(text: str) -> Size:
     from ptycassette.errors import UsageError
-    from ptycassette.importing import MAX_SIDE
+    from ptycassette.model import MAX_SIDE
     from ptycassette.recording import parse_size
 
     try:

@@ -104,7 +104,6 @@ def _imported(said: object) -> ImportedFrom | None:
         format=str(said.get("from", "")),
         format_version=None if version is None else str(version),
         made_by=made if isinstance(made := said.get("made_by"), str) else None,
-        sha256=str(said.get("sha256", "")),
         rebuilt=said.get("rebuilt") is True,
         skipped=sum(count for count in counts if isinstance(count, int)),
     )

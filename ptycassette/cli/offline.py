@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,7 +160,7 @@ def _print(profile: Profile, mode: str, model: str) -> None:
     from ptycassette.harness import shown
 
     run = shown(profile, mode, model=model)
-    click.echo(f"# {profile.title}, mode {mode}: {' '.join(run.argv)}")
+    click.echo(f"# {profile.title}, mode {mode}: {shlex.join(run.argv)}")
     for note in profile.notes:
         click.echo(f"# {note}")
     for name, value in run.environment.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,10 +19,13 @@ def kept_of(manifest: Manifest) -> Mapping[str, Any]:
 
 
 def command_line(argv: Sequence[str]) -> str:
-    """The command as one text. A command line that was imported is as it was."""
+    """The line that makes a shell run ``argv``; of ``sh -c LINE``, as imports have it, the line.
+
+    ``shlex.split`` gives the words again.
+    """
     if tuple(argv[:2]) == _SHELL and len(argv) == len(_SHELL) + 1:
         return argv[2]
-    return " ".join(argv)
+    return shlex.join(argv)
 
 
 def marker_label(payload: Any) -> str | None:

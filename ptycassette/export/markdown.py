@@ -7,6 +7,7 @@ their heads, and inline code or in a fence below.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from html import escape
 
@@ -30,7 +31,7 @@ def recording_markdown(
     Raises:
         UsageError: ``source`` is not a whole cassette, or has no such exchange.
     """
-    name = title or " ".join(source.manifest.command.argv or ()) or source.manifest.harness.name
+    name = title or shlex.join(source.manifest.command.argv or ()) or source.manifest.harness.name
     read = read_turns(source)
     chosen = [
         (turn, shown)

@@ -6,7 +6,6 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._checked_events import MAX_SIDE as MAX_SIDE
     from .registry import IMPORTS as IMPORTS
     from .registry import ImportFormat as ImportFormat
     from .registry import import_named as import_named
@@ -18,7 +17,6 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "_checked_events": "MAX_SIDE",
             "registry": "IMPORTS ImportFormat import_named import_of_file",
             "session": "BadImportError ImportedScript ImportedSession",
         },

@@ -15,10 +15,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import ExitStatus, Finished, JournalEvent, Output, Size
+from ptycassette.model import MAX_SIDE, ExitStatus, Finished, JournalEvent, Output, Size
 
-MAX_SIDE = 1000
-"""Rows and columns: the emulator has no larger screen."""
 MAX_SECONDS = 1_000_000_000
 """The longest recording: 31 years."""
 

@@ -13,9 +13,9 @@ import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from ptycassette.importing._checked_events import MAX_SIDE, Skipped, checked_session
+from ptycassette.importing._checked_events import Skipped, checked_session
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import JournalEvent, Output, Resized, Size
+from ptycassette.model import MAX_SIDE, JournalEvent, Output, Resized, Size
 
 _HEAD = struct.Struct("<III")
 _RESIZE = re.compile(rb"\x1b\[8;(\d{1,5});(\d{1,5})t")

@@ -35,7 +35,9 @@ _STARTED = b"Script started on "
 _DONE = re.compile(rb"\n?(?:Script done on [^\n]*\n?)?")
 _SECONDS = re.compile(r"\d{1,10}(?:\.\d{1,12})?")
 _BYTES = re.compile(r"\d{1,10}")
-_ATTRIBUTE = re.compile(r'\b(COMMAND|COLUMNS|LINES|TERM)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'\b(COLUMNS|LINES|TERM)="([^"]*)"')
+_COMMAND = re.compile(r'\bCOMMAND="(.*?)"(?=(?: [A-Z]+="[^"]*")* ?(?:<[^>"]*>)?\]$)')
+"""script escapes no quotes in it, so its end is known by what follows."""
 _CLASSIC_FIELDS = 2
 _MAX_LINE_BYTES = 1 << 16
 _RESIZE = re.compile(r"SIGWINCH ROWS=(\d{1,5}) COLS=(\d{1,5})")
@@ -80,6 +82,8 @@ def _facts(data: bytes, timing: bytes) -> dict[str, str]:
     if data.startswith(_STARTED):
         first = data[: data.find(b"\n", 0, _MAX_LINE_BYTES)].decode("utf-8", "replace")
         facts = dict(_ATTRIBUTE.findall(first))
+        if (command := _COMMAND.search(first.rstrip())) is not None:
+            facts["COMMAND"] = command[1]
         facts["START_TIME"] = first[len(_STARTED) :].partition(" [")[0]
     for _, line in _lines(timing):
         kind, _, rest = line.partition(" ")

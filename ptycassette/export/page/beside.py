@@ -6,6 +6,7 @@ screen of its turn. With scripts it moves the player.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -83,7 +84,7 @@ def _link(kind: str, t_us: int, target: str, inside: str) -> str:
 def recording_facts(manifest: Manifest, final: FinalRecord) -> Iterator[tuple[str, str]]:
     """What the manifest and the end say, as names and values; values are not escaped."""
     harness, terminal, made = manifest.harness, manifest.terminal, manifest.provenance
-    yield "program", " ".join(manifest.command.argv or ())
+    yield "program", shlex.join(manifest.command.argv or ())
     yield "harness", " ".join(filter(None, (harness.name, harness.binary_version)))
     yield "account", harness.account_class or ""
     size = f"{terminal.initial_cols} x {terminal.initial_rows}"

@@ -7,6 +7,7 @@ recordings.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -69,7 +70,7 @@ def played_page(
 ) -> Iterator[bytes]:
     """A recording as a page; see ``recording_page`` of ``ptycassette.export.html``."""
     classes = StyleClasses()
-    name = title or " ".join(source.manifest.command.argv or ()) or source.manifest.harness.name
+    name = title or shlex.join(source.manifest.command.argv or ()) or source.manifest.harness.name
     others = reported_items(report, source.manifest.id) if report else []
     body = list(recording_section(source, classes, name=name, idle_limit=idle_limit, others=others))
     yield from page_of(body, classes, title=name, theme=theme)

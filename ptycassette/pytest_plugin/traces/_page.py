@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import shlex
 from collections.abc import Iterable
 from functools import partial
 from html import escape
@@ -204,7 +205,7 @@ def _timeline(run: dict[str, Any], recording: dict[str, Any], classes: StyleClas
         for number, screen in enumerate(run["screens"])
     )
     table = "".join(row_html(row, partial(_frame_at, frames)) for row in rows)
-    argv = " ".join(recording.get("argv", ()))
+    argv = shlex.join(recording.get("argv", ()))
     return (
         f'<h3>Timeline {text(argv)}</h3><div class="timeline"><div class="stage">'
         f'<input type="range" min="0" max="{max(0, len(frames) - 1)}" value="{at}" hidden '

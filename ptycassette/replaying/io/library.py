@@ -10,6 +10,7 @@ matches, the error names the candidates and why each was rejected.
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +215,7 @@ class Library:
         if named and start.has_args(argv[1:], concealed=False):
             return None
         if not (named and start.has_args(argv[1:], concealed=True)):
-            return f"recorded as {visible(' '.join(argv)) or 'nothing known'}"
+            return f"recorded as {visible(shlex.join(argv)) or 'nothing known'}"
         if self._secrets == "same" and secrets and not secrets.in_argv((argv[0], *start.args)):
             return "differs only in its secret (PTYCASSETTE_SECRETS=any takes it all the same)"
         return None

@@ -73,7 +73,9 @@ def report_lines(report: StandinReport) -> Iterator[str]:
     """The report as lines of text, with control characters escaped."""
     yield f"stand-in for {visible(report.cassette)}: {report.result}"
     if report.argv:
-        yield f"  started as: {visible(' '.join(report.argv))}"
+        import shlex  # noqa: PLC0415 - few reports need it, and the stand-in starts fast
+
+        yield f"  started as: {visible(shlex.join(report.argv))}"
     if report.fault:
         met = "" if report.fault_met else ", which was not met"
         yield f"  with the fault {visible(report.fault)}{met}"

@@ -79,7 +79,7 @@ def test_people_read_all_of_it() -> None:
     text = "\n".join(report_lines(full))
 
     for part in (
-        "started as: claude \\e[2J", "went\\x07wrong", "timing at seq 1", "note: a note",
+        "started as: claude '\\e[2J'", "went\\x07wrong", "timing at seq 1", "note: a note",
         "never played: 1 input and 2 outputs (3 bytes), from seq 4 on", "ended by signal term",
         "closed the terminal before everything was written",
     ):  # fmt: skip
