@@ -8,6 +8,7 @@ is left in it but what is on the screen and in its history at the end of the cut
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -74,9 +75,20 @@ def _beginning_at(take: Take, start_us: int, *, ends: bool) -> Take:
             break
         if isinstance(event, Resized):
             size = event.size
-    meta = msgspec.structs.replace(take.meta, size=size)
+    meta = msgspec.structs.replace(
+        take.meta, size=size, recorded_at=_later(take.meta.recorded_at, start_us)
+    )
     stretch = _Stretch(take, 0, start_us, ends=ends)
     return take.changed(stretch.events, end_us=take.end_us - start_us, meta=meta, keeps_tape=False)
+
+
+def _later(moment: str, us: int) -> str:
+    """A moment in RFC 3339 so much later; one that cannot be read stays."""
+    try:
+        later = datetime.fromisoformat(moment) + timedelta(microseconds=us)
+    except (ValueError, OverflowError):
+        return moment
+    return later.isoformat().replace("+00:00", "Z")
 
 
 class _Stretch:

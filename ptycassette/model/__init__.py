@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .file_patterns import file_pattern as file_pattern
     from .geometry import Cursor as Cursor
     from .geometry import Size as Size
+    from .journal import Begun as Begun
     from .journal import Finished as Finished
     from .journal import JournalEvent as JournalEvent
     from .journal import Noted as Noted
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from .journal import Resized as Resized
     from .journal import SessionMeta as SessionMeta
     from .journal import Signalled as Signalled
-    from .journal import TapeBegun as TapeBegun
     from .journal import TapeMoment as TapeMoment
     from .journal import Traffic as Traffic
     from .journal import Typed as Typed
@@ -130,7 +130,7 @@ else:
             "geometry": "Cursor Size",
             "journal": (
                 "Finished JournalEvent Noted Output Probed Resized SessionMeta "
-                "Signalled TapeBegun TapeMoment Traffic Typed"
+                "Signalled Begun TapeMoment Traffic Typed"
             ),
             "json_values": "decoded_json foreign_json objects_in without_halves",
             "keys": "PASTE_END canonical_key encode_key encode_paste",

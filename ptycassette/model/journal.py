@@ -141,14 +141,17 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     stdin_offset: int | None = None
 
 
-class TapeBegun(msgspec.Struct, frozen=True, omit_defaults=True, tag="tape"):
-    """The program starts, and its model traffic is recorded.
+class Begun(msgspec.Struct, frozen=True, omit_defaults=True, tag="tape"):
+    """The program starts: the moment from which ``t_us`` counts.
 
-    ``clock_us`` is the monotonic clock at this moment; the proxy's times count from another one.
+    ``clock_us`` is the monotonic clock at this moment; the times of the proxy that records model
+    traffic count from another one. ``wall`` is the same moment as RFC 3339 has it. The tag is that
+    of journals in which only recordings with a tape have this event; those have no ``wall``.
     """
 
     t_us: int
     clock_us: int
+    wall: str = ""
 
 
 class TapeMoment(Noted, frozen=True, omit_defaults=True, kw_only=True, tag="tape-moment"):
@@ -191,6 +194,4 @@ class Traffic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
     unscrubbed: bytes | None = None
 
 
-JournalEvent = (
-    Output | Typed | Resized | Signalled | Noted | Probed | Finished | TapeBegun | Traffic
-)
+JournalEvent = Output | Typed | Resized | Signalled | Noted | Probed | Finished | Begun | Traffic

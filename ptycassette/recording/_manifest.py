@@ -47,6 +47,7 @@ class Learnt(msgspec.Struct, kw_only=True):
     """What a run revealed beyond the head of its journal.
 
     Attributes:
+        began: when the program started, RFC 3339; empty where the journal does not have it.
         quota: the last quota that was probed.
         discovery: the last models that were probed.
         end: how the program ended.
@@ -54,6 +55,7 @@ class Learnt(msgspec.Struct, kw_only=True):
         tape: what the manifest says of the tape besides its key; None without one.
     """
 
+    began: str = ""
     quota: QuotaRecord | None = None
     discovery: DiscoveryRecord | None = None
     end: Finished | None = None
@@ -97,7 +99,7 @@ def make_manifest(
             git_sha=meta.git_sha,
             os=meta.os,
             arch=meta.arch,
-            recorded_at=meta.recorded_at,
+            recorded_at=learnt.began or meta.recorded_at,
             recorder_version=meta.recorder_version,
         ),
         optional={

@@ -15,6 +15,7 @@ import msgspec
 from ptycassette.cassette import FrameMaker
 from ptycassette.errors import RunFailedError
 from ptycassette.model import (
+    Begun,
     CassetteSink,
     EmulatorFactory,
     EmulatorId,
@@ -31,7 +32,6 @@ from ptycassette.model import (
     ServiceEventRecord,
     SessionMeta,
     StepScrubber,
-    TapeBegun,
     TapeMoment,
     Traffic,
     Typed,
@@ -89,7 +89,9 @@ class SinkWriter:
             case Finished():
                 self._ended = True
                 return
-            case Probed() | TapeBegun() | Traffic():
+            case Begun(wall=wall):
+                self.learnt.began = wall
+            case Probed() | Traffic():
                 pass
             case Output():
                 self._write_output(event)
@@ -187,7 +189,7 @@ class SinkWriter:
         """Events, each with its record under the reserved number; None for output."""
         number = 0
         for event in events:
-            if isinstance(event, Output | Probed | Finished | TapeBegun | Traffic):
+            if isinstance(event, Output | Probed | Finished | Begun | Traffic):
                 yield event, None
                 continue
             item = event

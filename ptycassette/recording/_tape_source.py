@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from ptycassette.model import EventSource, Finished, JournalEvent, TapeBegun
+from ptycassette.model import Begun, EventSource, Finished, JournalEvent
 from ptycassette.tape import Assembler, TapeHead, TapeItem
 
 if TYPE_CHECKING:  # reading a recording without a tape does without it
@@ -66,7 +66,7 @@ class TapeSource:
         assembler = Assembler()
         taken = 0
         for number, event in enumerate(self._journal()):
-            if isinstance(event, TapeBegun):
+            if isinstance(event, Begun):
                 items.begin(event.clock_us)
             ends = isinstance(event, Finished)
             while self._stands_before(items, taken, number, event, ends=ends):

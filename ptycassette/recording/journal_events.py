@@ -13,6 +13,7 @@ import msgspec
 from ptycassette.model import (
     LATENCY_US,
     AnswerReader,
+    Begun,
     Event,
     FinalRecord,
     Finished,
@@ -25,7 +26,6 @@ from ptycassette.model import (
     Resized,
     ServiceEventRecord,
     Signalled,
-    TapeBegun,
     Traffic,
     Typed,
 )
@@ -114,7 +114,7 @@ def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:
             return Event(seq, t_us, "output", output, data)
         case Finished():
             return Event(seq, t_us, "final", final_record(item, seq=seq, t_us=t_us))
-        case Probed() | TapeBegun() | Traffic():
+        case Probed() | Begun() | Traffic():
             return None
     record = record_of(item, seq=seq, t_us=t_us)
     if isinstance(record, InputRecord):

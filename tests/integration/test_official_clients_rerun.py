@@ -21,12 +21,12 @@ from ptycassette import open_cassette
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import (
+    Begun,
     ExitStatus,
     Finished,
     Harness,
     SessionMeta,
     Size,
-    TapeBegun,
 )
 from ptycassette.recording.io import Finaliser
 from ptycassette.rerun._tape_desk import TapeDesk
@@ -223,7 +223,7 @@ def test_a_client_reads_from_the_tape_what_it_read_before(
         start_proxy(journal=journal, provider=provider.url, environment={}) as proxy,
     ):
         recorded = talk(proxy.environment["ANTHROPIC_BASE_URL"])
-    Finaliser(tape=journal).publish(META, lambda: iter([TapeBegun(0, 0), END]), tmp_path / "c")
+    Finaliser(tape=journal).publish(META, lambda: iter([Begun(0, 0), END]), tmp_path / "c")
     with TapeServer(Gates([]), hold_s=20) as server, open_cassette(tmp_path / "c") as cassette:
         rules = load_matching_rules((), env={"HOME": str(tmp_path)})
         desk = TapeDesk(

@@ -134,7 +134,7 @@ def _times(facts: LogFacts) -> tuple[int | None, list[int]]:
 def _late_us(notes: Sequence[Noted], there: Sequence[Noted], offset_us: int) -> int:
     """How much too late a log would stand in a recording.
 
-    ``recorded_at`` is a moment before the program was started. A tool had its result when the tape
+    In older recordings ``recorded_at`` is before the start. A tool had its result when the tape
     has the question that carries it, so the log can be moved to before that.
     """
     asked: dict[object, int] = {}

@@ -103,7 +103,7 @@ def _relayed(
                 child,
                 recorder.journal,
                 clock=plan.clock,
-                start_us=plan.clock.now_us() if (at := recorder.started_us) is None else at,
+                start_us=recorder.begin_now(),
                 size=plan.size,
                 streams=Streams(
                     out_fd=out_fd,

@@ -33,6 +33,7 @@ from ptycassette.errors import (
 )
 from ptycassette.model import (
     EVENTS_VARIABLE,
+    Begun,
     ExitStatus,
     Finished,
     Harness,
@@ -40,7 +41,6 @@ from ptycassette.model import (
     Noted,
     Output,
     SessionMeta,
-    TapeBegun,
 )
 from ptycassette.recording.io._head import head_of
 from ptycassette.recording.io._journal_source import JournalSource
@@ -230,10 +230,9 @@ class Recorder:
             SpawnError: it could not be started; there is a diagnostic.
         """
         plan = self.plan
-        self.started_us = plan.clock.now_us()  # before the program: it begins while we return
+        self.begin_now()  # before the program: it begins while we return
         argv = tuple(plan.started_as) or self.argv
         if self._tape is not None:
-            self.journal.on_event(TapeBegun(0, self.started_us))
             argv = (argv[0], *self._tape.arguments, *argv[1:])
         try:
             child = spawn(
@@ -252,6 +251,18 @@ class Recorder:
             self._lifeline.watch(lambda: child.request_end(0 if lingers else DEFAULT_GRACE_S))
         self._ask_version()
         return child
+
+    def begin_now(self) -> int:
+        """Count the times of the recording from now, unless it has begun; returns the clock then.
+
+        The moment is in the journal, because the head is older: it is written before anything
+        is started.
+        """
+        if self.started_us is None:
+            wall = timestamp(self.plan.clock.wall())
+            self.started_us = self.plan.clock.now_us()
+            self.journal.on_event(Begun(0, self.started_us, wall))
+        return self.started_us
 
     def _ask_version(self) -> None:
         """Ask for a version that no installed package gave; nothing waits for the answer."""

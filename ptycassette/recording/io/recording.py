@@ -196,7 +196,7 @@ def started(recorder: Recorder) -> tuple[PtyChild | PipedChild | Scripted, Any]:
         "timeout_s": plan.timeout_s,
         "tap": _Tap(recorder),
         "clock": plan.clock,
-        "start_us": recorder.started_us,
+        "start_us": recorder.begin_now(),
         "sleeper": plan.sleeper,
         "emulator": lambda _: emulator,
     }

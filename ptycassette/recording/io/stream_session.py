@@ -77,7 +77,7 @@ def _relayed(
             recorder.journal,
             given,
             clock=plan.clock,
-            start_us=plan.clock.now_us() if (at := recorder.started_us) is None else at,
+            start_us=recorder.begin_now(),
             size=plan.size,
             streams=Streams(
                 in_fd=stdin,

@@ -9,13 +9,13 @@ from typing import Any
 from ptycassette import open_cassette
 from ptycassette.cassette.io import RecordedExchange
 from ptycassette.model import (
+    Begun,
     ExitStatus,
     Finished,
     Harness,
     JournalEvent,
     SessionMeta,
     Size,
-    TapeBegun,
 )
 from ptycassette.recording.io import Finaliser
 from ptycassette.tape import (
@@ -98,7 +98,7 @@ class Saved:
                 file.note(item)
         self.path = folder / "c"
         finaliser = Finaliser(tape=tape)
-        journal = [TapeBegun(0, 0), *events, END]
+        journal = [Begun(0, 0), *events, END]
         self.manifest = finaliser.publish(meta, lambda: iter(journal), self.path)
 
     def exchanges(self) -> list[RecordedExchange]:

@@ -24,6 +24,7 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.model import (
+    Begun,
     DiscoveryRecord,
     EventSource,
     ExitStatus,
@@ -32,6 +33,7 @@ from ptycassette.model import (
     SessionMeta,
 )
 from ptycassette.recording._unscrubbed import Unscrubbed
+from ptycassette.recording.io import Finaliser, cassette_session
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
@@ -110,6 +112,30 @@ def test_a_jump_of_the_wall_clock_changes_nothing_but_recorded_at(tmp_path: Path
             session.wait_exit()
 
     assert files_of(tmp_path / "a") == files_of(tmp_path / "b") == files_of(tmp_path / "c")
+
+
+def test_the_moment_of_recording_is_the_zero_of_its_times(tmp_path: Path) -> None:
+    """However long it takes to prepare the start; a journal has the moment before anything else."""
+    clock = ManualClock()
+
+    def slow_id() -> str:
+        clock.advance(3)
+        return fixed_id(3)
+
+    with record(["greet"], tmp_path / "c", **options(clock, id_source=slow_id)) as session:
+        clock.advance(2)
+        session.note({"n": 1})
+        drive(session)
+
+    assert session.manifest is not None
+    assert session.manifest.provenance.recorded_at == "2026-01-01T00:00:03Z"
+    with open_cassette(tmp_path / "c") as cassette:
+        assert [note.t_us for note in cassette.service_events()] == [2_000_000]
+        meta, source = cassette_session(cassette)
+        begun = Begun(0, 5, "2026-01-01T00:00:07Z")
+        Finaliser().publish(meta, lambda: iter([begun, *source()]), tmp_path / "d")
+    with open_cassette(tmp_path / "d") as cassette:
+        assert cassette.manifest.provenance.recorded_at == begun.wall
 
 
 def test_what_the_manifest_says_of_a_session(tmp_path: Path) -> None:
@@ -265,7 +291,7 @@ def test_a_full_disk_while_recording_keeps_the_journal(
     real = os.writev
 
     def full(fd: int, buffers: Sequence[bytes | memoryview]) -> int:
-        if next(calls) >= 2:
+        if next(calls) >= 3:  # the head, the start, the first output
             raise OSError(28, "No space left on device")
         return real(fd, buffers)
 

@@ -16,9 +16,9 @@ from tape_doubles import END, IDS, META, SECRET, Saved, event, http
 from ptycassette import open_cassette
 from ptycassette.cassette.io import verify_cassette
 from ptycassette.model import (
+    Begun,
     Noted,
     Output,
-    TapeBegun,
 )
 from ptycassette.recording.io import Finaliser, find_secrets_left, scrub_cassette
 from ptycassette.scrub.io import session_scrubber
@@ -65,7 +65,7 @@ def test_times_count_from_the_start_of_the_program(tmp_path: Path) -> None:
     with TapeJournalFile(tape, origin_us=5_000) as file:
         for item in http(1, {}, b"{}", t_us=3_000):
             file.note(item)
-    events = [TapeBegun(0, 7_000), END]
+    events = [Begun(0, 7_000), END]
     Finaliser(tape=tape).publish(META, lambda: iter(events), tmp_path / "c")
 
     [exchange] = open_cassette(tmp_path / "c").tape()

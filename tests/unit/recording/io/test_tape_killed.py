@@ -17,7 +17,7 @@ from tape_doubles import META, event, http
 from ptycassette import open_cassette
 from ptycassette.cassette.io import verify_cassette
 from ptycassette.errors import RunFailedError
-from ptycassette.model import TapeBegun
+from ptycassette.model import Begun
 from ptycassette.recording.io import JournalFile, Recorder, Saver, recover
 from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.recording.io.options import plan_of
@@ -41,7 +41,7 @@ def kept(path: Path) -> bytes:
 def test_what_a_killed_recorder_leaves_becomes_a_cassette(tmp_path: Path, items: int) -> None:
     """Both journals end anywhere, the proxy's within its next item: all that was served is kept."""
     journal = JournalFile(META, directory=tmp_path)
-    journal.on_event(TapeBegun(0, 0))
+    journal.on_event(Begun(0, 0))
     journal.on_output(1000, b"asked\r\n")
     journal.close()
     tape = tape_journal_of(journal.path)
