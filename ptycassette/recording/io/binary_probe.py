@@ -26,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError
-from ptycassette.model import Harness, Size
+from ptycassette.model import Harness, Size, resolved
 from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.session import child_environment
 from ptycassette.system.files import read_plain
@@ -174,7 +174,9 @@ def _npm(_: str, real: Path) -> tuple[str, str] | None:
         path = folder / "package.json"
         if not path.is_file():
             continue
-        package = msgspec.json.decode(read_plain(path, max_bytes=_MAX_PACKAGE_BYTES), type=_Package)
+        package = msgspec.json.decode(
+            read_plain(path, max_bytes=_MAX_PACKAGE_BYTES), type=resolved(_Package)
+        )
         starts = [package.bin] if isinstance(package.bin, str) else list(package.bin.values())
         # A project of the user's own has a package.json, too, and its scripts are not the package.
         is_own = any(one and Path(os.path.realpath(folder / one)) == real for one in starts)

@@ -25,7 +25,7 @@ def test_turns_are_folds_with_what_was_typed_and_shown() -> None:
     made = markdown_of(CODEX)
     folds = made.split("<details>")
 
-    assert made.startswith("# `codex`\n\ncodex codex-cli ")
+    assert made.startswith("# `codex`\n\n`codex codex-cli ")
     assert folds[2].startswith(
         "<summary>Exchanges 1 to 3, 1.26 s: "
         "<code>What does note.txt say?&lt;enter&gt;</code></summary>\n\n- 1.36 s input `enter`\n"
