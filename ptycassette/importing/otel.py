@@ -34,6 +34,13 @@ from ptycassette.importing.rebuilt import (
 from ptycassette.importing.session import ImportedSession
 from ptycassette.model import Noted, decoded_json, objects_in
 
+_STRUCTURED = {
+    "gen_ai.input.messages",
+    "gen_ai.output.messages",
+    "gen_ai.system_instructions",
+    "gen_ai.tool.definitions",
+}
+"""The attributes that are lists or objects. In place of a word these are ignored."""
 _DETAILS = "gen_ai.client.inference.operation.details"
 _OPERATIONS = frozenset({"chat", "generate_content", "text_completion"})
 _MESSAGE_EVENTS = {
@@ -142,7 +149,11 @@ def _said(one: TelemetryRecord, events: list[TelemetryRecord]) -> dict[str, Any]
         if event.name == _DETAILS:
             body = event.body if isinstance(event.body, dict) else {}
             said |= {**body, **event.attributes}
-    return said
+    return {
+        name: value
+        for name, value in said.items()
+        if name in _STRUCTURED or not isinstance(value, dict | list)
+    }
 
 
 def _base(said: Mapping[str, Any]) -> str:

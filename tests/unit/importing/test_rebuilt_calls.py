@@ -397,3 +397,28 @@ def test_the_form_of_a_question_and_its_provider_say_where_it_was_sent(
     (begun,) = of_kind(session, RequestBegun)
 
     assert f"{begun.upstream}{begun.target}" == url
+
+
+ODD_VALUES: list[dict[str, Any]] = [
+    {"arrayValue": {"values": [{"stringValue": "chat"}]}},
+    {"kvlistValue": {"values": [{"key": "a", "value": {"intValue": "1"}}]}},
+    {"intValue": "7"},
+    {"doubleValue": 0.5},
+    {"boolValue": True},
+    {"stringValue": ""},
+    {},
+]
+
+
+@pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: next(iter(value), "nothing"))
+@pytest.mark.parametrize("name", [*SAID, "server__address", "server__port", "error__type"])
+def test_an_attribute_of_another_type_is_no_bug(name: str, value: dict[str, Any]) -> None:
+    """A list where a word belongs, and the like: the call is read without it, or skipped."""
+    others = attributes(**{key: one for key, one in SAID.items() if key != name})
+    odd = {"key": name.replace("__", "."), "value": value}
+    try:
+        session = read("otel", span([*others, odd]))
+    except BadImportError:
+        return
+
+    assert of_kind(session, RequestBegun)
