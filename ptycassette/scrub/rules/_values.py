@@ -36,7 +36,11 @@ _FEWEST_CHARACTERS = 6
 _FEW_VOWELS = 0.3
 _GENERATED = 16
 _TURNS = 0.42
-_PLACE = lazy_pattern(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,40}){2,}/?\Z", re.ASCII)
+_PLACE = lazy_pattern(
+    r"(?:~|\.{1,2})?(?:(?:/[\w.@+-]{1,40}){2,}|/[a-z]{3,20}(?:[._-][a-z0-9]{1,20}){0,3})/?\Z",
+    re.ASCII,
+)
+"""A path: of several folders, or of one whose name is made of words."""
 _WORD = lazy_pattern(r"[A-Z]?[a-z]{3,}")
 _IN_WORDS = 0.5
 _FOLDER = lazy_pattern(r"[a-z]{3,}")
