@@ -59,6 +59,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         from ptycassette.replaying.standin.io import main as stand_in
 
         return stand_in(args[1:])
+    if args[:1] == ["textconv"] and len(args) == 2 and _converted(args[1]):
+        return 0
     from ptycassette.cli.entry import main as run
 
     return run(args)
+
+
+_QUICK_BYTES = 8 << 20
+
+
+def _converted(path: str) -> bool:
+    """``ptycassette textconv PATH`` without the rest of the command line, which takes longer.
+
+    Git starts one for each version of each file. False, and nothing is done, for all that is not
+    usual: the command line says what is wrong then.
+    """
+    from ptycassette.errors import CassetteError
+    from ptycassette.export import git_lines
+    from ptycassette.system.files import read_plain
+
+    if path.startswith("-") or (sys.stdout.encoding or "").lower() != "utf-8":
+        return False
+    try:
+        lines = git_lines(read_plain(path, max_bytes=_QUICK_BYTES))
+        text = "".join(f"{line}\n" for line in lines)
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except (CassetteError, OSError, ValueError, AttributeError):
+        return False
+    return True

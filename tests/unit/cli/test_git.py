@@ -141,3 +141,27 @@ def test_git_shows_what_people_see(tmp_path: Path) -> None:
     changed = git("diff", "--", "a.cassette/input.jsonl")
     found = re.findall(r"^[-+](?![-+]).*", changed, re.MULTILINE)
     assert found == ["-input hello world", "+input hello moon"]
+
+
+def test_a_conversion_loads_nothing_that_takes_long() -> None:
+    """Git starts one for each version of each file of a diff."""
+    code = (
+        "import sys; before = set(sys.modules); from ptycassette.cli import main;"
+        "status = main(['textconv', sys.argv[1]]);"
+        "print(status, sorted({'click', 'msgspec', 'inspect'} & set(sys.modules) - before))"
+    )
+    path = FIXTURES / "v1" / "minimal" / "frames.jsonl"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.splitlines() == ["screen", "  hello", "0 []"]
+
+
+def test_a_conversion_that_fails_says_why(run: Run, tmp_path: Path) -> None:
+    """As every command; help is there, too."""
+    assert run("textconv", tmp_path / "nothing").status == 3
+    assert "there is no such file" in run("textconv", tmp_path / "nothing").err
+    assert run("textconv", tmp_path).status == 4
+    assert "Usage" in run("textconv", "--help").text
+    assert run("textconv").status == 2
