@@ -362,6 +362,51 @@ def test_a_file_that_git_leaves_out_is_a_risk_here_and_named_in_a_clone(
     assert (status, "never committed" in text) == (4, True)
 
 
+@pytest.mark.parametrize("why", ["ignored", "forgotten"])
+def test_a_gitattributes_that_is_not_committed_is_a_risk(
+    tmp_path: Path, run: Run, why: str
+) -> None:
+    """A rule for hidden files leaves it out, and so does ``git add c.cassette/*``."""
+    place = repository(tmp_path / "origin")
+    target = place / "c.cassette"
+    _written(target)
+    (place / ".gitignore").write_text(".*\n!.gitignore\n" if why == "ignored" else "")
+    git(place, "add", ".gitignore", *(str(one) for one in target.iterdir() if one.name[0] != "."))
+    git(place, "commit", "-qm", "cassette")
+    status, text = said(run, "verify", target)
+
+    assert status == 0
+    assert ".gitattributes" in text
+    assert f"git add {'-f ' if why == 'ignored' else ''}{target}" in text
+    git(place, "add", "-f", str(target))
+    git(place, "commit", "-qm", "all of it")
+    assert "at risk" not in said(run, "verify", target)[1]
+
+
+@pytest.mark.skipif(shutil.which("git-lfs") is None, reason="git-lfs is not installed")
+@pytest.mark.parametrize("fetched", [True, False])
+def test_a_cassette_in_lfs_comes_back_or_says_what_to_fetch(
+    tmp_path: Path, run: Run, fetched: bool
+) -> None:
+    """LFS is the user's own choice, so the cassette leaves its filter on."""
+    lines = ["*.raw filter=lfs diff=lfs merge=lfs -text", "*.jsonl filter=lfs -text"]
+    place = repository(tmp_path / "origin", "\n".join(lines))
+    git(place, "lfs", "install", "--local")
+    _written(place / "c.cassette")
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "cassette")
+    assert git(place, "show", "HEAD:c.cassette/output.raw").startswith(b"version https://git-lfs")
+    smudge = ["-c", "filter.lfs.smudge=git-lfs smudge %f", "-c", "filter.lfs.required=true"]
+    if not fetched:
+        smudge = []
+    git(tmp_path, *smudge, "clone", "-q", "origin", "clone")
+    clone = tmp_path / "clone" / "c.cassette"
+    if fetched:
+        assert files_of(clone) == files_of(place / "c.cassette")
+    status, text = said(run, "verify", clone)
+    assert (status, "git lfs pull" in text) == ((0, False) if fetched else (4, True))
+
+
 def test_what_was_damaged_at_commit_is_seen_by_its_author(tmp_path: Path, run: Run) -> None:
     """The copy of the author is valid; ``--fix`` and a commit make every clone valid, too."""
     place = repository(tmp_path / "origin", "* text=auto")

@@ -204,7 +204,8 @@ def git_risks(path: Path) -> list[str]:
     if not WorkTree.holds(path):
         return []
     with DirectoryHandle(path) as directory:
-        names = sorted(directory.entries() - {GIT_ATTRIBUTES})
+        entries = sorted(directory.entries())
+    names = [name for name in entries if name != GIT_ATTRIBUTES]
     tree = WorkTree(path)
     fix = f"run 'ptycassette verify --fix {_shown(path)}' and commit"
     values = tree.attributes(names, ("text", "diff"))
@@ -221,11 +222,15 @@ def git_risks(path: Path) -> list[str]:
         risks.append(
             f"{_listed(differ)} has other line ends in git than here: run '{add}' and commit"
         )
-    ignored = tree.ignored([name for name in names if name not in ends])
+    ignored = tree.ignored([name for name in entries if name not in ends])
+    left = [one.name for one in ignored]
+    if ends and GIT_ATTRIBUTES in entries and not {GIT_ATTRIBUTES} & {*ends, *left}:
+        add = f"git add {_shown(path)}"
+        risks.append(f"{GIT_ATTRIBUTES} is not committed with the rest: run '{add}' and commit")
     if ignored:
         add = f"git add -f {_shown(path)}"
         risks.append(
-            f"git leaves out {_listed([one.name for one in ignored])} "
+            f"git leaves out {_listed(left)} "
             f"({visible(ignored[0].rule, limit=200)}): run '{add}' and commit"
         )
     return risks

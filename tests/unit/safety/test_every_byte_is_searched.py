@@ -119,7 +119,9 @@ def test_a_token_at_any_place_is_found(tmp_path: Path) -> None:
     assert "\n".join(through) == ""
 
 
-@pytest.mark.parametrize("where", ["unknown file", "name of a file", "end of the bodies", "hole"])
+@pytest.mark.parametrize(
+    "where", ["unknown file", "name of a file", "end of the bodies", "hole", ".gitattributes"]
+)
 def test_a_token_outside_of_records_is_found(tmp_path: Path, where: str) -> None:
     """In what no record names."""
     copy = tmp_path / "c"
@@ -128,6 +130,8 @@ def test_a_token_outside_of_records_is_found(tmp_path: Path, where: str) -> None
     manifest = json.loads(path.read_bytes())
     pins = manifest["optional"]["artifacts"]
     match where:
+        case ".gitattributes":
+            (copy / where).write_text(f"* -text\n# {TOKEN}\n")
         case "unknown file":
             (copy / "notes.bin").write_bytes(b"\xff\x00" + TOKEN.encode())
             pins["notes.bin"] = {}
