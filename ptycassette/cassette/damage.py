@@ -47,7 +47,9 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16 = {b"\xff\xfe": codecs.utf_16_le_decode, b"\xfe\xff": codecs.utf_16_be_decode}
 _EXPANDED = re.compile(rb"\$Id: [0-9a-f]{40,64} ?\$")
 _MARKERS = re.compile(rb"^(?:<{7} |>{7} |\|{7} |={7}\r?$)", re.MULTILINE)
-_CONFLICT = re.compile(rb"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_SIDES = tuple(
+    re.compile(pattern, re.MULTILINE) for pattern in (rb"^<{7} ", rb"^={7}\r?$", rb"^>{7} ")
+)
 _MAX_POINTER_BYTES = 1024
 
 Fits = Callable[[bytes], bool]
@@ -87,8 +89,17 @@ def conflict_line(data: bytes, *, is_json: bool) -> int | None:
         is_json: no line of it can begin with a marker unless git put it there. Otherwise a
             program may have printed some, so that all three must be there.
     """
-    found = (_MARKERS if is_json else _CONFLICT).search(data)
-    return None if found is None else data.count(b"\n", 0, found.start()) + 1
+    if is_json:
+        found = _MARKERS.search(data)
+        at = None if found is None else found.start()
+    else:
+        at, end = None, 0
+        for side in _SIDES:
+            found = side.search(data, end)
+            if found is None:
+                return None
+            at, end = (found.start() if at is None else at), found.end()
+    return None if at is None else data.count(b"\n", 0, at) + 1
 
 
 def undone(data: bytes, *, size: int | None, fits: Fits) -> tuple[bytes, str] | None:

@@ -27,8 +27,8 @@ class IgnoredFile(msgspec.Struct, frozen=True):
 class WorkTree:
     """The work tree of git that holds ``folder``; questions about the files in the folder.
 
-    Each question starts git once, for at most 10 s. A question that cannot be answered has an
-    empty answer.
+    Each question starts git once, for at most 10 s. Where git is missing or refuses (a repository
+    of another user), the answer is empty.
 
     Args:
         folder: an existing directory.
@@ -75,10 +75,13 @@ class WorkTree:
             found[name] = (index.removeprefix("i/"), here.removeprefix("w/"))
         return found
 
-    def committed(self, name: str) -> dict[str, bool]:
-        """The committed files at or below ``name``, and which a sparse checkout leaves out."""
-        lines = self._asked("ls-files", "-z", "-t", "--", name)
-        return {line[2:]: line[:1] in "Ss" for line in lines}
+    def committed(self, name: str) -> dict[str, bool] | None:
+        """The committed files at or below ``name``, and which a sparse checkout leaves out.
+
+        None where git does not answer.
+        """
+        lines = self._answer("ls-files", "-z", "-t", "--", name)
+        return None if lines is None else {line[2:]: line[:1] in "Ss" for line in lines}
 
     def is_submodule(self) -> bool:
         """Whether the folder itself is the place of a submodule."""
@@ -87,7 +90,10 @@ class WorkTree:
         return any(line.startswith("160000 ") for line in lines)
 
     def _asked(self, *words: str, names: Iterable[str] = ()) -> list[str]:
-        """The fields that git prints, which end with NUL."""
+        return self._answer(*words, names=names) or []
+
+    def _answer(self, *words: str, names: Iterable[str] = ()) -> list[str] | None:
+        """The fields that git prints, which end with NUL; None where it does not answer."""
         import subprocess  # noqa: PLC0415 - most commands start no git
 
         try:
@@ -102,7 +108,9 @@ class WorkTree:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
-            return []
+            return None
+        if done.returncode not in {0, 1}:  # 1: check-ignore found nothing
+            return None
         return [os.fsdecode(field) for field in done.stdout.split(b"\0")[:-1]]
 
 

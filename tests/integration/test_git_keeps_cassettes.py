@@ -522,4 +522,21 @@ def test_without_git_nothing_is_asked(
     (target / "output.raw").write_bytes(raw.replace(b"\r\n", b"\n"))
     assert said(run, "verify", "--fix", target)[0] == 0
     (target / "output.raw").unlink()
-    assert said(run, "verify", "--fix", target)[0] == 4
+    status, text = said(run, "verify", "--fix", target)
+    assert (status, "never committed" in text) == (4, False)
+
+
+def test_a_repository_that_git_refuses_says_nothing(tmp_path: Path, run: Run) -> None:
+    """As that of another user, or one that is broken."""
+    place = repository(tmp_path / "origin")
+    target = unprotected(place / "c.cassette")
+    (place / ".git" / "config").write_text("[core")
+    assert said(run, "verify", target)[0] == 0
+    (target / "output.raw").unlink()
+    status, text = said(run, "verify", target)
+
+    assert (status, "never committed" in text, "fetch the cassette again" in text) == (
+        4,
+        False,
+        True,
+    )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.cassette.damage import undone, undone_output
+from ptycassette.cassette.damage import conflict_line, undone, undone_output
 from ptycassette.model import OutputRecord
 from tests.examples import examples
 
@@ -88,3 +88,26 @@ def test_what_tools_do_to_lines_is_undone(change: str, known: bool) -> None:
 
     assert found is not None
     assert found[0] == whole
+
+
+@examples(200)
+@given(
+    lines=st.lists(
+        st.sampled_from([b"<<<<<<< a", b"=======", b">>>>>>> b", b"text", b"======= "]), max_size=12
+    )
+)
+def test_a_conflict_in_output_has_all_three_markers_in_order(lines: list[bytes]) -> None:
+    """A program may print any of them alone; the line of the first is the place."""
+    wanted = [b"<<<<<<< a", b"=======", b">>>>>>> b"]
+    rest, first = list(wanted), None
+    for number, line in enumerate(lines, 1):
+        if rest and line == rest[0]:
+            first = first or number
+            rest.pop(0)
+
+    assert conflict_line(b"\n".join(lines), is_json=False) == (None if rest else first)
+
+
+def test_markers_without_an_end_are_searched_once() -> None:
+    """Not again from each of them: a hostile file has a million."""
+    assert conflict_line(b"<<<<<<< a\n" * 1_000_000, is_json=False) is None

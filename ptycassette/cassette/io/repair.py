@@ -397,6 +397,8 @@ def _missing(path: Path, name: str, *, empty: bool = False) -> Damage:
             remedy=f"run 'git submodule update --init {_shown(path)}'",
         )
     committed = tree.committed(name)
+    if committed is None:
+        return Damage(name=name)
     if not committed:
         ignored = tree.ignored([name])
         rule = f" ({visible(ignored[0].rule, limit=200)})" if ignored else ""
@@ -434,7 +436,7 @@ def _not_checked_out(path: Path) -> str | None:
         if folder is None or not _is_sparse(folder):
             return None
         name = str(path.absolute().relative_to(folder))
-        if any(WorkTree(folder).committed(name).values()):
+        if any((WorkTree(folder).committed(name) or {}).values()):
             damage = _sparse(path, path.name)
             return f"{damage.cause}: {damage.remedy}"
     return None

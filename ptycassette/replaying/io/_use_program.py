@@ -39,6 +39,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     streams: StreamChoice | None
     lenient: bool
     allow_unplayed: bool
+    follow_links: bool | None
     options: Mapping[str, Any]
 
 

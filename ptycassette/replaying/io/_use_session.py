@@ -221,7 +221,7 @@ def _compare(result: UseResult, old: Path, new: Path) -> None:
 def _opened(plan: Plan) -> Cassette:
     try:
         require_seal(plan.path)
-        return open_cassette(plan.path)
+        return open_cassette(plan.path, follow_links=plan.follow_links)
     except NotFoundError as exc:
         folders = searched(plan)
         meant = f"{exc.hint} Or " if (exc.hint or "").startswith("did you mean") else ""

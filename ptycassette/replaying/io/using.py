@@ -202,6 +202,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     streams: StreamChoice | None = None,
     lenient: bool = False,
     allow_unplayed: bool = False,
+    follow_links: bool | None = None,
     **record_options: Any,
 ) -> Use:
     """Use a cassette: a session that is replayed from it, recorded into it, or live.
@@ -226,6 +227,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             or what each of them is; what they were recorded as, or ``terminal``, when None.
         lenient: continue after a divergence; ``result.divergences`` has it.
         allow_unplayed: allow the block to end before the recording does.
+        follow_links: in replay, whether the cassette or its files may be links; when None, whether
+            PTYCASSETTE_FOLLOW_LINKS is 1.
         **record_options: for the modes that run the program; see ``record``. Mode ``live`` needs
             those alone that say how it is started: ``cwd``, ``env``, ``base_env``, ``clean_env``,
             ``term``, ``timeout_s``; mode ``rerun`` of those ``cwd``, ``env``, ``term`` and
@@ -270,6 +273,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             streams=streams,
             lenient=lenient,
             allow_unplayed=allow_unplayed,
+            follow_links=follow_links,
             options=record_options,
         )
     )

@@ -40,7 +40,8 @@ def promote(run: Callable[..., Any], *words: object) -> Any:
 def test_a_fixture_has_what_was_reviewed(
     run: Callable[..., Any], reviewed: Path, tmp_path: Path
 ) -> None:
-    """Cassette, scenario and review; the scenario holds."""
+    """Cassette, scenario and review; the scenario holds, and git keeps the cassette as it is."""
+    (reviewed / ".gitattributes").unlink(missing_ok=True)  # as a run of an earlier version
     made = promote(run, reviewed, "-o", tmp_path / "fixtures")
     place = tmp_path / "fixtures" / "run"
     review = json.loads((place / "review.json").read_bytes())
@@ -50,6 +51,7 @@ def test_a_fixture_has_what_was_reviewed(
         "review.json", "run.cassette", "run.scenario.yaml",
     ]  # fmt: skip
     assert (review["reviewed_by"], review["guard"]["verdict"]) == ("A. Reader", "PASS")
+    assert (place / "run.cassette" / ".gitattributes").is_file()
     assert run("check", str(place)).status == 0
     assert [one.name for one in (tmp_path / "fixtures").iterdir()] == ["run"]
 

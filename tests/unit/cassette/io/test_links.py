@@ -110,6 +110,8 @@ def test_other_links_are_followed_only_if_the_user_asks(
     assert run("verify", place).status == 4, "the option holds for one command"
     with open_cassette(place, follow_links=True, check="full") as cassette:
         assert cassette.output_size == 7
+    with use(place, follow_links=True) as session:
+        session.wait_for_text("hello")
     monkeypatch.setenv(FOLLOW_LINKS_VARIABLE, "1")
     with use(place) as session:
         session.wait_for_text("hello")
