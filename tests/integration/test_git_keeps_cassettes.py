@@ -202,6 +202,29 @@ def test_a_patch_brings_a_cassette_byte_for_byte(tmp_path: Path, how: str) -> No
     assert files_of(clone / "c.cassette") == files_of(place / "c.cassette")
 
 
+@pytest.mark.parametrize("remedy", ["verify", "restore"])
+def test_a_patch_in_a_clone_that_writes_cr_lf_is_put_right(
+    tmp_path: Path, run: Run, remedy: str
+) -> None:
+    """Git reads the attributes before it writes them; what it commits is right."""
+    place = repository(tmp_path / "origin")
+    git(tmp_path, "clone", "-q", "-c", "core.autocrlf=true", "origin", "clone")
+    _written(place / "c.cassette")
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "cassette")
+    clone = tmp_path / "clone"
+    git(clone, "am", "-q", data=git(place, "format-patch", "-1", "--stdout"))
+    assert "verify --fix" in said(run, "verify", clone / "c.cassette")[1]
+    if remedy == "verify":
+        assert said(run, "verify", "--fix", clone / "c.cassette")[0] == 0
+    else:
+        git(clone, "restore", "c.cassette")
+
+    assert files_of(clone / "c.cassette") == files_of(place / "c.cassette")
+    git(clone, "add", "-A")  # git remembers the lengths of what it wrote
+    assert git(clone, "status", "--porcelain") == b""
+
+
 def test_two_recordings_are_never_mixed_line_by_line(tmp_path: Path) -> None:
     """A conflict leaves the files of one side, without markers."""
     place = repository(tmp_path / "origin")
