@@ -171,7 +171,8 @@ def _copy(directory: DirectoryHandle, name: str, staging: Staging, data: bytes |
 def protect_from_git(path: Path) -> tuple[str, ...]:
     """Add the ``.gitattributes`` of a cassette, or what it lacks; the names of changed files.
 
-    Lines of somebody else stay; ours come behind them, so that git follows ours.
+    Lines of somebody else stay; ours come behind them, so that git follows ours. A directory of
+    links stays as it is: git would commit the links.
 
     Raises:
         UnsafeFileError: it is a link, or no file.
@@ -180,7 +181,10 @@ def protect_from_git(path: Path) -> tuple[str, ...]:
     """
     with DirectoryHandle(path) as directory:
         theirs = ""
-        if GIT_ATTRIBUTES in directory.entries():
+        entries = directory.entries()
+        if any((path / name).is_symlink() for name in entries):
+            return ()
+        if GIT_ATTRIBUTES in entries:
             with directory.open(GIT_ATTRIBUTES) as file:
                 theirs = file.read_document().decode(errors="surrogateescape")
     theirs = theirs.replace("\r\n", "\n")

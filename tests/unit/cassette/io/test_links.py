@@ -91,6 +91,19 @@ def test_links_into_one_directory_by_the_same_names_are_that_directory(
     assert run("verify", place).status == 0
 
 
+@pytest.mark.parametrize("build", [_runfiles, _store])
+def test_a_directory_of_links_gets_no_file_of_its_own(
+    real: Path, tmp_path: Path, run: Run, build: Callable[[Path, Path], Path]
+) -> None:
+    """It would be another kind of directory then."""
+    (real / ".gitattributes").unlink()
+    place = build(real, tmp_path / "c.cassette")
+    before = sorted(one.name for one in place.iterdir())
+    assert run("verify", "--fix", "--follow-links", place).status == 0
+    assert sorted(one.name for one in place.iterdir()) == before
+    assert run("verify", "--follow-links", place).status == 0
+
+
 @pytest.mark.parametrize("build", ASKED)
 def test_other_links_are_followed_only_if_the_user_asks(
     real: Path,
