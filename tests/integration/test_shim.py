@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import ManifestError, NotFoundError, SpawnError
 from ptycassette.replaying.io.shims import find_real, read_shim_config
+from tests.unreadable import unreadable
 
 pytestmark = pytest.mark.integration
 LONG_S = 120  # what hangs takes longer; finalising on a busy machine took more than thirty seconds
@@ -300,6 +303,20 @@ def test_without_its_configuration_a_shim_says_so(tmp_path: Path) -> None:
     (tmp_path / ".ptycassette-shim.json").write_text("{")
     with pytest.raises(ManifestError):
         read_shim_config(tmp_path)
+
+
+def test_a_folder_on_the_path_that_is_closed_is_passed_over(desk: Desk) -> None:
+    """As a shell does."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)  # pytest's own are closed to others
+        folder.chmod(0o755)
+        (folder / "real").mkdir()
+        (folder / "closed").mkdir()
+        shutil.copy(desk.place / "real" / "agent", folder / "real")
+        with unreadable(folder / "closed"):
+            found = find_real("agent", f"{folder}/closed:{folder}/real")
+
+        assert found == f"{folder}/real/agent"
 
 
 def test_the_real_program_is_looked_for_behind_every_shim(desk: Desk) -> None:

@@ -107,9 +107,8 @@ def find_real(program: str, path: str) -> str:
     for name in path.split(os.pathsep):
         directory = Path(name or ".")
         found = directory / program
-        if (directory / CONFIG_NAME).exists() or not os.access(found, os.X_OK):
-            continue
-        if found.is_file():
+        # In this order: a directory on the PATH may be closed to us.
+        if os.access(found, os.X_OK) and found.is_file() and not (directory / CONFIG_NAME).exists():
             return str(found)
     raise SpawnError(
         f"the real {program} is not on PATH behind the shim",
