@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from .ports import SessionTap as SessionTap
     from .ports import Sleeper as Sleeper
     from .ports import StepScrubber as StepScrubber
+    from .re2_engine import EngineMissingError as EngineMissingError
     from .re2_engine import PatternError as PatternError
     from .re2_engine import compile_re2 as compile_re2
     from .records import SCRUB_STATUSES as SCRUB_STATUSES
@@ -148,7 +149,7 @@ else:
                 "EntrySink EventSource IdSource ScrubStep Scrubber ScrubberFactory "
                 "Secret SecretWatch SessionTap Sleeper StepScrubber"
             ),
-            "re2_engine": "PatternError compile_re2",
+            "re2_engine": "EngineMissingError PatternError compile_re2",
             "records": "DiscoveryRecord QuotaRecord SCRUB_STATUSES ScrubReport",
             "resolved_types": "resolved",
             "screen": "DEFAULT_STYLE Screen Style StyleRun",

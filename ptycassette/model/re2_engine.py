@@ -1,20 +1,25 @@
 """RE2 as we use it: without its log lines, with errors that name what it does not support.
 
 It needs time linear in the text whatever the pattern, which is what makes patterns of users safe
-on hostile output (https://github.com/google/re2/wiki/Syntax).
+on hostile output (https://github.com/google/re2/wiki/Syntax). It is loaded with the first pattern:
+replaying needs none, and works where RE2 cannot be installed.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-import re2
+from ptycassette.errors import UsageError
 
 NOT_KNOWN: Final = "patterns in files have no look-around, back references or atomic groups"
 
 
 class PatternError(ValueError):
     """A pattern that is not a regular expression, or that RE2 does not support."""
+
+
+class EngineMissingError(UsageError):
+    """RE2 is not installed."""
 
 
 def compile_re2(
@@ -31,7 +36,15 @@ def compile_re2(
     Raises:
         PatternError: it is not a regular expression, uses what RE2 does not support, or is too
         large.
+        EngineMissingError: RE2 is not installed.
     """
+    try:
+        import re2  # noqa: PLC0415 - see above
+    except ModuleNotFoundError as missing:
+        raise EngineMissingError(
+            "recording, scrubbing and patterns of files need the package google-re2",
+            hint="pip install google-re2; where there is no wheel of it, see Install in the README",
+        ) from missing
     options: Any = re2.Options()
     options.log_errors = False
     options.case_sensitive = not ignore_case

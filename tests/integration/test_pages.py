@@ -169,7 +169,7 @@ def _type_page(page: Path, argv: list[str], clone: Path, environment: dict[str, 
                 for key in f"{command}\n":
                     session.type(key)
                 for line in (block.keys or "").splitlines():
-                    _press(session, *line.split(" ", 1))
+                    _press(session, number, *line.split(" ", 1))
                 number += 1
                 try:
                     ended = session.wait_for_regex(rf"@@{number}:(\d+)@@$", timeout_s=600)
@@ -187,11 +187,11 @@ def _shell_of(pid: int) -> int:
     return pid
 
 
-def _press(session: Session, verb: str, what: str = "") -> None:
-    """A line of a ``keys`` comment."""
+def _press(session: Session, number: int, verb: str, what: str = "") -> None:
+    """A line of a ``keys`` comment, while the command of this number runs."""
     match verb:
         case "wait-text":
-            session.wait_for_predicate(lambda screen: what in _below_prompts(screen), what=what)
+            session.wait_for_predicate(lambda now: what in _shown_by(number, now), what=what)
         case "submit":
             session.submit(what)
         case "key":
@@ -202,9 +202,13 @@ def _press(session: Session, verb: str, what: str = "") -> None:
             raise ValueError(f"no key of a typist: {verb}")
 
 
-def _below_prompts(screen: Screen) -> str:
-    """What the running command shows; what was typed above may have the same text in it."""
-    return re.split(r"@@\d+:\d+@@.*\n", "\n".join(screen.rows))[-1]
+def _shown_by(number: int, screen: Screen) -> str:
+    """What a command shows, below its prompt or on a screen without any.
+
+    What was typed above may have the same text in it.
+    """
+    shown = "\n".join(screen.rows)
+    return shown.partition(f"@@{number}:")[2].partition("\n")[2] if "@@" in shown else shown
 
 
 def _fresh_clone(place: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 from ptycassette.cli.entry import COMMANDS
@@ -16,6 +17,14 @@ def test_the_readme_names_only_commands_that_exist() -> None:
     named = set(re.findall(r"(?:`|\$ )ptycassette ([a-z][a-z-]+)", README))
 
     assert named <= set(COMMANDS)
+
+
+def test_the_packages_to_install_without_re2_are_all_others() -> None:
+    """Where google-re2 cannot be built, the README names what else is needed."""
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    (named,) = re.findall(r"`pip install (click .*)`", README)
+
+    assert {*named.split(), "google-re2"} == {re.split("[<>=]", word)[0] for word in needed}
 
 
 def test_the_links_of_the_readme_lead_somewhere() -> None:

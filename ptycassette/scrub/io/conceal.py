@@ -7,13 +7,14 @@ scrubber is loaded on first use: most runs compare equal texts and never need it
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Harness, SessionMeta, Size, Typed
+from ptycassette.model import EngineMissingError, Harness, SessionMeta, Size, Typed
 from ptycassette.scrub.io.process_secrets import remembered
 
 if TYPE_CHECKING:
@@ -44,11 +45,17 @@ def process_scrubber(*, known: Iterable[str] = (), argv: tuple[str, ...] = ()) -
 def concealed(text: str) -> str:
     """Typed input, masked as a recording would be. The number of bytes stays the same.
 
+    Where RE2 is not installed, which secrets are recognised by, all of it is masked, by question
+    marks, which no recording has: it equals nothing.
+
     Raises:
         UsageError: the configuration of scrubbing, or a plug-in, is wrong.
     """
     sent = [Typed(0, text.encode("utf-8", "surrogateescape"))]
-    events = process_scrubber().events(_meta(), lambda: iter(sent))
+    try:
+        events = list(process_scrubber().events(_meta(), lambda: iter(sent)))
+    except EngineMissingError:
+        return re.sub(r"[^\x00-\x20\x7f]", lambda char: "?" * len(char[0].encode()), text)
     masked = b"".join(event.data for event in events if isinstance(event, Typed))
     return masked.decode("utf-8", "surrogateescape")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette import record
 from tests.conftest import ROOT
 
 TAPE = str(ROOT / "fixtures" / "tapes" / "client-tape")
@@ -27,6 +28,45 @@ def bare(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", _BARE, *words],
         cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
+
+
+_GREETING = """
+import sys
+sys.modules["re2"] = None
+from ptycassette import record, use
+from ptycassette.errors import DivergenceError, UsageError
+from ptycassette.cli import main
+for words in ("info c", "verify c", "play c --speed 100", "cat c", "frames c", "events c",
+              "diff c c", "ls", "export c c.svg", "export c c.html", "man"):
+    assert main(words.split()) == 0, words
+assert main(["rec", "-q", "--headless", "d", "--", "true"]) == 2
+for typed in ("Ada", "Bob"):
+    try:
+        with use("c") as session:
+            session.wait_for_text("name?")
+            session.submit(typed)
+            session.wait_exit()
+    except DivergenceError as differs:
+        print(differs, file=sys.stderr)
+"""
+
+
+def test_what_is_recorded_is_replayed_without_re2(tmp_path: Path) -> None:
+    """There is no wheel of it everywhere. What was typed cannot be scrubbed then, so is masked."""
+    with record(["sh", "-c", 'printf "name? "; read name'], tmp_path / "c") as session:
+        session.wait_for_text("name?")
+        session.submit("Ada")
+        session.wait_exit()
+    ran = subprocess.run(
+        [sys.executable, "-c", _GREETING],
+        cwd=tmp_path, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    assert ran.returncode == 0, ran.stderr
+    assert "need the package google-re2" in ran.stderr
+    assert ran.stderr.count("input-changed") == 1
+    assert "Bob" not in ran.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"c", "c.svg", "c.html"}
 
 
 @pytest.mark.parametrize(
