@@ -48,8 +48,15 @@ class RelayHook(BuildHookInterface):  # type: ignore[type-arg]
         self._compile(build_data)
         if self.target_name == "wheel" and version == "standard":
             self._write_manual(build_data)
+            self._write_tables(build_data)
+
+    def _write_tables(self, build_data: dict[str, Any]) -> None:
+        try:
             (Path(self.root) / TABLES).write_bytes(tables(Path(self.root)))
-            build_data["artifacts"].append(TABLES)
+        except OSError as exc:  # somebody else's clone, or a read-only disk
+            self.app.display_warning(f"commands will start slower, without their tables: {exc}")
+            return
+        build_data["artifacts"].append(TABLES)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what is in the wheel now, and would be in the way of changes here."""

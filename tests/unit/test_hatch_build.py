@@ -177,6 +177,15 @@ def test_the_tables_are_in_the_wheel_alone(build: ModuleType, checkout: Path) ->
     assert not (checkout / TABLES).exists()
 
 
+def test_a_clone_that_may_not_be_written_to_is_built(build: ModuleType, checkout: Path) -> None:
+    """Without what would be made in it; the user is told."""
+    (checkout / TABLES).mkdir()
+    data, app = made(build, checkout)
+
+    assert TABLES not in data["artifacts"]
+    assert "without their tables" in app.warnings[-1]
+
+
 def test_without_what_the_commands_import_there_is_no_manual_page(
     build: ModuleType, checkout: Path
 ) -> None:
