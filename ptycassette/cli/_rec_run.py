@@ -14,8 +14,12 @@ from ptycassette.cli._rec_plan import secret_key_of
 from ptycassette.cli._saving_line import SavingLine
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ptycassette.recording import ScriptStep
     from ptycassette.recording.io import Recorder, RecordingEnded
+
+_MASKED_SHOWN = 10
 
 
 def run_recorder(
@@ -78,10 +82,8 @@ def run_recorder(
         if isinstance(recorder.plan.progress, SavingLine):
             recorder.plan.progress.close()
     if not quiet and (given["streams"] is None or os.isatty(2)):
-        _say(_summary(recorder, ended))
-        missing = (ended.manifest.optional or {}).get("binary_version_missing")
-        if missing is not None:
-            _say(f"ptycassette: its version is not in the manifest: {missing}")
+        for line in _summary(recorder, ended):
+            _say(f"ptycassette: {line}")
     if ended.signal is not None:
         return 128 + ended.signal, True
     return shell_status(ended.status), True
@@ -117,8 +119,32 @@ def _journal(recorder: Recorder) -> str:
     return visible(str(recorder.journal.path))
 
 
-def _summary(recorder: Recorder, ended: RecordingEnded) -> str:
+def _masked_lines(recorder: Recorder) -> Iterator[str]:
+    """Which inputs were taken for secrets, as another text may be accepted there."""
+    with suppress(OSError):
+        if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
+            return
+    from ptycassette.cassette.io import open_cassette
+    from ptycassette.timeline import read_entries
+
+    with open_cassette(recorder.target, check="manifest", allow_unscrubbed=True) as cassette:
+        numbers = [entry.number for entry in read_entries(cassette.inputs()) if entry.masked]
+    if numbers:
+        secrets, inputs = (
+            ("secret was", "input") if len(numbers) == 1 else ("secrets were", "inputs")
+        )
+        shown = ", ".join(map(str, numbers[:_MASKED_SHOWN]))
+        more = ", ..." if len(numbers) > _MASKED_SHOWN else ""
+        yield f"{len(numbers)} typed {secrets} masked: {inputs} {shown}{more}"
+
+
+def _summary(recorder: Recorder, ended: RecordingEnded) -> Iterator[str]:
+    """What was saved, what was masked in it, and what is not in it."""
     from ptycassette.cli._present import time_text
 
     scrubbed = "" if recorder.plan.scrub else ", NOT scrubbed"
-    return f"ptycassette: saved {_shown(recorder)} ({time_text(ended.duration_us)}{scrubbed})"
+    yield f"saved {_shown(recorder)} ({time_text(ended.duration_us)}{scrubbed})"
+    yield from _masked_lines(recorder)
+    missing = (ended.manifest.optional or {}).get("binary_version_missing")
+    if missing is not None:
+        yield f"its version is not in the manifest: {missing}"

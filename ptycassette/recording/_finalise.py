@@ -191,7 +191,8 @@ class _Run(Generic[_Sink]):
         self.work.learnt.secrets = typed_digests(
             self._meta.id,
             self.work.inputs(self._source(), hidden),
-            self.work.inputs(self._rest(), hidden),
+            lambda: self.work.inputs(self._rest(), hidden),
+            self.work.inputs(self._source(), hidden, real=True),
             typed=self.typed.values if self.typed is not None else (),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,7 +23,8 @@ def input_was_scrubbed(report: ScrubReport) -> bool:
 def typed_digests(
     cassette_id: str,
     raw: Iterable[InputRecord],
-    shown: Iterable[InputRecord],
+    shown: Callable[[], Iterable[InputRecord]],
+    real: Iterable[InputRecord],
     *,
     typed: Sequence[TypedSecret],
 ) -> list[InputDigest]:
@@ -32,13 +33,18 @@ def typed_digests(
     Args:
         cassette_id: of the manifest.
         raw: the input as it was typed, but masked where it was typed without echo.
-        shown: the same records as they are published.
-        typed: input at prompts for secrets; it gets no digests, because people choose such secrets.
+        shown: gives the same records as they are published.
+        real: the same records as they were typed, also where they are masked.
+        typed: input at prompts for secrets. No other line that contains it gets a digest, because
+            people choose such secrets.
     """
     from ptycassette.timeline import (  # noqa: PLC0415 - loads slowly; few recordings need it
         input_digests,
         iter_entries,
+        masked_digests,
     )
 
-    pairs = zip(iter_entries(raw), iter_entries(shown), strict=False)
-    return input_digests(cassette_id, pairs, apart_from=[secret.text for secret in typed])
+    pairs = zip(iter_entries(raw), iter_entries(shown()), strict=False)
+    found = input_digests(cassette_id, pairs, apart_from=[secret.text for secret in typed])
+    masked = [entry for entry in iter_entries(shown()) if entry.masked]
+    return found + masked_digests(cassette_id, masked, real, but=found)

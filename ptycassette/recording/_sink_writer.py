@@ -170,11 +170,16 @@ class SinkWriter:
         return TapeWriter(self._sink.tape(), keys=keys)
 
     def inputs(
-        self, events: Iterator[JournalEvent], hidden: Collection[int]
+        self, events: Iterator[JournalEvent], hidden: Collection[int], *, real: bool = False
     ) -> Iterator[InputRecord]:
-        """The input records as ``end`` would write them, for other events of the same session."""
-        for _, record in self._recorded(events, hidden):
+        """The input records as ``end`` would write them, for other events of the same session.
+
+        With ``real`` those that are masked have the bytes that were typed.
+        """
+        for event, record in self._recorded(events, hidden):
             if isinstance(record, InputRecord):
+                if real and record.masked and isinstance(event, Typed):
+                    record = msgspec.structs.replace(record, bytes=event.data)  # noqa: PLW2901
                 yield record
 
     def manifest(self) -> Manifest:

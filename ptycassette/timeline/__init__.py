@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .match_secrets import InputDigest as InputDigest
     from .match_secrets import RecordedSecrets as RecordedSecrets
     from .match_secrets import input_digests as input_digests
+    from .match_secrets import masked_digests as masked_digests
     from .match_secrets import read_secrets as read_secrets
     from .match_secrets import stored_secrets as stored_secrets
     from .match_secrets import word_digests as word_digests
@@ -58,8 +59,8 @@ else:
             "match_entries": "Entry iter_entries read_entries",
             "match_keys": "Key KeyReader",
             "match_secrets": (
-                "InputDigest RecordedSecrets SECRET_DIGESTS_KEY input_digests read_secrets "
-                "stored_secrets word_digests"
+                "InputDigest RecordedSecrets SECRET_DIGESTS_KEY input_digests masked_digests "
+                "read_secrets stored_secrets word_digests"
             ),
             "match_text": "DEFAULT_THRESHOLD Scorer embedding_scorer semantic_match",
             "signal_events": "SignalFinder TerminalSignal terminal_signals",

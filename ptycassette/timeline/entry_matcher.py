@@ -24,6 +24,7 @@ Strategy = Literal["exact", "normalised", "prompt", "semantic", "any", "custom"]
 State = Literal["open", "matched", "mismatch"]
 
 _MASK = ord("x")
+_MASKS = {"x", "*"}
 
 
 WRONG_KEY_US = 2_000_000
@@ -64,6 +65,11 @@ class EntryMatcher:
         self._reached = len(entry.steps[0].key.raw)
 
     @property
+    def unchecked(self) -> bool:
+        """Whether a secret was sent, and the recording has nothing to compare it with."""
+        return self.entry.masked and self._holds_secrets is None and bool(set(self.text) - _MASKS)
+
+    @property
     def text(self) -> str:
         """The line that the driver has typed so far."""
         return self._line.text
@@ -100,7 +106,9 @@ class EntryMatcher:
         """Whether a whole text is the recorded one, unchanged or once scrubbed."""
         self.only_secret = False
         if self._plainly(got, want):
-            return True
+            if self.entry.masked and self._holds_secrets is not None and set(got) - _MASKS:
+                self.only_secret = not self._holds_secrets(got)
+            return not self.only_secret
         if self._conceal is None or not self._plainly(self._conceal(got), want):
             return False
         self.only_secret = self._holds_secrets is not None and not self._holds_secrets(got)
@@ -185,4 +193,4 @@ class EntryMatcher:
         while self.satisfied < len(lines) and len(lines[self.satisfied]) <= typed:
             self.satisfied += 1
         if not self.entry.action and self.satisfied == len(lines):
-            self.state = "matched"
+            self.state = "matched" if self._same(self.text, self.entry.text) else "mismatch"

@@ -146,7 +146,9 @@ class Matching:
         """
         strategy = self.strategy_for(entry)
         conceal = self.conceal if _MASKED.search(entry.text) else None
-        asked = strategy in {"exact", "prompt"} and self.secrets != "any"
+        # What was typed at a prompt for a secret can be compared by its digest alone.
+        plain = self.strategy if entry.masked else strategy
+        asked = plain in {"exact", "prompt"} and self.secrets != "any"
         holds = secrets.of_entry(entry) if asked and secrets is not None else None
         return EntryMatcher(entry, strategy, self._sameness(strategy), conceal, holds)
 

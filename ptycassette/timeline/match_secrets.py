@@ -8,8 +8,8 @@ secret can be told apart. A cassette is public, so whoever reads it may try valu
   fit it, however fast somebody computes. Two different secrets have the same digest once in
   four thousand million times.
 - **Only what is in no dictionary has one.** ``guessing_bits`` counts only what looks random. A PIN,
-  a password of words, a mail address, a name and a path have no digest,
-  and neither has anything that was typed where the program shows no input.
+  a password of words, a mail address, a name and a path have no digest. What was typed at a prompt
+  for a secret has one for its own input alone, and none in a line that contains it.
 - **One try costs 16 MiB and some 50 ms** (scrypt), and the salt is the cassette's id.
 """
 
@@ -23,8 +23,8 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from ptycassette.errors import ManifestError
-from ptycassette.model import Manifest, lazy_pattern, resolved, visible
-from ptycassette.timeline.match_entries import Entry
+from ptycassette.model import InputRecord, Manifest, lazy_pattern, resolved, visible
+from ptycassette.timeline.match_entries import Entry, iter_entries
 
 SECRET_DIGESTS_KEY: Final = "secret_digests"  # noqa: S105 - a name in the manifest
 SCHEME = "scrypt-1"
@@ -135,6 +135,8 @@ class RecordedSecrets:
         ]
         if not found:
             return None
+        if entry.masked:  # all of it is the secret
+            return lambda line: all(len(line) == d.end and self._is(line, d.digest) for d in found)
         return lambda line: all(self._is(line[d.start : d.end], d.digest) for d in found)
 
     def in_argv(self, argv: Sequence[str]) -> bool:
@@ -220,6 +222,38 @@ def input_digests(
                 return found
             digest = digest_of(cassette_id, secret)
             found.append(InputDigest(shown.number, shown.last_seq, start, end, digest))
+    return found
+
+
+def masked_digests(
+    cassette_id: str,
+    entries: Iterable[Entry],
+    real: Iterable[InputRecord],
+    *,
+    but: Sequence[InputDigest] = (),
+) -> list[InputDigest]:
+    """The digests of lines that are masked as a whole, where they cannot be guessed.
+
+    Args:
+        cassette_id: of the recording.
+        entries: the masked ones of those that are recorded.
+        real: the input records with what was typed.
+        but: the digests that the recording has already.
+    """
+    waiting: dict[int, Entry | None] = {}
+    for one in entries:  # of lines in one record nobody knows which is which
+        waiting[one.last_seq] = None if one.last_seq in waiting else one
+    secrets = {one.digest for one in but}
+    found: list[InputDigest] = []
+    for typed in iter_entries(record for record in real if record.masked):
+        entry = waiting.get(typed.last_seq)
+        if entry is None or entry.seq != typed.seq or guessing_bits(typed.text) < LEAST_BITS:
+            continue
+        digest = digest_of(cassette_id, typed.text)
+        secrets.add(digest)
+        if len(secrets) > MOST_SECRETS or len(but) + len(found) == _MOST_DIGESTS:
+            break
+        found.append(InputDigest(entry.number, entry.last_seq, 0, len(typed.text), digest))
     return found
 
 

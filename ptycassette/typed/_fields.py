@@ -37,6 +37,7 @@ _QUESTION = lazy_pattern(r"\s*\? (.*?\w.*?)\s*[^\w\s]?\s*")
 """Of inquirer and the like; when it was answered, a tick stands in place of the question mark."""
 _SAYS_SOMETHING = lazy_pattern(r"(?!\s*[>›❯»]).*[^\W\d_]{2}.*[:?>=\]›❯»]\s?")  # noqa: RUF001
 _BOX = lazy_pattern(r".*[│┃|║][ _]{8,}[│┃|║].*")
+_KEY = lazy_pattern(r"(?=\S*[A-Za-z])(?=\S*\d)[\w.+/=~-]{16,}")
 _MOST_LABEL_WORDS = 4  # behind a sign with which input lines begin, too
 
 How = Literal["unseen", "asked", "hidden", "silent"]
@@ -149,8 +150,13 @@ class Field:
         return self.decided
 
     def settle(self) -> None:
-        """Nothing more is known of it: what points to a secret decides, unless it was shown."""
-        if self.how is None and not self.shown:
+        """Nothing more is known of it: what points to a secret decides, unless it was shown.
+
+        Some programs show the key that they ask for. It is no prompt if it looks like a key.
+        """
+        typed = text_of_line(bytes(self.keys), editing=True).strip()
+        like_a_key = self._sign == "asked" and _KEY.fullmatch(typed) is not None
+        if self.how is None and (like_a_key or not self.shown):
             self.how = self._sign
 
     def _is_shown(self, shown: str, typed: str) -> bool:

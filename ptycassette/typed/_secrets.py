@@ -94,7 +94,7 @@ class TypedSecrets:
         self._sent_along: list[Field] = []  # before it, in one piece with it
         self._answered = ""
         self._looks_left = 0
-        self._shows_input = False
+        self._shows_input = self._escaped = False
         self._ahead = TypedAhead()
 
     def feed(self, event: JournalEvent, look: LookAtScreen | None = None) -> list[TypedSecret]:
@@ -191,9 +191,9 @@ class TypedSecrets:
         at: AtCursor | None = look()
         data = event.data
         start = 0
-        if data == _ESCAPE:  # a dialog is closed; what is typed then is for something else
-            yield from self._end_field(data, event.t_us, at)
-            return
+        escaped, self._escaped = self._escaped, data == _ESCAPE
+        if escaped and data[:1] not in {b"[", b"O"}:  # a dialog was closed, unless it is a key
+            yield from self._end_field(_ESCAPE, event.t_us, at)
         for end in _FIELD_ENDS.finditer(data):
             yield from self._type(data[start : end.start()], event.t_us, at)
             yield from self._end_field(end.group(), event.t_us, at)
@@ -236,7 +236,8 @@ class TypedSecrets:
             if key in _ENTER and alone and self._shows_input:
                 field.look_for_silence(t_us, at)
         field.ended = True
-        field.add(b"", self._number)
+        if key != _ESCAPE:  # that came in an event before this one
+            field.add(b"", self._number)
         if field.how is None and field.unprompted and key in _ENTER:
             self._ahead.add(bytes(field.keys), field.events[0], field.before)
         yield from self._keep(field)

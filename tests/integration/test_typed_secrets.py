@@ -6,8 +6,10 @@ import asyncio
 import base64
 import json
 import os
+import random
 import re
 import signal
+import string
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -476,6 +478,53 @@ def test_a_script_that_names_no_variable_says_so(folder: Path) -> None:
     assert (done.returncode, list(folder.iterdir())) == (2, [])
     assert b"script line 1" in done.stderr
     assert b"NO_SUCH_VARIABLE" in done.stderr
+
+
+def test_the_end_of_a_recording_says_what_was_masked(folder: Path) -> None:
+    """So that somebody notices if a prompt was taken for a password."""
+    code = "import getpass; input('Who> '); getpass.getpass('What> '); print('done')"
+    with terminal(folder, python(code)) as user:
+        for prompt, line in (("Who> ", "alice"), ("What> ", SECRET)):
+            user.expect_exact(prompt)
+            user.send(f"{line}\r")
+        user.expect(pexpect.EOF)
+        said = (user.before or b"").decode()
+
+    assert "1 typed secret was masked: input 2" in said
+    assert leaks(folder, SECRET) == []
+
+
+@pytest.mark.parametrize("strong", [True, False])
+def test_a_masked_secret_is_compared_where_it_cannot_be_guessed(
+    folder: Path, *, strong: bool
+) -> None:
+    """Another one is a divergence, or the report says that it was not compared."""
+    letters = string.ascii_letters + string.digits
+    one, other = ("".join(random.Random(seed).choices(letters, k=40)) for seed in (1, 2))
+    one = one if strong else SECRET
+    with record(GETPASS, folder / "c") as recording:
+        recording.wait_for_text("Answer? ", timeout_s=WAIT_S)
+        recording.type(one + "\n")
+        recording.wait_exit(timeout_s=WAIT_S)
+
+    def replayed(text: str) -> list[str]:
+        """What is noted when this is sent."""
+        using = use(folder / "c", mode="replay")
+        with using as session:
+            session.wait_for_text("Answer? ")
+            session.type(text + "\n")
+            session.wait_exit()
+        return list(using.result.notes)
+
+    assert leaks(folder, one) == []
+    assert replayed("*" * len(one)) == []
+    if not strong:
+        assert "not compared" in replayed(other)[0]
+        return
+    assert replayed(one) == []
+    with pytest.raises(DivergenceError, match="only in its secret") as caught:
+        replayed(other)
+    assert other not in str(caught.value)
 
 
 def test_a_key_says_what_is_secret(folder: Path) -> None:

@@ -167,6 +167,11 @@ class InputComparison:
                     f"input {matcher.entry.number}: a line feed was sent where a return was "
                     "recorded; programs in raw mode may tell them apart (compare with 'exact')"
                 )
+            if matcher.unchecked:
+                state.notes.append(
+                    f"input {matcher.entry.number}: a secret was typed there and masked, and could "
+                    "be guessed from a digest, so that what was sent was not compared"
+                )
             self._check_timing(matcher.entry, now_us)
         self._next()
 

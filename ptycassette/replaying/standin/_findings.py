@@ -80,7 +80,9 @@ class Findings:
                 SECRET_CHANGED,
                 place=entry,
                 expected=_entry_said(entry),
-                got=self._sent(matcher.shown, matcher.raw),
+                got=DivergenceSide("other masked input")
+                if entry.masked
+                else self._sent(matcher.shown, matcher.raw),
                 number=entry.number,
                 strategy=matcher.strategy,
             )

@@ -30,6 +30,7 @@ from ptycassette.timeline.match_secrets import (
     digest_of,
     guessing_bits,
     input_digests,
+    masked_digests,
     read_secrets,
     secret_spans,
     stored_secrets,
@@ -119,6 +120,59 @@ def test_another_text_around_another_secret_is_no_matter_of_secrets() -> None:
     matcher = compared(f"take {token(1)} then\r".encode())
 
     assert (matcher.state, matcher.only_secret) == ("mismatch", False)
+
+
+def masked(typed: bytes, sent: bytes, **options: str) -> EntryMatcher:
+    """A line that was typed unseen, another one sent."""
+    real = InputRecord(seq=3, t_ms=0, kind="input", bytes=typed, masked=True)
+    stars = bytes(byte if byte in b"\r\n" else 0x2A for byte in typed)
+    shown = entries(stars, masked=True)
+    found = stored_secrets(masked_digests(ID, shown, [real]), [])
+    secrets = read_secrets(manifest(found), where="here")
+    matcher = Matching(**options).matcher(shown[0], secrets)  # type: ignore[arg-type]
+    for key in KeyReader().feed(sent):
+        if matcher.state == "open":
+            matcher.feed(key)
+    return matcher
+
+
+@pytest.mark.parametrize(
+    ("sent", "state", "options"),
+    [
+        (token(0), "matched", {}),
+        ("y\x7f" + token(0), "matched", {}),
+        ("*" * 36, "matched", {}),
+        ("x" * 5, "matched", {}),
+        (token(1), "mismatch", {}),
+        (token(0) + "y", "mismatch", {}),
+        (token(0)[:-1], "mismatch", {}),
+        (token(1), "matched", {"secrets": "any"}),
+        (token(1), "matched", {"strategy": "any"}),
+    ],
+)
+def test_what_was_typed_unseen_is_compared_by_its_digest(
+    sent: str, state: str, options: dict[str, str]
+) -> None:
+    """Where nobody can guess it: a driver that sends another token is noticed."""
+    matcher = masked(f"{token(0)}\r".encode(), f"{sent}\r".encode(), **options)
+
+    assert (matcher.state, matcher.only_secret) == (state, state == "mismatch")
+
+
+def test_what_was_typed_unseen_and_can_be_guessed_has_no_digest() -> None:
+    """Any other matches, and that it was not compared is known."""
+    matcher = masked(b"hunter2\r", b"something else\r")
+
+    assert (matcher.state, matcher.unchecked) == ("matched", True)
+    assert not masked(b"hunter2\r", b"*******\r").unchecked
+    assert not masked(f"{token(0)}\r".encode(), f"{token(0)}\r".encode()).unchecked
+
+
+def test_of_lines_in_one_record_none_is_compared_with_another() -> None:
+    """A digest names an input by its last record."""
+    both = f"{token(0)}\r{token(1)}\r".encode()
+
+    assert masked(both, f"{token(2)}\r".encode()).state == "matched"
 
 
 @pytest.mark.parametrize("length", [24, 36, 64])

@@ -552,6 +552,26 @@ def test_a_hidden_field_ends_when_the_screen_moves_on() -> None:
     assert learner.hidden == set(range(1, len(SECRET) + 1))
 
 
+def test_a_key_that_is_asked_for_near_the_field_is_secret_although_it_is_shown() -> None:
+    """Some programs show it; what nobody would say to an agent is no prompt."""
+    token = "abcdef12" * 4
+    learner = learn(*echoed_at(asked_above("Enter your API key:"), token), typed("ls"))
+
+    assert texts(learner) == [token]
+
+
+def test_escape_ends_a_hidden_field() -> None:
+    """What is typed then is for what the screen shows then, also where it looks much the same."""
+    asks = "\x1b[?25lSign in\n\nEnter your API key:\n\nesc to cancel"
+    learner = learn(
+        shown(asks), *keys(SECRET), typed("\x1b"), shown("\x1b[3;1HCancelled. Name?      "),
+        *keys("hello"), typed(ENTER),
+    )  # fmt: skip
+
+    assert texts(learner) == [SECRET]
+    assert learner.hidden == set(range(1, len(SECRET) + 2))
+
+
 @pytest.mark.parametrize(
     "screen",
     [asked_above("Enter your API key:"), "\x1b[2J> Paste your API key here\x1b[1;3H"],
