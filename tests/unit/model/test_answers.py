@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from ptycassette import open_cassette
 from ptycassette.model import AnswerReader, JournalEvent, Output, Resized, Size, Typed, is_answer
 from ptycassette.recording.journal_events import answers_apart
+from ptycassette.rerun import script_of
 from ptycassette.testing import write_cassette
+from ptycassette.timeline import exchanges
 
 ANSWERS = {
     "DA1": b"\x1b[?62;22c",
@@ -114,6 +116,18 @@ def test_what_may_be_a_key_is_an_answer_where_one_is_awaited() -> None:
     assert told_apart([b"\x1b[1", b";2Rx"], b"\x1b[?6n") == (key, b"x")
 
 
+@pytest.mark.parametrize("query", [b"\x1b[6n", b"\x1b[?6n"])
+def test_a_query_may_come_in_pieces(query: bytes) -> None:
+    """As a program flushes it."""
+    for place in range(len(query) + 1):
+        reader = AnswerReader()
+        for data in (b"text" * 9, b"a" + query[:place], query[place:], b"text" * 9):
+            reader.output(data)
+        reader.typed(b"\x1b[1;2R", focus=True)
+
+        assert [part.answer for part in reader.take()[0]] == [True], place
+
+
 def test_what_somebody_types_slowly_is_typed() -> None:
     """Escape, a bracket and so on are keys, and the rest of an answer comes within a second."""
     events = [Typed(at, key) for at, key in ((0, b"\x1b"), (2_000_000, b"[?1;2c"))]
@@ -178,5 +192,11 @@ def test_answers_in_a_recording_that_has_them_as_input_are_marked_as_it_is_read(
         ("user", b"\x1b[1;2R\r"),
         ("terminal", b"\x1b[I"),
     ]
+    with open_cassette(tmp_path / "c") as cassette:
+        steps = script_of(cassette.events()).steps
+        places = [exchange.typed for exchange in exchanges(cassette.events()) if exchange.inputs]
+
+    assert [step.record.bytes for step in steps] == [b"hi", b"\x1b[1;2R\r"]
+    assert places == [b"hi", b"\x1b[1;2R\r"]
     assert [event.record for event in events] == inputs
     assert [event.data for event in events] == [one.bytes for one in inputs]
