@@ -109,8 +109,8 @@ if TYPE_CHECKING:
 @click.option(
     "--pass-signals",
     is_flag=True,
-    help="Pass SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1 and SIGUSR2 on to the program and record"
-    " them; without it the first four end the recording.",
+    help="Pass signals on to the program and record them; without it, those that would end a"
+    " program end the recording.",
 )
 @click.option(
     "--secret-key",
@@ -233,7 +233,9 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     Example: ptycassette rec --tape --harness codex codex.cassette -- codex exec 'say hi'
     """
     from ptycassette.recording.io import Recorder
+    from ptycassette.system.pty import block_waited_signals
 
+    block_waited_signals()  # before there are threads
     fill_from_project(given)
     steps = steps_of(given["script"])
     given["streams"] = kinds_of(given)

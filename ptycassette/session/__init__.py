@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._stream_ends import StreamEnds as StreamEnds
     from .async_session import AsyncSession as AsyncSession
+    from .async_session import require_asyncio as require_asyncio
     from .base import SessionBase as SessionBase
     from .core import SessionView as SessionView
     from .options import CLEAN_NAMES as CLEAN_NAMES
@@ -26,7 +27,7 @@ else:
         __name__,
         {
             "_stream_ends": "StreamEnds",
-            "async_session": "AsyncSession",
+            "async_session": "AsyncSession require_asyncio",
             "core": "SessionView",
             "base": "SessionBase",
             "options": "CLEAN_NAMES DEFAULT_SIZE StreamChoice child_environment kinds_named",

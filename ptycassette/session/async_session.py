@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from ptycassette.errors import SessionClosedError
+from ptycassette.errors import SessionClosedError, UsageError
 from ptycassette.model import ExitStatus, Screen, Size
 from ptycassette.session.base import (
     CLOSE_GRACE_S,
@@ -37,9 +37,26 @@ from ptycassette.session.waits import (
     matches,
     unread,
 )
+from ptycassette.system import is_frozen
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+
+def require_asyncio() -> None:
+    """Refuse other event loops.
+
+    Raises:
+        UsageError: the running coroutine is not driven by asyncio.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise UsageError(
+            "asynchronous sessions need the event loop of asyncio, and another one runs here",
+            hint="run it with asyncio (anyio: backend='asyncio'), or use the synchronous form in a"
+            " thread (trio.to_thread.run_sync)",
+        ) from None
 
 
 class AsyncSession(SessionBase):
@@ -50,6 +67,13 @@ class AsyncSession(SessionBase):
     """
 
     async def __aenter__(self) -> Self:
+        try:
+            require_asyncio()
+        except UsageError:
+            self._pty.request_end(0)
+            self._pump.join()
+            self._pty.close()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -307,6 +331,15 @@ class AsyncSession(SessionBase):
         if isinstance(self._pump, ScriptPump):
             self._pump.block(changed.flag, timeout_s)
             await asyncio.sleep(0)
+            return
+        if is_frozen():  # the loop's own clock stands still
+            alarm = threading.Timer(timeout_s, changed.set)
+            alarm.daemon = True
+            alarm.start()
+            try:
+                await changed.wait()
+            finally:
+                alarm.cancel()
             return
         with suppress(TimeoutError):
             # Not wait_for: before Python 3.12 it may swallow a cancellation.

@@ -79,6 +79,7 @@ class SessionCore:
         self.owner = Owner()
         self._clock = clock
         self._start_us = clock.now_us() if start_us is None else start_us
+        self._latest_us = 0
         self._tap = TapFeed(tap)
         self._replayed = bool(getattr(pty, "replayed", False))
         self._screen = SessionScreen(emulator)
@@ -91,8 +92,9 @@ class SessionCore:
     # --- for everybody, from any thread -------------------------------------------------
 
     def now_us(self) -> int:
-        """Microseconds since the start of the session."""
-        return self._clock.now_us() - self._start_us
+        """Microseconds since the start of the session; never less than before."""
+        self._latest_us = now_us = max(self._latest_us, self._clock.now_us() - self._start_us)
+        return now_us
 
     @property
     def scan(self) -> OutputScan:
@@ -217,13 +219,13 @@ class SessionCore:
 
     def pump_output(self) -> bool:
         """Read what is there; returns whether there may be more at once."""
-        tap, read, clock, start_us = self._tap.output, self.pty.read, self._clock, self._start_us
+        tap, read, now_us = self._tap.output, self.pty.read, self.now_us
         for _ in range(_READS_AT_ONCE):
             data = read(_READ_BYTES)
             if not data:
                 self._hung_up = data is not None
                 return False
-            t_us = clock.now_us() - start_us
+            t_us = now_us()
             tap(t_us, data)
             if self._screen.take(t_us, data):
                 self._answer(self._screen.answer_or_shorten())

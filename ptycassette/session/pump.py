@@ -11,13 +11,12 @@ import os
 import select
 import sys
 import threading
-import time
 from contextlib import suppress
 from typing import Protocol
 
 from ptycassette.model import Clock, Sleeper
 from ptycassette.session.core import SessionCore
-from ptycassette.system import raised_priority
+from ptycassette.system import monotonic_s, raised_priority
 from ptycassette.system.pty import PipedChild, PtyChild, Scripted
 
 _QUIET_S = 0.002
@@ -144,7 +143,7 @@ class ThreadPump:
         self._sleeper = sleeper
         self._child = child
         self._grace_s = grace_s
-        self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        self._deadline = None if timeout_s is None else monotonic_s() + timeout_s
         self._ready = _Readiness(child)
         self._thread = threading.Thread(target=self._run, name="ptycassette-pump", daemon=True)
 
@@ -181,13 +180,13 @@ class ThreadPump:
 
     def _loop(self) -> None:
         core = self._core
-        published = time.monotonic()
+        published = monotonic_s()
         while not self._is_over():
             core.perform_requests()
             if core.wants_to_write:
                 core.pump_input()
             if core.pump_output():
-                if core.watched and time.monotonic() - published > _WATCHED_LAG_S:
+                if core.watched and monotonic_s() - published > _WATCHED_LAG_S:
                     published = self._render_some()
                 continue
             core.pause()
@@ -196,15 +195,15 @@ class ThreadPump:
                 continue
             if core.watched and core.unpublished:
                 core.publish()
-                published = time.monotonic()
+                published = monotonic_s()
             self._wait(None)
 
     def _render_some(self) -> float:
         """Render in between, for the waiters, when output does not pause."""
-        until = time.monotonic() + _RENDER_S
-        self._core.catch_up(lambda: time.monotonic() > until)
+        until = monotonic_s() + _RENDER_S
+        self._core.catch_up(lambda: monotonic_s() > until)
         self._core.publish()
-        return time.monotonic()
+        return monotonic_s()
 
     def _interrupted(self) -> bool:
         return self._wait(0)
@@ -216,7 +215,7 @@ class ThreadPump:
         if core.hung_up:
             limits.append(_HUNG_UP_S)
         if self._deadline is not None:
-            limits.append(max(0.0, self._deadline - time.monotonic()))
+            limits.append(max(0.0, self._deadline - monotonic_s()))
         return self._ready.wait(min(limits) if limits else None, self._wishes())
 
     def _wishes(self) -> dict[int, tuple[bool, bool]]:
@@ -241,10 +240,10 @@ class ThreadPump:
         # No known process is left. An unknown one may hold the slave side open, and on macOS
         # we do: then the end is where nothing more comes.
         self._ready.stop_watching_supervisor()
-        until, limit = time.monotonic() + _STRANGER_LIMIT_S, core.output_bytes + _PTY_HOLDS_BYTES
+        until, limit = monotonic_s() + _STRANGER_LIMIT_S, core.output_bytes + _PTY_HOLDS_BYTES
         while core.output_bytes < limit:
             more = core.pump_output()
-            if not more and (core.hung_up or time.monotonic() > until):
+            if not more and (core.hung_up or monotonic_s() > until):
                 break
             if not self._ready.wait(_STRANGER_S, {self._fd: (True, False)}):
                 break
@@ -252,7 +251,7 @@ class ThreadPump:
         return True
 
     def _look_at_deadline(self) -> None:
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if self._deadline is not None and monotonic_s() >= self._deadline:
             self._deadline = None
             self._core.timed_out = True
             self._child.request_end(self._grace_s)

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from .clock import MonotonicClock as MonotonicClock
     from .clock import SystemAsyncSleeper as SystemAsyncSleeper
     from .clock import SystemSleeper as SystemSleeper
+    from .clock import is_frozen as is_frozen
+    from .clock import monotonic_s as monotonic_s
     from .clock import random_id as random_id
     from .closing import Closing as Closing
     from .git_questions import IgnoredFile as IgnoredFile
@@ -29,7 +31,8 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper random_id",
+            "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper is_frozen monotonic_s"
+            " random_id",
             "closing": "Closing",
             "interpreter": "forget_safe_path python_command safe_path",
             "ownership": "Owner owned_async_context owned_context temporary_folder",

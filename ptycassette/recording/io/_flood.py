@@ -7,8 +7,9 @@ faster than a saver reads. So it waits until the flood is over.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+
+from ptycassette.system import monotonic_s
 
 _NEAR_BYTES = 4 << 20  # a reader that is not farther behind has nothing to gain by waiting
 _SAMPLE_S = 0.05
@@ -26,7 +27,7 @@ class Flood:
 
     WAIT_S = 0.05
 
-    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, now_s: Callable[[], float] = monotonic_s) -> None:
         self._now_s = now_s
         self._since_s, self._size, self._at = now_s(), 0, 0
         self._read_per_s: float = _USUAL_PER_S

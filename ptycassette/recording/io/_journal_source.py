@@ -16,6 +16,7 @@ from ptycassette.errors import (
 )
 from ptycassette.model import JournalEvent, SessionMeta
 from ptycassette.recording._journal_codec import JournalDecoder
+from ptycassette.system import monotonic_s
 from ptycassette.system.files import open_plain
 
 _BLOCK = 1 << 20
@@ -107,7 +108,7 @@ def lock_left_behind(path: Path) -> int:
         JournalError: it is not a regular file, or cannot be read.
     """
     fd = _opened(path)
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = monotonic_s() + _PATIENCE_S
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -115,7 +116,7 @@ def lock_left_behind(path: Path) -> int:
             if not isinstance(exc, BlockingIOError):
                 os.close(fd)
                 raise JournalError(f"cannot be locked: {exc.strerror}", where=str(path)) from exc
-            if time.monotonic() < deadline:
+            if monotonic_s() < deadline:
                 time.sleep(_PATIENCE_S / 20)
                 continue
             os.close(fd)

@@ -22,6 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
+from ptycassette.system import monotonic_s
+
 _FAR, _NEAR = 19, 5
 _CAP_SYS_NICE = 1 << 23  # linux/capability.h
 _SAMPLE_S = 0.008  # of processor time; the clock of a thread is finer than that everywhere
@@ -83,14 +85,14 @@ class Priority:
 
     def discount_pause(self) -> None:
         """Do not count the time before now as work."""
-        self._passed_s, self._used_s = time.monotonic(), time.thread_time()
+        self._passed_s, self._used_s = monotonic_s(), time.thread_time()
 
     def pause_s(self) -> float:
         """How long to pause, so that other processes get the processor."""
         used_s = time.thread_time() - self._used_s
         if not self._pauses or used_s < _SAMPLE_S:
             return 0.0
-        passed_s = time.monotonic() - self._passed_s
+        passed_s = monotonic_s() - self._passed_s
         if passed_s > _CONTENDED * used_s:
             self._pause_s = min(max(2 * self._pause_s, 4 * used_s), _LONGEST_PAUSE_S)
         else:

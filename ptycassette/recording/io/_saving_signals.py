@@ -6,13 +6,15 @@ import signal
 from typing import Any, Self
 
 from ptycassette.recording.io.recorder import Recorder
+from ptycassette.system.pty import QUIET, STOPPING, TAKEN
 
 
 class SavingSignals:
     """How ``rec`` handles signals after the program has ended, until its recording is saved.
 
-    SIGHUP is ignored: the terminal or the driver is gone, but the recording is still saved.
-    ctrl-c aborts the saving. Before the saving begins it is ignored.
+    SIGHUP does nothing: the terminal or the driver is gone, but the recording is still saved. So
+    do signals that were for the program, such as SIGUSR1, and come late. ctrl-c aborts the
+    saving. Before the saving begins it does nothing.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -20,8 +22,11 @@ class SavingSignals:
         self._before: dict[int, Any] = {}
 
     def hold(self) -> None:
-        """Install the handlers. Call this after the start of the program, which inherits them."""
-        self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        """Install the handlers. Call this after the start of the program."""
+        for number in TAKEN - STOPPING - QUIET - {signal.SIGTERM, signal.SIGQUIT, signal.SIGINT}:
+            # A handler, because relays leave signals alone that are ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, _nothing)
         self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
 
     def _interrupt(self, *_: object) -> None:
@@ -34,3 +39,7 @@ class SavingSignals:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+
+def _nothing(_number: int, _frame: object) -> None:
+    """Do nothing."""

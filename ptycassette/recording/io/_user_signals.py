@@ -12,18 +12,19 @@ import msgspec
 from ptycassette.model import Resized, Signalled, Size
 from ptycassette.recording.io._side_channel import SideChannel
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.system.pty import PtyChild, SignalPipe, UserTerminal, signal_name, suspend
-
-_CAUGHT = (
-    signal.SIGWINCH,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGTSTP,
+from ptycassette.system.pty import (
+    QUIET,
+    STOPPING,
+    TAKEN,
+    WAITED,
+    PtyChild,
+    SignalPipe,
+    UserTerminal,
+    disposition,
+    signal_name,
+    stop_self,
+    suspend,
 )
-_ENDING = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT})
-_PASSED = _ENDING | {signal.SIGUSR1, signal.SIGUSR2}
 
 
 class Streams(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +38,7 @@ class Streams(msgspec.Struct, frozen=True, kw_only=True):
         secret_key: the bytes of the key by which the user announces a secret, which ends with
             Enter; empty for none.
         fixed_size: the program's terminal keeps its size, whatever the user's does.
+        on_terminal: a stream is the user's terminal.
         passes_signals: a program drives the recorder as if it were the recorded program, so
             signals are passed on unchanged, and recorded.
     """
@@ -46,6 +48,7 @@ class Streams(msgspec.Struct, frozen=True, kw_only=True):
     terminal: UserTerminal | None = None
     secret_key: bytes = b""
     fixed_size: bool = False
+    on_terminal: bool = False
     passes_signals: bool = False
     channel: SideChannel | None = None
 
@@ -79,8 +82,11 @@ class UserSignals:
         self._follows_size = not streams.fixed_size
         self._size = size
         self._pixels = (0, 0)
-        self._passed = _PASSED if streams.passes_signals else frozenset[signal.Signals]()
-        self.caught = tuple({*_CAUGHT, *self._passed})
+        self._passes = streams.passes_signals
+        self.caught = TAKEN | WAITED
+        if self._terminal is not None or streams.on_terminal:
+            # The system sends these when a process in the background uses the terminal.
+            self.caught -= {signal.SIGTTIN, signal.SIGTTOU}
         self.ended_by: int | None = None
 
     def obey(self, signals: SignalPipe) -> None:
@@ -88,17 +94,22 @@ class UserSignals:
         for number in signals.take():
             self._obey(number)
 
-    def follow_size(self) -> None:
-        """Give the program's terminal the size of the user's, unless it keeps its own."""
+    def follow_size(self) -> bool:
+        """Give the program's terminal the size of the user's, unless it keeps its own.
+
+        Returns:
+            Whether it changed.
+        """
         if self._terminal is None or not self._follows_size:
-            return
+            return False
         size, pixels = self._terminal.size(), self._terminal.pixels()
         if size != self._size:
             self._journal.on_event(Resized(self._now_us(), size))
         elif pixels == self._pixels:
-            return
+            return False
         self._size, self._pixels = size, pixels
         self._child.set_size(size, pixels)
+        return True
 
     def hang_up(self) -> None:
         """Handle the loss of the user's terminal as a SIGHUP."""
@@ -106,18 +117,50 @@ class UserSignals:
         self._child.request_end()
 
     def _obey(self, number: int) -> None:
-        if number == signal.SIGWINCH:
+        if number == signal.SIGWINCH and self._terminal is not None:
+            if not self.follow_size() and self._passes:
+                self._send(number)  # two changes in one; what the program sees is recorded
+            return
+        if number == signal.SIGCONT and self._terminal is not None:
+            self._terminal.make_raw()  # the shell has set it while we were stopped
             self.follow_size()
-        elif number == signal.SIGTSTP and self._terminal is not None:
-            suspend(self._terminal)
-            self.follow_size()
-        elif number in self._passed and self._terminal_stands():
-            self._journal.on_event(Signalled(self._now_us(), signal_name(number)))
-            with suppress(ProcessLookupError):
-                os.kill(self._child.pid, number)
-        elif number in _ENDING:
+        if number in STOPPING:
+            self._stop(number)
+        elif self._passes and self._terminal_stands():
+            self._pass(number)
+        elif number not in QUIET:
             self.ended_by = number
             self._child.request_end()
+
+    def _pass(self, number: int) -> None:
+        self._journal.on_event(Signalled(self._now_us(), signal_name(number)))
+        self._send(number)
+
+    def _send(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self._child.pid, number)
+
+    def _stop(self, number: int) -> None:
+        """Stop the program and this process, as ``number`` does with a program by default.
+
+        The program leads its session, so the system does not stop it by this signal.
+        """
+        if self._terminal is not None and not self._passes:
+            suspend(self._terminal)
+            self.follow_size()
+            return
+        if self._passes:
+            self._pass(number)
+        if disposition(self._child.pid, number) != "default":
+            return
+        self._send(signal.SIGSTOP)
+        if self._terminal is not None:
+            self._terminal.restore()
+        stop_self(number)
+        if self._terminal is not None:
+            self._terminal.make_raw()
+            self.follow_size()
+        self._send(signal.SIGCONT)
 
     def _terminal_stands(self) -> bool:
         """Whether the user's terminal is still there: the system sends SIGHUP when it is closed."""

@@ -17,7 +17,7 @@ from ptycassette.recording.io.recording import (
     saver_for,
     started,
 )
-from ptycassette.session import AsyncSession
+from ptycassette.session import AsyncSession, require_asyncio
 from ptycassette.system import owned_async_context
 
 
@@ -30,6 +30,7 @@ async def arecord(
     argv: Sequence[str], target: str | os.PathLike[str], **options: Unpack[RecordOptions]
 ) -> AsyncIterator[AsyncRecording]:
     """As ``record``, for asyncio. Preflight and finalising run in a thread."""
+    require_asyncio()
     plan = plan_of(options)
     recorder = Recorder(argv, target, plan, saver=saver_for(plan))
     await asyncio.to_thread(recorder.__enter__)

@@ -15,7 +15,6 @@ import selectors
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -29,6 +28,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.model import Harness, Size, resolved
 from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.session import child_environment
+from ptycassette.system import monotonic_s
 from ptycassette.system.files import read_plain
 from ptycassette.system.pty import PtyChild, spawn
 
@@ -257,7 +257,7 @@ class VersionQuestion:
         cwd: Path | None = None,
     ) -> None:
         self._asked = " ".join(argv[1:])
-        self._started_s = time.monotonic()
+        self._started_s = monotonic_s()
         self._said, self._whole = b"", False
         self._stop, self._stopping = os.pipe()
         self._child: PtyChild | None = None
@@ -300,7 +300,7 @@ class VersionQuestion:
                         break
                 elif ready:
                     break
-                left_s = self._started_s + _BESIDE_TIMEOUT_S - time.monotonic()
+                left_s = self._started_s + _BESIDE_TIMEOUT_S - monotonic_s()
         if self._child is not None:
             self._child.request_end(0)
 
@@ -329,7 +329,7 @@ class VersionQuestion:
         """Why there is no version, for an answer of ``close`` that is None or ""."""
         if self._whole:
             return f"{self._asked} printed no version"
-        seconds = time.monotonic() - self._started_s
+        seconds = monotonic_s() - self._started_s
         return f"{self._asked} gave no line in the {seconds:.1f} s of the session"
 
 
@@ -394,11 +394,11 @@ def _first_line(said: bytes) -> str:
 def _read_some(fd: int, timeout_s: float) -> bytes:
     """Read until the end, the limit or the timeout."""
     said = b""
-    deadline = time.monotonic() + timeout_s
+    deadline = monotonic_s() + timeout_s
     with selectors.DefaultSelector() as selector:
         selector.register(fd, selectors.EVENT_READ)
         while len(said) < _VERSION_BYTES:
-            left_s = deadline - time.monotonic()
+            left_s = deadline - monotonic_s()
             if left_s <= 0 or not selector.select(left_s):
                 break
             block = os.read(fd, _VERSION_BYTES)

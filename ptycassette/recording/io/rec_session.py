@@ -24,13 +24,20 @@ from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import Recording, recording_with
 from ptycassette.recording.io.script_steps import perform, with_secret
 from ptycassette.system import raised_priority
-from ptycassette.system.pty import UserTerminal, exit_status
+from ptycassette.system.pty import (
+    QUIET,
+    STOPPING,
+    TAKEN,
+    UserTerminal,
+    WaitedSignals,
+    disposition,
+    exit_status,
+    stop_self,
+)
 
 if TYPE_CHECKING:
     from ptycassette.recording.io._interactive import PassThrough
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-_PASSED = (*_ENDING, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _SILENCE_S = 0.3
 _SILENCE_WITHOUT_INPUT_S = 1.0
 
@@ -187,6 +194,7 @@ class _EndingSignals:
         self._session: Recording | None = None
         self._before: dict[int, Any] = {}
         self._passes = passes
+        self._waited = WaitedSignals(lambda number: self._came(number, None))
         self.number: int | None = None
 
     def watch(self, session: Recording) -> None:
@@ -196,27 +204,45 @@ class _EndingSignals:
             session.request_end()
 
     def __enter__(self) -> Self:
-        for number in _PASSED if self._passes else _ENDING:
-            self._before[number] = signal.signal(number, self._end)
+        for number in TAKEN - {signal.SIGTTIN, signal.SIGTTOU}:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._came)
+        self._waited.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._waited.stop()
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _end(self, number: int, _: object) -> None:
+    def _came(self, number: int, _: object) -> None:
         if self._session is not None and self._session.finished:
             # As in ``SavingSignals``.
             if number == signal.SIGINT and self._recorder.saving:
                 raise KeyboardInterrupt
-            return
-        if self._passes and self._session is not None:
+        elif number in STOPPING:
+            self._stop(number)
+        elif self._passes and self._session is not None:
             # In a thread of its own, because a signal may interrupt the main thread anywhere.
             threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
+        elif number not in QUIET:
+            self.number = number
+            if self._session is not None:
+                self._session.request_end()
+
+    def _stop(self, number: int) -> None:
+        """Stop the program and this process, as in ``UserSignals``."""
+        pid = None if self._session is None else self._session.pid
+        if pid is None:
+            stop_self(number)
             return
-        self.number = number
-        if self._session is not None:
-            self._session.request_end()
+        if self._passes and self._session is not None:
+            threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
+        if disposition(pid, number) == "default":
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+                stop_self(number)
+                os.kill(pid, signal.SIGCONT)
 
 
 def _pass_on(session: Recording, number: int) -> None:

@@ -33,7 +33,7 @@ from ptycassette.recording.io._saver_messages import (
     Published,
     send,
 )
-from ptycassette.system import python_command
+from ptycassette.system import monotonic_s, python_command
 from ptycassette.system.pty import new_poll
 
 NO_SAVER = "PTYCASSETTE_NO_SAVER"
@@ -132,14 +132,14 @@ class _Connection:
             return
         with suppress(OSError):
             self._control.shutdown(socket.SHUT_WR)
-        deadline_s = time.monotonic() + _GRACE_S
+        deadline_s = monotonic_s() + _GRACE_S
         poll = new_poll()
         poll.register(self._control.fileno(), select.POLLIN)
-        while not self._inbox.closed and (left_s := deadline_s - time.monotonic()) > 0:
+        while not self._inbox.closed and (left_s := deadline_s - monotonic_s()) > 0:
             if poll.poll(max(1, round(left_s * 1000))):
                 self._take(self._inbox.receive())
         while not self._ended():
-            if time.monotonic() >= deadline_s:
+            if monotonic_s() >= deadline_s:
                 self._kill()
             time.sleep(0.001)
         self._control.close()

@@ -40,6 +40,7 @@ from ptycassette.recording.io._saver_messages import (
 )
 from ptycassette.recording.io._saver_priority import Priority
 from ptycassette.recording.io.journal_name import tape_journal_of
+from ptycassette.system import monotonic_s
 from ptycassette.system.pty import new_poll
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def serve_saver(control: socket.socket, make: MakeFinaliser) -> None:
 def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeFinaliser) -> None:
     from ptycassette.recording.io._journal_source import JournalSource
 
-    path, start_s = Path(begin.journal), time.monotonic()
+    path, start_s = Path(begin.journal), monotonic_s()
     source = Following(path, recorder)
     progress = _ProgressReport(control, recorder)
     at_finish = [0, 0]
@@ -173,7 +174,7 @@ def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeF
     finaliser = make(begin.known)
     finaliser = msgspec.structs.replace(finaliser, progress=progress, tape=tape_journal_of(path))
     while not recorder.finished and (begin.unseen or source.size < _WORTH_BYTES):
-        if not begin.unseen and time.monotonic() - start_s >= _WORTH_S:
+        if not begin.unseen and monotonic_s() - start_s >= _WORTH_S:
             break
         recorder.wait(_LOOK_S)
     try:
@@ -200,8 +201,8 @@ class _ProgressReport:
 
     def __call__(self, done_bytes: int) -> None:
         self.done_bytes = done_bytes
-        if self._recorder.finished and time.monotonic() >= self._due_s:
-            self._due_s = time.monotonic() + _PROGRESS_S
+        if self._recorder.finished and monotonic_s() >= self._due_s:
+            self._due_s = monotonic_s() + _PROGRESS_S
             with suppress(OSError):
                 send(self._control, Progress(done_bytes=done_bytes))
 

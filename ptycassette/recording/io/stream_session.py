@@ -85,6 +85,7 @@ def _relayed(
                 channel=recorder.channel,
                 secret_key=secret_key,
                 fixed_size=True,
+                on_terminal=given.kinds.with_terminal,
                 passes_signals=passes_signals,
             ),
             timeout_s=plan.timeout_s,

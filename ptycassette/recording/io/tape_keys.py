@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ptycassette.model import SessionMeta, VolatileToken
 from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.system import monotonic_s
 from ptycassette.tape.io import load_matching_rules
 from ptycassette.tape.matching import Question, QuestionKeys, TapeCheck, check_tape
 
@@ -67,11 +67,11 @@ class TapeKeys:
 
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
         """See ``EntryKeys.check``. It ends after a minute."""
-        until = time.monotonic() + _MOST_S
+        until = monotonic_s() + _MOST_S
         return check_tape(
             exchanges,
             self._rules,
             key=self._key,
             day=self._day,
-            in_time=lambda: time.monotonic() < until,
+            in_time=lambda: monotonic_s() < until,
         )

@@ -46,6 +46,7 @@ from ptycassette.session import (
     AsyncSession,
     Session,
     kinds_named,
+    require_asyncio,
 )
 from ptycassette.system import owned_async_context, owned_context, temporary_folder
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries
@@ -145,6 +146,7 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
 @owned_async_context
 async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[AsyncSession]:
     """As ``session_of``, for ``async with``."""
+    require_asyncio()
     match result.action:
         case "replay":
             with _opened(plan) as cassette:

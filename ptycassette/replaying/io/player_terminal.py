@@ -14,12 +14,12 @@ import os
 import select
 import signal
 import termios
-import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 from ptycassette.model import Size
 from ptycassette.replaying._player_keys import PlayerKeyReader
+from ptycassette.system import monotonic_s
 
 ENTER = b"\x1b[?1049h\x1b[2J\x1b[H"
 LEAVE = b"\x1b[0m\x1b[?25h\x1b[?1049l"
@@ -216,7 +216,7 @@ class PlayerTerminal:
         """Read and drop late answers of the terminal."""
         if not self._raw:
             return
-        deadline = time.monotonic() + DRAIN_S
-        while time.monotonic() < deadline and select.select([keys], [], [], QUIET_S)[0]:
+        deadline = monotonic_s() + DRAIN_S
+        while monotonic_s() < deadline and select.select([keys], [], [], QUIET_S)[0]:
             if not os.read(keys, 4096):
                 return

@@ -25,11 +25,19 @@ if TYPE_CHECKING:
     from .process import signal_name as signal_name
     from .process import spawn as spawn
     from .scripted import ScriptedPty as ScriptedPty
+    from .signals import QUIET as QUIET
+    from .signals import STOPPING as STOPPING
+    from .signals import TAKEN as TAKEN
+    from .signals import WAITED as WAITED
+    from .signals import block_waited_signals as block_waited_signals
+    from .signals import disposition as disposition
     from .signals import exit_status as exit_status
     from .signals import signal_number as signal_number
+    from .signals import stop_self as stop_self
     from .terminal import DEFAULT_SIZE as DEFAULT_SIZE
     from .terminal import SignalPipe as SignalPipe
     from .terminal import UserTerminal as UserTerminal
+    from .terminal import WaitedSignals as WaitedSignals
     from .terminal import local_modes as local_modes
     from .terminal import suspend as suspend
     from .terminal import window_size as window_size
@@ -45,7 +53,9 @@ else:
             "port": "LineMode Pty Scripted",
             "process": "DEFAULT_GRACE_S PtyChild signal_name spawn",
             "scripted": "ScriptedPty",
-            "signals": "exit_status signal_number",
-            "terminal": "DEFAULT_SIZE SignalPipe UserTerminal local_modes suspend window_size",
+            "signals": "QUIET STOPPING TAKEN WAITED block_waited_signals disposition exit_status"
+            " signal_number stop_self",
+            "terminal": "DEFAULT_SIZE SignalPipe UserTerminal WaitedSignals local_modes suspend"
+            " window_size",
         },
     )

@@ -12,10 +12,10 @@ import struct
 import sys
 import termios
 import threading
-import time
 from contextlib import suppress
 
 from ptycassette.model import ExitStatus, Size
+from ptycassette.system.clock import monotonic_s
 from ptycassette.system.closing import Closing
 from ptycassette.system.ownership import Owner
 from ptycassette.system.pty import _supervisor as pty_supervisor
@@ -89,11 +89,11 @@ class PtyChild(Closing):
 
     def wait(self, timeout_s: float | None = None) -> ExitStatus | None:
         """As ``poll``, after at most ``timeout_s`` seconds; for ever when None."""
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        deadline = None if timeout_s is None else monotonic_s() + timeout_s
         news = select.poll()
         news.register(self._control, select.POLLIN)
         while (status := self.poll()) is None:
-            left_s = None if deadline is None else deadline - time.monotonic()
+            left_s = None if deadline is None else deadline - monotonic_s()
             if left_s is not None and left_s <= 0:
                 return None
             news.poll(None if left_s is None else left_s * 1000)

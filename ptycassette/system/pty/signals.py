@@ -1,11 +1,36 @@
-"""Names of signals and exit statuses, as journals and cassettes spell them."""
+"""Kinds of signals, their names and exit statuses, as journals and cassettes spell them."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
 
 from ptycassette.model import ExitStatus
+
+
+def _named(*names: str) -> frozenset[int]:
+    return frozenset(
+        int(getattr(signal, f"SIG{name}")) for name in names if hasattr(signal, f"SIG{name}")
+    )
+
+
+STOPPING = _named("TSTP", "TTIN", "TTOU")
+"""Signals that stop a program by default, and may be caught."""
+QUIET = _named("CHLD", "CONT", "URG", "WINCH", "INFO")
+"""Signals that do not end a program by default."""
+WAITED = _named("SEGV", "BUS", "FPE", "ILL", "PIPE", "XFSZ")
+"""Signals that this process may cause itself, by a fault or a write.
+
+A handler would run for those, too: after a fault it would be called again for ever. So these are
+blocked, and a thread waits for those that others send (``SignalPipe``).
+"""
+TAKEN = frozenset(map(int, signal.valid_signals())) - _named("KILL", "STOP", "CHLD") - WAITED
+"""All other signals that may be handled. SIGCHLD belongs to the processes of the recorder."""
+_REAL_TIME = re.compile(r"rtmin\+([0-9]+)")
 
 # Go's names (package syscall, String of Signal), because that is what cassettes hold.
 _SIGNAL_TEXTS: dict[int, str] = {
@@ -49,16 +74,53 @@ def signal_number(which: str | int) -> int:
     """
     try:
         if isinstance(which, int):
-            return signal.Signals(which)
-        return signal.Signals["SIG" + which.upper().removeprefix("SIG")]
-    except (KeyError, ValueError) as exc:
+            return next(int(number) for number in signal.valid_signals() if number == which)
+        name = which.lower().removeprefix("sig")
+        if (real_time := _REAL_TIME.fullmatch(name)) and hasattr(signal, "SIGRTMIN"):
+            return signal_number(int(signal.SIGRTMIN) + int(real_time[1]))
+        return signal.Signals["SIG" + name.upper()]
+    except (KeyError, ValueError, StopIteration) as exc:
         raise ValueError(f"no such signal: {which!r}") from exc
 
 
 def signal_name(which: str | int) -> str:
     """The short lower-case name of a signal, as journals and cassettes hold it: ``int``.
 
+    Real-time signals are ``rtmin+N``, but for ``rtmin`` and ``rtmax``.
+
     Raises:
         ValueError: there is no such signal here.
     """
-    return signal.Signals(signal_number(which)).name.removeprefix("SIG").lower()
+    number = signal_number(which)
+    try:
+        return signal.Signals(number).name.removeprefix("SIG").lower()
+    except ValueError:
+        return f"rtmin+{number - signal.SIGRTMIN}"
+
+
+def disposition(pid: int, number: int) -> Literal["default", "caught", "ignored"]:
+    """What a process does with a signal, from ``/proc``; ``default`` where that is not known."""
+    with suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
+            name, _, mask = line.partition(b":")
+            if name in {b"SigCgt", b"SigIgn"} and int(mask, 16) >> (number - 1) & 1:
+                return "caught" if name == b"SigCgt" else "ignored"
+    return "default"
+
+
+def block_waited_signals() -> None:
+    """Block ``WAITED`` in this thread and in those that it starts from now on."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, WAITED)
+
+
+def stop_self(number: int) -> None:
+    """Stop this process as ``number`` does by default; returns when it is continued.
+
+    Returns at once where the system does not stop it: its process group has no parent in its
+    session that could continue it (POSIX: an orphaned process group).
+    """
+    before = signal.signal(number, signal.SIG_DFL)
+    mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+    os.kill(os.getpid(), number)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    signal.signal(number, before)

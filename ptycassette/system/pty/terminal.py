@@ -8,13 +8,15 @@ import signal
 import struct
 import sys
 import termios
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from types import FrameType
 from typing import Self
 
 from ptycassette.model import Size
 from ptycassette.system.pty.modes import window_pixels
+from ptycassette.system.pty.signals import WAITED, block_waited_signals
 
 DEFAULT_SIZE = Size(24, 80)
 
@@ -87,6 +89,8 @@ class UserTerminal:
     def make_raw(self) -> None:
         """Switch to raw mode (cfmakeraw(3)); keeps what was typed ahead."""
         saved = termios.tcgetattr(self.in_fd)
+        if self._saved is not None:
+            saved = self._saved
         raw = list(saved)
         raw[0] &= ~(
             termios.IGNBRK
@@ -133,15 +137,17 @@ class SignalPipe:
     """Signals as bytes on a descriptor, so that a loop takes them one at a time.
 
     Only in the main thread. Signals that the process ignores stay ignored; signals that
-    its parent had blocked are unblocked.
+    its parent had blocked are unblocked. Those of ``WAITED`` are taken by a thread that waits for
+    them, if others send them; call ``block_waited_signals`` before any thread is started.
 
     Args:
         numbers: the signals to take.
     """
 
-    def __init__(self, numbers: tuple[signal.Signals, ...]) -> None:
-        self._numbers = numbers
-        self._previous: dict[signal.Signals, object] = {}
+    def __init__(self, numbers: Iterable[int]) -> None:
+        self._numbers = [number for number in numbers if number not in WAITED]
+        self._waited = WaitedSignals(self._write, set(numbers) & WAITED)
+        self._previous: dict[int, object] = {}
         self.fd = -1
 
     def __enter__(self) -> Self:
@@ -153,9 +159,15 @@ class SignalPipe:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._previous[number] = signal.signal(number, _nothing)
         self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, self._numbers)
+        self._waited.start()
         return self
 
+    def _write(self, number: int) -> None:
+        with suppress(BlockingIOError):
+            os.write(self._writing, bytes([number]))
+
     def __exit__(self, *_: object) -> None:
+        self._waited.stop()
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
@@ -167,6 +179,43 @@ class SignalPipe:
         """The numbers of the signals that came, in order."""
         with suppress(BlockingIOError):
             yield from os.read(self.fd, 512)
+
+
+class WaitedSignals:
+    """A thread that takes the signals of ``WAITED`` which other processes send.
+
+    Args:
+        came: called with the number of each, from the thread.
+        numbers: which of them.
+    """
+
+    def __init__(self, came: Callable[[int], None], numbers: Iterable[int] = WAITED) -> None:
+        self._came, self._numbers = came, frozenset(numbers)
+        self._thread: threading.Thread | None = None
+        self._over = False
+
+    def start(self) -> None:
+        """Begin. The signals stay blocked in the calling thread after ``stop``."""
+        if self._numbers:
+            block_waited_signals()
+            self._thread = threading.Thread(target=self._wait, name="signals", daemon=True)
+            self._thread.start()
+
+    def _wait(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        while True:
+            number = signal.sigwait(self._numbers)
+            if self._over:
+                return
+            self._came(number)
+
+    def stop(self) -> None:
+        """End the thread."""
+        if self._thread is not None and self._thread.ident is not None:
+            self._over = True
+            signal.pthread_kill(self._thread.ident, next(iter(self._numbers)))
+            self._thread.join()
+            self._thread = None
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:

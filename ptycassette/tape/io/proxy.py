@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ptycassette.system import monotonic_s
 from ptycassette.tape._heads import own_answer
 from ptycassette.tape.gate import Gate, OutgoingRequest
 from ptycassette.tape.io._client import Client
@@ -92,7 +92,7 @@ class Proxy:
             sink=self._sink,
             upstreams=Upstreams(own_port=self.port, context=provider_context(authorities)),
             gate=self._gate,
-            now_us=lambda: time.monotonic_ns() // 1000 - plan.origin_us,
+            now_us=lambda: round(monotonic_s() * 1e6) - plan.origin_us,
             report=self._report,
             number=itertools.count(1).__next__,
             retries=plan.retries,

@@ -69,16 +69,21 @@ def run_recorder(
         # In a pipeline the terminal belongs to the others, too: `agent | less`.
         shares_terminal = kinds.stdin == "terminal" and not kinds.only_terminal
         group = None if shares_terminal else 0
-        recording = subprocess.Popen(words, process_group=group, pass_fds=(theirs,))
+        recorder = subprocess.Popen(words, process_group=group, pass_fds=(theirs,))
         NoCoreDumps().hold()  # for good; the program has kept its limit
-        with recording as recorder:
-            threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
+        threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
+
+        def give_terminal() -> None:
             if kinds.only_terminal:
                 hand_over_terminal(recorder.pid)
-            if not kinds.only_terminal:
-                release_streams()
-            signals.pass_to(recorder.pid)
-            return recorder.wait()
+
+        give_terminal()
+        if not kinds.only_terminal:
+            release_streams()
+        signals.pass_to(recorder.pid)
+        status = signals.wait(recorder.pid, continued=give_terminal)
+        recorder.returncode = os.waitstatus_to_exitcode(status)
+        return recorder.returncode
     finally:
         os.close(theirs)  # and not the other end: the thread may just write to it
 
