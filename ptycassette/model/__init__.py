@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     from .json_values import without_halves as without_halves
     from .keys import PASTE_END as PASTE_END
     from .keys import canonical_key as canonical_key
+    from .keys import changed_keyboard as changed_keyboard
     from .keys import encode_key as encode_key
     from .keys import encode_paste as encode_paste
+    from .keys import encode_text as encode_text
     from .lazy_regex import lazy_pattern as lazy_pattern
     from .limits import DEFAULT_LIMITS as DEFAULT_LIMITS
     from .limits import INT64_MAX as INT64_MAX
@@ -134,7 +136,7 @@ else:
                 "Signalled Begun TapeMoment Traffic Typed"
             ),
             "json_values": "decoded_json foreign_json objects_in without_halves",
-            "keys": "PASTE_END canonical_key encode_key encode_paste",
+            "keys": "PASTE_END canonical_key changed_keyboard encode_key encode_paste encode_text",
             "lazy_regex": "lazy_pattern",
             "limits": (
                 "DEFAULT_LIMITS INT64_MAX INT64_MIN Limits UINT16_MAX check_density "

@@ -17,6 +17,11 @@ entry xterm-256color:
 
 Keys that xterm cannot tell from the plain key (ctrl-enter, shift-enter, ctrl-1, ...) are refused
 rather than sent as another key.
+
+A program that has switched kitty's keyboard protocol on gets what that protocol says
+(https://sw.kovidgoyal.net/kitty/keyboard-protocol/): with flag 1, or 8 for all keys, a key is
+``CSI code ; modifiers u``, and all of the above are different. Flag 4 adds the shifted code, 16 the
+text. Presses are sent and no releases (flag 2): a terminal sends none for a key that is held.
 """
 
 from __future__ import annotations
@@ -75,20 +80,26 @@ _ALIASES = {
     "npage": "pagedown",
 }
 _CONTROL_DIGITS = {"2": 0x00, "3": 0x1B, "4": 0x1C, "5": 0x1D, "6": 0x1E, "7": 0x1F, "8": 0x7F}
+_DISAMBIGUATE, _ALTERNATES, _ALL_KEYS, _TEXTS = 1, 4, 8, 16
+_KITTY_F13 = 57376
+_MAX_KEYBOARD = 16
 _SEPARATED = re.compile(r"([A-Za-z]+)[-+](?=.)", re.DOTALL)
 
 
-def encode_key(name: str, *, application_cursor: bool = False) -> bytes:
-    """The bytes that an xterm sends for a key.
+def encode_key(name: str, *, application_cursor: bool = False, keyboard_flags: int = 0) -> bytes:
+    """The bytes that a terminal sends for a key.
 
     Args:
         name: for example ``enter``, ``ctrl-c``, ``alt-f``, ``shift-tab``, ``f24``, ``x``.
         application_cursor: whether the application has set DECCKM.
+        keyboard_flags: those of kitty's keyboard protocol that are in force; 0 for an xterm.
 
     Raises:
         ValueError: no such key, or one that xterm cannot tell from another.
     """
     modifiers, key = _parse(name)
+    if keyboard_flags & (_DISAMBIGUATE | _ALL_KEYS):
+        return _encode_kitty(key, modifiers, keyboard_flags)
     if key in _CURSOR:
         final = _CURSOR[key]
         if modifiers:
@@ -106,6 +117,43 @@ def encode_key(name: str, *, application_cursor: bool = False) -> bytes:
         return b"\x1b[%d%s~" % (_TILDE[key], parameter)
     prefix = b"\x1b" if modifiers & _ALT else b""
     return prefix + _encode_character(name, key, modifiers & ~_ALT)
+
+
+def encode_text(text: str, *, keyboard_flags: int = 0) -> bytes:
+    """The bytes that a terminal sends for typed text; a newline in it is the Enter key.
+
+    Args:
+        text: what is typed.
+        keyboard_flags: as for ``encode_key``: flag 8 makes a sequence of each character.
+    """
+    typed = text.replace("\r\n", "\r").replace("\n", "\r")
+    if not keyboard_flags & _ALL_KEYS:
+        return typed.encode("utf-8", "surrogateescape")
+    names = {"\r": "enter", "\t": "tab", "\x1b": "escape", "\x7f": "backspace"}
+    return b"".join(
+        char.encode("utf-8", "surrogateescape")
+        if not char.isprintable() and char not in names
+        else encode_key(names.get(char, char), keyboard_flags=keyboard_flags)
+        for char in typed
+    )
+
+
+def changed_keyboard(stack: list[int], kind: str, *numbers: int) -> list[int]:
+    """The stack of flags of kitty's keyboard protocol after a sequence of the program.
+
+    Args:
+        stack: the flags so far; the last ones are in force, none without any.
+        kind: ``>``: ``CSI > flags u`` pushes; ``<``: ``CSI < count u`` pops; ``=``:
+            ``CSI = flags ; how u`` sets (1), adds (2) or removes (3).
+        numbers: the parameters.
+    """
+    first = numbers[0] if numbers else 0
+    if kind == ">":
+        return [*stack[-(_MAX_KEYBOARD - 1) :], first & 31]
+    if kind == "<":
+        return stack[: max(len(stack) - max(first, 1), 0)]
+    now, how, flags = (stack or [0])[-1], (*numbers[1:2], 1)[0], first & 31
+    return [*stack[:-1], {2: now | flags, 3: now & ~flags}.get(how, flags)]
 
 
 def canonical_key(name: str) -> str:
@@ -171,6 +219,43 @@ def _encode_character(name: str, key: str, modifiers: int) -> bytes:
         f"xterm sends nothing of its own for {name!r};"
         " for a new line inside of a prompt, alt-enter or ctrl-j is what CLIs understand"
     )
+
+
+def _encode_kitty(key: str, modifiers: int, flags: int) -> bytes:  # noqa: PLR0911 - one per kind
+    """A key in kitty's protocol, with flag 1 or 8."""
+    parameter = b";%d" % (modifiers + 1) if modifiers else b""
+    if key in _CURSOR:
+        final = _CURSOR[key]
+        return b"\x1b[1%s%s" % (parameter, final) if modifiers else b"\x1b[" + final
+    if key in _TILDE:
+        return b"\x1b[%d%s~" % (_TILDE[key], parameter)
+    if key == "f3":  # its SS3 form is that of a report of the cursor
+        return b"\x1b[13%s~" % parameter
+    if key in _SS3_FUNCTION:
+        final = _SS3_FUNCTION[key]
+        return b"\x1b[1%s%s" % (parameter, final) if modifiers else b"\x1b[" + final
+    if len(key) > 1 and key[0] == "f":
+        return b"\x1b[%d%su" % (_KITTY_F13 + int(key[1:]) - 13, parameter)
+    if not flags & _ALL_KEYS:
+        if key in {"enter", "tab", "backspace"} and not modifiers:
+            return _PLAIN[key]  # so that a shell is usable after a program that crashed
+        if (len(key) == 1 or key == "space") and not modifiers & ~_SHIFT:
+            return _encode_character(key, key, modifiers)
+    if len(key) == 1 and key.isupper():
+        modifiers |= _SHIFT
+    code = ord(_PLAIN[key]) if key in _PLAIN else ord(key.lower()[:1])
+    text = (key.upper() if modifiers & _SHIFT else key) if len(key) == 1 else ""
+    text = " " if key == "space" else text
+    codes = b"%d" % code
+    if flags & _ALTERNATES and modifiers & _SHIFT and len(text) == 1 and ord(text) != code:
+        codes += b":%d" % ord(text)
+    numbers = [codes]
+    with_text = flags & _ALL_KEYS and flags & _TEXTS and text and not modifiers & ~_SHIFT
+    if modifiers or with_text:
+        numbers.append(b"%d" % (modifiers + 1) if modifiers else b"")
+    if with_text:
+        numbers.append(b":".join(b"%d" % ord(char) for char in text))
+    return b"\x1b[" + b";".join(numbers) + b"u"
 
 
 def _control(character: str) -> bytes | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model import changed_keyboard, lazy_pattern
 
 # Queries (xterm, "Control Sequences"): DA CSI c, DSR CSI n, DECREQTPARM CSI x,
 # DECRQM CSI $p, window reports CSI t, XTVERSION CSI > q, keyboard CSI ? u, DECID ESC Z, colours
@@ -17,9 +17,11 @@ from ptycassette.model import lazy_pattern
 _QUERY = lazy_pattern(rb"\x1b(?:\[[0-9;?>=]*(?:[cntxqu]|\$p)|\][0-9;]*\?|P[0-9;]*[+$]q|_G|Z)")
 # SGR and EL, which are frequent and irrelevant here, are skipped in one go.
 _OTHER = lazy_pattern(rb"\x1b(?!\[[0-9;:]*[mK])")
-_MODES = lazy_pattern(rb"\x1b(?:\[\?([0-9;]+)([hl])|(c)|\[(!)p|\[([0-9;]*)[rs])")
+_MODES = lazy_pattern(
+    rb"\x1b(?:\[\?([0-9;]+)([hl])|(c)|\[(!)p|\[([0-9;]*)[rs]|\[([<>=])([0-9;]*)u)"
+)
 # A possible beginning of one of them.
-_BEGUN = lazy_pattern(rb"\x1b(?:\[[0-9;?>=$!]{0,48}|\][0-9;]{0,48}|P[0-9;+$]{0,48}|_)?\Z")
+_BEGUN = lazy_pattern(rb"\x1b(?:\[[0-9;?<>=$!]{0,48}|\][0-9;]{0,48}|P[0-9;+$]{0,48}|_)?\Z")
 _TAIL = 52
 
 
@@ -33,6 +35,10 @@ class OutputScan:
         """DECSET 2004: pasted text is put between ``CSI 200 ~`` and ``CSI 201 ~``."""
         self.margins = False
         """DECSTBM or DECSLRM with parameters: maybe not everything scrolls."""
+        self.keyboard: list[int] = []
+        """Kitty's keyboard protocol: the stack of its flags."""
+        self.focus_reports = False
+        """DECSET 1004: the program is told when its terminal gets and loses the focus."""
         self._tail = b""
 
     def feed(self, data: bytes) -> bool:
@@ -52,7 +58,12 @@ class OutputScan:
 
     def _set(self, match: re.Match[bytes]) -> None:
         """Apply DECSET, DECRST, margins; RIS resets everything, DECSTR all but the paste mode."""
-        modes, final, reset, soft, margins = match.groups()
+        modes, final, reset, soft, margins, keyboard, numbers = match.groups()
+        if keyboard is not None:
+            # No number is 0 for the flags, and 1 for what to do with them.
+            words = [int(n[:9]) for n in numbers.split(b";") if n] or [0]
+            self.keyboard = changed_keyboard(self.keyboard, keyboard.decode(), *words)
+            return
         if margins is not None:
             # CSI r without parameters resets; CSI s without them saves the cursor.
             self.margins = bool(margins) or (self.margins and match.group().endswith(b"s"))
@@ -61,9 +72,13 @@ class OutputScan:
             self.margins = False
             self.application_cursor = False
             self.bracketed_paste = self.bracketed_paste and not reset
+            self.focus_reports = self.focus_reports and not reset
+            self.keyboard = []
             return
         for mode in modes.split(b";"):
             if mode == b"1":
                 self.application_cursor = final == b"h"
+            elif mode == b"1004":
+                self.focus_reports = final == b"h"
             elif mode == b"2004":
                 self.bracketed_paste = final == b"h"

@@ -58,6 +58,13 @@ class SessionScreen:
         unpublished: whether the last snapshot may be out of date.
     """
 
+    @property
+    def confirms_keyboard(self) -> bool:
+        """Whether the emulator answers that it has kitty's keyboard protocol."""
+        emulator = getattr(self._emulator, "terminal", self._emulator)
+        profile = getattr(emulator, "profile", None)
+        return "kitty-keyboard" in getattr(profile, "answers", ())
+
     def __init__(self, emulator: Emulator) -> None:
         self.scan = OutputScan()
         self.output_bytes = 0

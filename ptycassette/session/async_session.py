@@ -103,6 +103,13 @@ class AsyncSession(SessionBase):
         await self._deliver(self._text(text, source), timeout_s)
 
     @step
+    async def focus(self, *, gained: bool = True, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Give the terminal the focus, or take it away; see ``Session.focus``."""
+        report = self._focus(gained=gained)
+        if report is not None:
+            await self._deliver(report, timeout_s)
+
+    @step
     async def paste(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:

@@ -24,6 +24,7 @@ from ptycassette.model import (
     canonical_key,
     encode_key,
     encode_paste,
+    encode_text,
 )
 from ptycassette.session._pipe_pump import PipePump
 from ptycassette.session._piped_core import PipedCore, has_pipes
@@ -225,7 +226,12 @@ class SessionBase:
                     " (send), or end its stdin (close_stdin)"
                 )
             return Input(data=b"\n", source=source, secret=secret)
-        data = encode_key(name, application_cursor=self._core.scan.application_cursor)
+        scan = self._core.scan
+        data = encode_key(
+            name,
+            application_cursor=scan.application_cursor,
+            keyboard_flags=self._core.keyboard_flags,
+        )
         return Input(data=data, source=source, key=canonical_key(name), secret=secret)
 
     def _bytes(self, data: bytes, source: Source) -> Input:
@@ -246,9 +252,14 @@ class SessionBase:
         if self._pipes is not None:
             data = text.encode("utf-8", "surrogateescape")
             return Input(data=data, source=source, secret=secret)
-        typed = text.replace("\r\n", "\r").replace("\n", "\r")
-        data = typed.encode("utf-8", "surrogateescape")
+        data = encode_text(text, keyboard_flags=self._core.keyboard_flags)
         return Input(data=data, source=source, secret=secret)
+
+    def _focus(self, *, gained: bool) -> Input | None:
+        """The report of a focus that came or went; None if the program did not ask for it."""
+        if self._pipes is not None or not self._core.scan.focus_reports:
+            return None
+        return Input(data=b"\x1b[I" if gained else b"\x1b[O", source="terminal")
 
     def _paste(self, text: str, source: Source, *, secret: bool = False) -> Input:
         """Text as from a clipboard, bracketed if the program asked for it."""

@@ -102,6 +102,12 @@ class SessionCore:
         return self._screen.scan
 
     @property
+    def keyboard_flags(self) -> int:
+        """Flags of kitty's keyboard protocol in force; 0 if the emulator does not confirm it."""
+        stack = self.scan.keyboard
+        return stack[-1] if stack and self._screen.confirms_keyboard else 0
+
+    @property
     def output_bytes(self) -> int:
         """How many bytes of output there were so far."""
         return self._screen.output_bytes

@@ -83,6 +83,16 @@ class Session(SessionBase):
         self._deliver(self._text(text, source), timeout_s)
 
     @step
+    def focus(self, *, gained: bool = True, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        """Give the terminal the focus, or take it away.
+
+        A program that asked for it (DECSET 1004) gets a report.
+        """
+        report = self._focus(gained=gained)
+        if report is not None:
+            self._deliver(report, timeout_s)
+
+    @step
     def paste(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from ptycassette.model import changed_keyboard
 from ptycassette.terminal._buffer import Buffer, Saved
 from ptycassette.terminal._charsets import CHARSETS
 from ptycassette.terminal._core import DECAWM, DECTCEM
@@ -21,7 +22,6 @@ from ptycassette.terminal.signals import Signal
 
 _PRIVATE_SHIFT: Final = 5
 _MAX_MODES: Final = 256
-_MAX_KEYBOARD: Final = 16
 _MAX_STACK: Final = 10
 _ALT_SCREENS: Final = (47, 1047, 1049)
 _SAVE_CURSOR: Final = (1048, 1049)
@@ -224,19 +224,15 @@ class Modes(Reports, Movement):
 
     def push_keyboard(self, flags: int = 0) -> None:
         """``CSI > flags u``: push keyboard flags (kitty keyboard protocol)."""
-        self.keyboard_flags = [*self.keyboard_flags[-(_MAX_KEYBOARD - 1) :], flags & 31]
+        self.keyboard_flags = changed_keyboard(self.keyboard_flags, ">", flags)
 
     def pop_keyboard(self, count: int = 1) -> None:
         """``CSI < count u``: pop keyboard flags (kitty keyboard protocol)."""
-        keep = max(len(self.keyboard_flags) - max(count, 1), 0)
-        del self.keyboard_flags[keep:]
+        self.keyboard_flags = changed_keyboard(self.keyboard_flags, "<", count)
 
     def change_keyboard(self, flags: int = 0, how: int = 1) -> None:
         """``CSI = flags ; how u``: set (1), add (2) or remove (3) keyboard flags."""
-        stack = self.keyboard_flags or [0]
-        flags &= 31
-        stack[-1] = {2: stack[-1] | flags, 3: stack[-1] & ~flags}.get(how, flags)
-        self.keyboard_flags = stack
+        self.keyboard_flags = changed_keyboard(self.keyboard_flags, "=", flags, how)
 
     # -- titles ---------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ class GhosttyEmulator:
         size = bounded(size)
         self._size = size
         self._terminal: Any = pyghostty.Terminal(size.cols, size.rows, scrollback=scrollback)
+        self.profile = profile
         self._second_reader = GhosttySignals(size, profile)
         self._terminal.on_reply(self._second_reader.reported)
         self._tail = b""

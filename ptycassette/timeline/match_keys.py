@@ -278,7 +278,10 @@ def _function_key(raw: bytes) -> Key:  # noqa: PLR0911 - one per encoding
     if body == "Z":
         return Key("key", raw, name="shift-tab")
     unknown = Key("key", raw, name=f"csi-{body}")
-    parts = body[:-1].split(";")
+    # Of kitty's colons, the first number is the key, or its modifiers; 3 is a release.
+    parts = [part.partition(":")[0] for part in body[:-1].split(";")]
+    if body[-1] == "u" and re.search(r"^[^;]*;\d*:3", body):
+        return unknown
     if not all((part.isdecimal() and len(part) <= _MOST_DIGITS) or not part for part in parts):
         return unknown
     numbers = [int(part or "1") for part in parts]

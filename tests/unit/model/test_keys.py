@@ -10,9 +10,12 @@ from ptycassette.model.keys import (
     PASTE_END,
     PASTE_START,
     canonical_key,
+    changed_keyboard,
     encode_key,
     encode_paste,
+    encode_text,
 )
+from ptycassette.timeline.match_keys import read_keys
 
 
 @pytest.mark.parametrize(
@@ -156,3 +159,91 @@ def test_pasted_text_cannot_end_its_own_bracket(parts: list[str]) -> None:
     data = encode_paste("".join(parts), bracketed=True)
 
     assert data.index(PASTE_END) == len(data) - len(PASTE_END)
+
+
+@pytest.mark.parametrize(
+    ("flags", "name", "expected"),
+    [
+        (1, "escape", b"\x1b[27u"),
+        (1, "enter", b"\r"),
+        (1, "tab", b"\t"),
+        (1, "backspace", b"\x7f"),
+        (1, "shift-enter", b"\x1b[13;2u"),
+        (1, "alt-enter", b"\x1b[13;3u"),
+        (1, "ctrl-enter", b"\x1b[13;5u"),
+        (1, "ctrl-shift-enter", b"\x1b[13;6u"),
+        (1, "shift-tab", b"\x1b[9;2u"),
+        (1, "ctrl-backspace", b"\x1b[127;5u"),
+        (1, "ctrl-c", b"\x1b[99;5u"),
+        (1, "ctrl-C", b"\x1b[99;6u"),
+        (1, "ctrl-i", b"\x1b[105;5u"),
+        (1, "ctrl-1", b"\x1b[49;5u"),
+        (1, "alt-f", b"\x1b[102;3u"),
+        (1, "ctrl-space", b"\x1b[32;5u"),
+        (1, "x", b"x"),
+        (1, "X", b"X"),
+        (1, "shift-x", b"X"),
+        (1, "space", b" "),
+        (1, "é", "é".encode()),
+        (1, "up", b"\x1b[A"),
+        (1, "ctrl-up", b"\x1b[1;5A"),
+        (1, "f1", b"\x1b[P"),
+        (1, "f3", b"\x1b[13~"),
+        (1, "shift-f3", b"\x1b[13;2~"),
+        (1, "f5", b"\x1b[15~"),
+        (1, "f13", b"\x1b[57376u"),
+        (1, "f24", b"\x1b[57387u"),
+        (1, "delete", b"\x1b[3~"),
+        (5, "ctrl-shift-a", b"\x1b[97:65;6u"),
+        (7, "shift-enter", b"\x1b[13;2u"),
+        (8, "enter", b"\x1b[13u"),
+        (8, "a", b"\x1b[97u"),
+        (8, "A", b"\x1b[97;2u"),
+        (8, "space", b"\x1b[32u"),
+        (8, "backspace", b"\x1b[127u"),
+        (24, "a", b"\x1b[97;;97u"),
+        (24, "A", b"\x1b[97;2;65u"),
+        (24, "ctrl-a", b"\x1b[97;5u"),
+        (31, "A", b"\x1b[97:65;2;65u"),
+        (4, "escape", b"\x1b"),
+        (2, "escape", b"\x1b"),
+        (0, "escape", b"\x1b"),
+    ],
+)
+def test_keys_follow_the_protocol_of_kitty(flags: int, name: str, expected: bytes) -> None:
+    """As its document has it; DECCKM has no say."""
+    assert encode_key(name, keyboard_flags=flags) == expected
+    if flags & 9:
+        assert encode_key(name, keyboard_flags=flags, application_cursor=True) == expected
+
+
+@pytest.mark.parametrize("flags", [flags for flags in range(32) if flags & 9])
+def test_whatever_the_flags_a_key_is_read_back_as_it_was_named(flags: int) -> None:
+    """So that a recording and its driver may differ in it."""
+    for name in ("escape", "enter", "ctrl-c", "alt-f", "shift-tab", "ctrl-up", "f5", "delete"):
+        (key,) = read_keys(encode_key(name, keyboard_flags=flags))
+        assert key.name == name
+
+
+@pytest.mark.parametrize("flags", [0, 1, 8, 24, 31])
+def test_text_is_typed_in_the_mode_that_is_on(flags: int) -> None:
+    """Each character is a key of its own where all keys are reported."""
+    typed = encode_text("aB\n", keyboard_flags=flags)
+
+    keys = [encode_key(name, keyboard_flags=flags) for name in ("a", "B", "enter")]
+    assert typed == b"".join(keys)
+
+
+def test_flags_are_pushed_popped_and_changed() -> None:
+    """``CSI > u``, ``CSI < u`` and ``CSI = u``; the stack is bounded."""
+    stack = changed_keyboard([], ">", 5)
+    stack = changed_keyboard(stack, "=", 2, 2)
+    assert stack == [7]
+    assert changed_keyboard(stack, "=", 4, 3) == [3]
+    assert changed_keyboard(stack, "=", 8) == [8]
+    assert changed_keyboard([], "=", 9, 1) == [9]
+    assert changed_keyboard([1, 2, 3], "<", 2) == [1]
+    assert changed_keyboard([1], "<", 9) == []
+    for _ in range(100):
+        stack = changed_keyboard(stack, ">", 1)
+    assert len(stack) == 16

@@ -21,6 +21,7 @@ from ptycassette.scrub.io.process_secrets import remembered
 from ptycassette.session.async_session import AsyncSession
 from ptycassette.session.base import SUBMIT_PAUSE_S
 from ptycassette.session.session import Session
+from ptycassette.terminal import DUMB, XTERM, QueryProfile, answering, default_emulator
 from ptycassette.testing import LineMode, ManualClock, ScriptedPty
 
 
@@ -575,3 +576,42 @@ async def test_async_input_that_is_cancelled_is_not_sent_later(stage: Stage) -> 
         await session.wait_stable(61_000, timeout_s=120)
 
     assert stage.pty.written == b"a"
+
+
+@pytest.mark.parametrize(("profile", "sent"), [(XTERM, b"\x1b[27u"), (DUMB, b"\x1b")])
+def test_keys_follow_kittys_protocol_only_where_the_emulator_confirms_it(
+    stage: Stage, profile: QueryProfile, sent: bytes
+) -> None:
+    """A terminal that does not have it ignores what the program wants."""
+    stage.pty.say(b"\x1b[>1uready")
+    with stage.session(emulator=answering(default_emulator, profile)) as session:
+        session.wait_for_text("ready")
+        session.send_key("escape")
+
+    assert bytes(stage.pty.written) == sent
+
+
+def test_typed_text_follows_kittys_protocol_too(stage: Stage) -> None:
+    """Where a program wants all keys as sequences."""
+    stage.pty.say(b"\x1b[>8uready")
+    with stage.session() as session:
+        session.wait_for_text("ready")
+        session.type("a\n")
+
+    assert bytes(stage.pty.written) == b"\x1b[97u\x1b[13u"
+
+
+def test_the_focus_is_reported_to_programs_that_asked(stage: Stage) -> None:
+    """DECSET 1004; before that nothing is sent. It is no input of the driver."""
+    stage.pty.say("one").say(b"\x1b[?1004htwo", after_s=1)
+    with stage.session() as session:
+        session.wait_for_text("one")
+        session.focus()
+        session.wait_for_text("two")
+        session.focus()
+        session.focus(gained=False)
+
+    assert [(typed.data, typed.source) for typed in stage.tap.typed] == [
+        (b"\x1b[I", "terminal"),
+        (b"\x1b[O", "terminal"),
+    ]

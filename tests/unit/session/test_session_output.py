@@ -313,3 +313,25 @@ def test_a_clean_environment_keeps_what_programs_need_and_nothing_else() -> None
         "API_KEY": "k",
         "TERM": "vt100",
     }
+
+
+KEYBOARD = st.sampled_from(
+    [b"\x1b[>1u", b"\x1b[>u", b"\x1b[>31u", b"\x1b[<u", b"\x1b[<2u", b"\x1b[=2;2u", b"\x1b[=1;3u",
+     b"\x1b[=8u", b"\x1bc", b"\x1b[!p", b"\x1b[u", b"text"]
+)  # fmt: skip
+
+
+@given(st.lists(KEYBOARD, max_size=12), st.integers(0, 200))
+def test_the_session_has_the_keyboard_flags_that_the_emulator_confirms(
+    sequences: list[bytes], cut: int
+) -> None:
+    """What the program is told and what it gets are one, wherever the output is split."""
+    data = b"".join(sequences)
+    emulator, scan = default_emulator(Size(5, 20)), OutputScan()
+    emulator.feed(data)
+    emulator.answers()
+    emulator.feed(b"\x1b[?u")
+    scan.feed(data[:cut])
+    scan.feed(data[cut:])
+
+    assert emulator.answers() == b"\x1b[?%du" % (scan.keyboard[-1] if scan.keyboard else 0)
