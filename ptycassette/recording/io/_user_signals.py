@@ -121,7 +121,7 @@ class UserSignals:
             if not self.follow_size() and self._passes:
                 self._send(number)  # two changes in one; what the program sees is recorded
             return
-        if number == signal.SIGCONT and self._terminal is not None:
+        if number == signal.SIGCONT and self._terminal is not None and self._terminal_stands():
             self._terminal.make_raw()  # the shell has set it while we were stopped
             self.follow_size()
         if number in STOPPING:
