@@ -58,7 +58,12 @@ def json_text(value: Any) -> str:
 
     import msgspec
 
-    text = json.dumps(msgspec.to_builtins(value), ensure_ascii=True, separators=(", ", ": "))
+    from ptycassette.model import native, storable
+
+    value = msgspec.to_builtins(value)
+    text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "))
+    if "\\ud" in text:  # a surrogate, which may be a lone one
+        text = json.dumps(storable(native(value)), ensure_ascii=True, separators=(", ", ": "))
     return text.replace("\x7f", "\\u007f")
 
 

@@ -9,7 +9,7 @@ of it is made of the scrubbed cassette. Where the guard says FAIL, no cassette w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ class Reviewed:
 
 
 @contextmanager
-def evidence(folder: str | None, cassette: Path) -> Iterator[Reviewed]:
+def evidence(folder: str | None, cassette: Callable[[], Path]) -> Iterator[Reviewed]:
     """Write the evidence of the recording that the block makes.
 
     Raises:
@@ -60,7 +60,7 @@ def evidence(folder: str | None, cassette: Path) -> Iterator[Reviewed]:
         _write_failure(place, type(exc).__name__, exc.message)
         raise
     if reviewed.saved:
-        _write_all(place, cassette)
+        _write_all(place, cassette())
     else:
         _write_failure(place, "KeyboardInterrupt", "saving was stopped; nothing was published")
 

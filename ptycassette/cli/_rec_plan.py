@@ -332,19 +332,19 @@ def _pair(word: str, option: str) -> tuple[str, str]:
 
 
 def _value(text: str) -> Any:
-    from ptycassette.model import foreign_json
+    from ptycassette.model import foreign_json, native, storable_text
 
     try:
-        return foreign_json(text)
+        return native(foreign_json(storable_text(text)))
     except (ValueError, RecursionError):
         return text
 
 
 def _note(text: str) -> Any:
-    from ptycassette.model import foreign_json
+    from ptycassette.model import foreign_json, storable_text
 
     try:
-        return foreign_json(text)
+        return foreign_json(storable_text(text))
     except (ValueError, RecursionError) as exc:
         raise click.UsageError(f"--service-event takes JSON: {exc}") from exc
 

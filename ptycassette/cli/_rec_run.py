@@ -82,7 +82,7 @@ def run_recorder(
         if isinstance(recorder.plan.progress, SavingLine):
             recorder.plan.progress.close()
     if not quiet and (given["streams"] is None or os.isatty(2)):
-        for line in _summary(recorder, ended):
+        for line in (*recorder.cautions, *_summary(recorder, ended)):
             _say(f"ptycassette: {line}")
     if ended.signal is not None:
         return 128 + ended.signal, True

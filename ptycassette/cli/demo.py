@@ -113,7 +113,7 @@ def _as_typed() -> str:
         return "ptycassette"
     if not ours.exists():
         return f"{shlex.quote(sys.executable)} -m ptycassette"
-    with suppress(ValueError):
+    with suppress(ValueError, OSError):
         ours = ours.relative_to(Path.cwd())
     return shlex.quote(str(ours))
 

@@ -106,12 +106,12 @@ def command(
 
 def _default_directory() -> str:
     """The library of the project file as a relative path, else the current directory."""
-    from ptycassette.system.files import find_project
+    from ptycassette.system.files import current_dir, find_project
 
     library = find_project().library
     if library is None:
         return "."
-    here = Path.cwd()
+    here = current_dir()
     return str(library.relative_to(here) if library.is_relative_to(here) else library)
 
 

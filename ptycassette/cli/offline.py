@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,7 +90,7 @@ def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, An
     with needing_extra("provider"):
         from ptycassette.harness.io import offline_run, run_in_foreground
     from ptycassette.session import child_environment
-    from ptycassette.system.files import state_dir
+    from ptycassette.system.files import current_dir, state_dir
     from ptycassette.tape.io import PROVIDER_VARIABLE
 
     added = pairs_of(given["env"], option="--env", own=os.environ)
@@ -102,7 +101,7 @@ def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, An
         model=given["model"] or "",
         prompt=given["prompt"],
         binary=argv[0] if argv else None,
-        cwd=None if given["empty"] else Path.cwd(),
+        cwd=None if given["empty"] else current_dir(),
         variables=pairs_of(given["settings"], option="--set"),
         port=given["port"],
         log=given["log"],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +25,7 @@ from ptycassette.cli._rec_plan import (
 )
 from ptycassette.cli._rec_run import run_recorder, say_of_tape
 from ptycassette.cli._rec_tape import tape_options
-from ptycassette.cli.rec_name import RecCommand, generated_name
+from ptycassette.cli.rec_name import RecCommand, generated_names
 from ptycassette.terminal import POLICY_NAMES
 
 if TYPE_CHECKING:
@@ -245,20 +245,29 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     words = argv_of(argv, given["line"], profile)
     steps = submitted_as(steps, profile, words[0])
     secret_key_of(given["secret_key"])  # complain before anything happens
-    cassette = cassette or _name_for(words, given)
+    names = iter([cassette]) if cassette else _names_for(words, given)
     with base_environment(given["scenario"]) as base_env:
         plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
-        recorder = Recorder(words, cassette, plan, saver=_saver(plan), lifeline=_lifeline(given))
-        with evidence(given["evidence"], recorder.target) as reviewed:
+        recorder = Recorder(
+            words,
+            next(names),
+            plan,
+            saver=_saver(plan),
+            lifeline=_lifeline(given),
+            other_targets=None if cassette else names,
+        )
+        with evidence(given["evidence"], lambda: recorder.target) as reviewed:
             status, saved = run_recorder(recorder, steps, interactive=interactive, given=given)
             reviewed.saved = saved
         return say_of_tape(recorder, status, given) if saved and plan.tape is not None else status
 
 
-def _name_for(words: tuple[str, ...], given: dict[str, Any]) -> str:
+def _names_for(words: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:
     if given["overwrite"]:
         raise click.UsageError("--overwrite needs the name of the cassette to replace")
-    return generated_name(words, datetime.now().astimezone(), at=Path.cwd())
+    from ptycassette.system.files import current_dir
+
+    return generated_names(words, datetime.now().astimezone(), at=current_dir())
 
 
 def _lifeline(given: dict[str, Any]) -> Lifeline | None:

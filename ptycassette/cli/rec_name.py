@@ -7,10 +7,13 @@ is made of the program and the time. Without ``--`` the first word is the name, 
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 import click
@@ -98,8 +101,8 @@ def _shown(words: list[str]) -> str:
     return visible(shlex.join(words), limit=200)
 
 
-def generated_name(argv: tuple[str, ...], now: datetime, *, at: Path) -> str:
-    """A name that nothing has yet: ``claude-20261123-184502.cassette``.
+def generated_names(argv: tuple[str, ...], now: datetime, *, at: Path) -> Iterator[str]:
+    """Names that nothing has yet: ``claude-20261123-184502.cassette``, then ``...-2.cassette``.
 
     Args:
         argv: the program.
@@ -108,7 +111,7 @@ def generated_name(argv: tuple[str, ...], now: datetime, *, at: Path) -> str:
     """
     word = re.sub(r"[^\w.-]+", "-", Path(argv[0]).name).strip("-.")[:_LONGEST_STEM]
     stem = f"{word or 'recording'}-{now:%Y%m%d-%H%M%S}"
-    name, number = f"{stem}.cassette", 2
-    while (at / name).exists() or (at / name).is_symlink():
-        name, number = f"{stem}-{number}.cassette", number + 1
-    return name
+    for number in count(1):
+        name = f"{stem}.cassette" if number == 1 else f"{stem}-{number}.cassette"
+        if not os.path.lexists(at / name):
+            yield name

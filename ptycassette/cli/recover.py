@@ -59,7 +59,7 @@ def command(
     Example: ptycassette recover --all
     """
     from ptycassette.recording.io import left_journals
-    from ptycassette.system.files import journal_dir
+    from ptycassette.system.files import journal_dirs
 
     if listing and (journals or everything):
         raise click.UsageError("--list takes neither JOURNAL nor --all")
@@ -68,11 +68,14 @@ def command(
     if output is not None and len(journals) != 1:
         raise click.UsageError("--output goes with one JOURNAL")
     if not journals and not everything:
-        _list(list(left_journals(journal_dir())), as_json=as_json)
+        _list([left for place in journal_dirs() for left in left_journals(place)], as_json=as_json)
         return 0
     if everything:
         journals = tuple(
-            Path(left.path) for left in left_journals(journal_dir()) if left.state != "live"
+            Path(left.path)
+            for place in journal_dirs()
+            for left in left_journals(place)
+            if left.state != "live"
         )
     done, failed, status = _recover(journals, output, overwrite=overwrite, salvage=salvage)
     if as_json:

@@ -60,6 +60,11 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("LC_ALL, LC_CTYPE, LANG", "the locale; a recording names it"),
     ("HOME", "where credential files and the directories below are"),
     ("XDG_STATE_HOME", "where the state directory is, else ~/.local/state"),
+    (
+        "XDG_RUNTIME_DIR, TMPDIR",
+        "where the state directory is if that one cannot be used; else /tmp",
+    ),
+    ("PWD", "the name of the current directory if it was deleted"),
     ("XDG_CONFIG_HOME", "where profiles and probes of your own are, else ~/.config"),
     ("XDG_CACHE_HOME", "where the viewer, probes and offline runs have their files; else ~/.cache"),
     ("PATH", "where programs are; a shim looks for the real one behind itself"),

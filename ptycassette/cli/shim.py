@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from ptycassette.model import visible
 from ptycassette.replaying.io import MODE_HELP, ShimConfig, forget_starts, make_shims, mode_named
 from ptycassette.replaying.standin.io import parse_settings
-from ptycassette.system.files import find_project
+from ptycassette.system.files import absolute, find_project
 
 
 @click.command(
@@ -51,20 +49,20 @@ def command(
     if mode is not None:
         mode_named(mode, where="--mode")
     project = find_project()
-    shelf = project.library if library is None else Path(library).absolute()
+    shelf = project.library if library is None else absolute(library)
     if shelf is None:
         raise click.UsageError("--library is missing, and no project file names a library")
     if project.compare is not None and not any(word.startswith("--match") for word in options):
         options = ("--match", project.compare, *options)
     parse_settings([*options, "any"]).matching()  # complain now, not in a test
-    place = Path(directory).absolute()
-    kept = Path(state).absolute() if state else place / ".ptycassette-state"
+    place = absolute(directory)
+    kept = absolute(state) if state else place / ".ptycassette-state"
     config = ShimConfig(
         library=str(shelf),
         state=str(kept),
         mode=mode or project.mode,
-        report=str(Path(report).absolute()) if report else "",
-        hooks=str(Path(hooks).absolute()) if hooks else "",
+        report=str(absolute(report)) if report else "",
+        hooks=str(absolute(hooks)) if hooks else "",
         project=str(project.where or ""),
         options=options,
     )

@@ -124,15 +124,16 @@ def _traces(path: str, other: str | None) -> list[Path]:
         NotFoundError: they name traces, and there are none.
     """
     from ptycassette.pytest_plugin.traces import PLACE, find_traces, traces_at
+    from ptycassette.system.files import current_dir
 
     given = Path(path)
     if path != "trace" or given.exists():
         return traces_at(given) if other is None else []
-    found = find_traces(Path.cwd())
+    found = find_traces(current_dir())
     if not found:
         raise NotFoundError(
             f"there is no {PLACE} with a trace in it, here or in a directory above",
-            where=str(Path.cwd()),
+            where=str(current_dir()),
             hint="run pytest: a test that fails with ptycassette leaves a trace; "
             "or give the path of one: ptycassette view PATH/trace.json",
         )

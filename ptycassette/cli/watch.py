@@ -27,13 +27,14 @@ def command(target: str | None, memory: int) -> int:
 def _journal(target: str | None) -> Path:
     """The journal to follow."""
     from ptycassette.recording.io import live_journals
+    from ptycassette.system.files import absolute
 
     if target is not None and Path(target).is_file():
         return Path(target)
     found = live_journals()
     if target is not None:
-        wanted = Path(target).absolute()
-        found = [item for item in found if Path(item[1].target).absolute() == wanted]
+        wanted = absolute(target)
+        found = [item for item in found if absolute(item[1].target) == wanted]
     if found:
         return found[0][0]
     if target is not None and Path(target).is_dir():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptycassette.editing.session import BadEditError, Take
-from ptycassette.model import Finished, JournalEvent, Noted
+from ptycassette.model import Finished, JournalEvent, Noted, storable_text
 
 
 def annotate(take: Take, t_us: int, text: str) -> Take:
@@ -21,7 +21,7 @@ def annotate(take: Take, t_us: int, text: str) -> Take:
         )
     if not text.strip():
         raise BadEditError("an annotation has a text")
-    marker = Noted(t_us, {"type": "marker", "label": text})
+    marker = Noted(t_us, {"type": "marker", "label": storable_text(text)})
 
     def events() -> Iterator[JournalEvent]:
         waiting = True

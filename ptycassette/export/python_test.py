@@ -21,6 +21,7 @@ from ptycassette.model import (
     InputRecord,
     encode_key,
     moment_us,
+    native_text,
     streams_of,
     visible,
 )
@@ -73,7 +74,7 @@ def _head(source: ExportSource, *, sized: bool) -> bytes:
     path = str(source.path)
     file = path.rstrip("/").rpartition("/")[2]
     argv = source.manifest.command.argv
-    program = f", {_literal(list(argv))}" if argv else ""
+    program = f", {_literal(list(map(native_text, argv)))}" if argv else ""
     words = re.findall(r"[a-z0-9]+", file.removesuffix(".cassette").lower())
     return (
         f'"""Made of {ascii(visible(file))[1:-1].replace(chr(34), chr(39))}:'

@@ -40,9 +40,15 @@ if TYPE_CHECKING:
     from .journal import TapeMoment as TapeMoment
     from .journal import Traffic as Traffic
     from .journal import Typed as Typed
+    from .json_values import as_msgpack as as_msgpack
     from .json_values import decoded_json as decoded_json
     from .json_values import foreign_json as foreign_json
+    from .json_values import from_msgpack as from_msgpack
+    from .json_values import native as native
+    from .json_values import native_text as native_text
     from .json_values import objects_in as objects_in
+    from .json_values import storable as storable
+    from .json_values import storable_text as storable_text
     from .json_values import without_halves as without_halves
     from .keys import PASTE_END as PASTE_END
     from .keys import canonical_key as canonical_key
@@ -135,7 +141,10 @@ else:
                 "Finished JournalEvent Noted Output Probed Resized SessionMeta "
                 "Signalled Begun TapeMoment Traffic Typed"
             ),
-            "json_values": "decoded_json foreign_json objects_in without_halves",
+            "json_values": (
+                "as_msgpack decoded_json foreign_json from_msgpack native native_text objects_in "
+                "storable storable_text without_halves"
+            ),
             "keys": "PASTE_END canonical_key changed_keyboard encode_key encode_paste encode_text",
             "lazy_regex": "lazy_pattern",
             "limits": (

@@ -24,7 +24,8 @@ class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ``environment`` holds every variable of the child, values included; it is
     known to the scrubber and never written to a cassette. ``home`` and ``cwd``
     are the real paths, for the scrubber; ``user_home`` is the home of the user
-    who records, where the program has another one.
+    who records, where the program has another one. ``holder`` names the recorder's process where
+    the file system has no lock that would tell whether it is alive.
     """
 
     id: str
@@ -52,6 +53,7 @@ class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     title: str | None = None
     target: str = ""
     options: dict[str, Any] = msgspec.field(default_factory=dict)
+    holder: str = ""
 
 
 class Output(msgspec.Struct, frozen=True, omit_defaults=True, tag="output"):

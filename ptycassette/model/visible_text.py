@@ -1,8 +1,8 @@
 """Show text that someone else made: printable, on one line, unable to act on a terminal.
 
 Control characters (C0, C1, DEL), bidirectional controls, zero-width and other
-invisible characters, line and paragraph separators and lone surrogates are
-shown as escapes, so that what is printed is what is there (UAX #9 on
+invisible characters, line and paragraph separators, lone surrogates and bytes that are not UTF-8
+are shown as escapes, so that what is printed is what is there (UAX #9 on
 bidirectional controls, UTR #36 on invisible ones).
 """
 
@@ -15,7 +15,9 @@ _UNSAFE_CHARACTERS = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
     "\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\U0010fe80-\U0010feff"
 )
+_STORED_BYTES = 0x10FE80  # from here on: bytes as ``storable_text`` writes them
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\\": "\\\\"}
 
 
@@ -31,6 +33,8 @@ def _escape(match: re.Match[str]) -> str:
     if named is not None:
         return named
     code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF or code >= _STORED_BYTES:  # a byte that is not part of UTF-8
+        code &= 0xFF
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
@@ -64,9 +68,6 @@ def visible_bytes(data: bytes, *, limit: int = 2000) -> str:
     r"""``data`` decoded as UTF-8 where it is, ``\xNN`` where it is not, then as ``visible``."""
     text = data[:limit].decode("utf-8", "surrogateescape")
     unsafe = _unsafe(also=r"\\")
-    shown = "".join(
-        f"\\x{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else unsafe.sub(_escape, c)
-        for c in text
-    )
+    shown = unsafe.sub(_escape, text)
     left = len(data) - min(len(data), limit)
     return f"{shown}... ({left} more bytes)" if left else shown

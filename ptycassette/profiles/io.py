@@ -135,7 +135,9 @@ def _files(env: Mapping[str, str] | None) -> Iterator[Path]:
 
 def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
     """The CLIs in files that contain a name. ``doctor`` reports files that cannot be read."""
-    name_in_quotes = tuple(f"{quote}{name}{quote}".encode() for quote in "\"'")
+    name_in_quotes = tuple(
+        f"{quote}{name}{quote}".encode("utf-8", "surrogateescape") for quote in "\"'"
+    )
     for path in _files(env):
         try:
             data = _data(path)

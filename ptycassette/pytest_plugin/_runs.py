@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -31,6 +29,7 @@ from ptycassette.replaying.io import Use, UseResult
 from ptycassette.replaying.standin.io import read_reports
 from ptycassette.rerun import finding_lines
 from ptycassette.session import Session, StepLog
+from ptycassette.system.files import lock_dir, try_lock
 
 
 class SessionRun:
@@ -277,14 +276,13 @@ def _text_of(place: Path, report: dict[str, Any]) -> str:
 @contextmanager
 def recording_lock(path: Path) -> Iterator[None]:
     """If several processes want one cassette, one records it; the others wait and replay it."""
-    name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:24]
-    place = Path(tempfile.gettempdir()) / f"ptycassette-{os.getuid()}"
-    place.mkdir(mode=0o700, exist_ok=True)
+    name = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:24]
+    place = lock_dir()
     fd = os.open(
         place / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
     )
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        try_lock(fd, wait=True)
         yield
     finally:
         os.close(fd)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ptycassette.model import Scrubber, SessionMeta
+from ptycassette.model import Scrubber, SessionMeta, storable_text
 
 DIAGNOSTIC_VERSION = 1
 
@@ -41,11 +41,11 @@ def diagnostic_of(
     """The diagnostic of a session whose events ``scrubber`` has processed already."""
     return Diagnostic(
         version=DIAGNOSTIC_VERSION,
-        reason=scrubber.text(reason, channel="diagnostic"),
+        reason=storable_text(scrubber.text(reason, channel="diagnostic")),
         stage=stage,
         id=meta.id,
-        argv=tuple(scrubber.text(word, channel="argv") for word in meta.argv),
+        argv=tuple(storable_text(scrubber.text(word, channel="argv")) for word in meta.argv),
         recorded_at=meta.recorded_at,
         recorder_version=meta.recorder_version,
-        findings=findings,
+        findings=tuple(map(storable_text, findings)),
     )

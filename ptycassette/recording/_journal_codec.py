@@ -17,11 +17,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-import msgspec
-
 from ptycassette.cassette import RecordDecoder, RecordEncoder
 from ptycassette.errors import JournalError
-from ptycassette.model import JournalEvent, Output, SessionMeta, Typed, resolved
+from ptycassette.model import (
+    JournalEvent,
+    Output,
+    SessionMeta,
+    Typed,
+    as_msgpack,
+    from_msgpack,
+)
 
 MAGIC = b"\x89PTYJ\r\n\x01"
 
@@ -47,11 +52,10 @@ class JournalEncoder(RecordEncoder):
 
     def __init__(self, salt: int) -> None:
         super().__init__(MAGIC, salt)
-        self._event_encoder = msgspec.msgpack.Encoder()
 
     def begin(self, meta: SessionMeta) -> bytes:
         """The preamble and the head record."""
-        body = msgspec.msgpack.encode(meta)
+        body = as_msgpack(meta)
         return self.preamble() + self.header(0, _KIND_META, body) + body
 
     def event(self, event: JournalEvent) -> bytes:
@@ -62,7 +66,7 @@ class JournalEncoder(RecordEncoder):
         """
         if isinstance(event, Output) and event.stream is None:
             return b"".join(self.batch([(event.t_us, len(event.data))], event.data))
-        return self.record(event.t_us, _KIND_EVENT, self._event_encoder.encode(event))
+        return self.record(event.t_us, _KIND_EVENT, as_msgpack(event))
 
     def key(self, t_us: int, data: bytes, *, masked: bool = False) -> bytes:
         """Typed input: as ``event`` of a ``Typed``, but faster."""
@@ -96,13 +100,12 @@ class JournalDecoder(RecordDecoder[JournalEvent]):
     def __init__(self) -> None:
         super().__init__()
         self.meta: SessionMeta | None = None
-        self._event_decoder = msgspec.msgpack.Decoder(resolved(JournalEvent))
 
     def take_head(self, kind: int, body: bytes) -> None:
         """Take record 0."""
         if kind != _KIND_META:
             raise JournalError("the head is in the wrong place", where="record 0")
-        self.meta = msgspec.msgpack.decode(body, type=resolved(SessionMeta))
+        self.meta = from_msgpack(body, SessionMeta)
 
     def events(self, t_us: int, kind: int, body: bytes) -> Sequence[JournalEvent]:
         """What a record that is not the head holds."""
@@ -111,7 +114,7 @@ class JournalDecoder(RecordDecoder[JournalEvent]):
         if kind == _KIND_BATCH:
             return _reads(t_us, body)
         if kind == _KIND_EVENT:
-            return (self._event_decoder.decode(body),)
+            return (from_msgpack(body, JournalEvent),)
         if kind == _KIND_KEY:
             return (_key(t_us, body),)
         raise ValueError(

@@ -25,7 +25,10 @@ from ptycassette.model import (
     SessionMeta,
     Terminal,
     Timing,
+    native,
     resolved,
+    storable,
+    storable_text,
 )
 from ptycassette.recording._capability import with_probed
 from ptycassette.recording._tape_option import TAPE_OPTION
@@ -76,17 +79,17 @@ def make_manifest(
         content_digest=ContentDigest(""),
         harness=_harness(meta, learnt, scrubber),
         command=Command(
-            argv=argv,
+            argv=tuple(map(storable_text, argv)),
             workdir_policy=meta.workdir_policy,
-            env_allowlist=meta.env_allowlist or None,
+            env_allowlist=tuple(map(storable_text, meta.env_allowlist)) or None,
             timeout_ms=meta.timeout_ms,
-            permission_mode=mode and scrubber.text(mode, channel="permission-mode"),
+            permission_mode=mode and storable_text(scrubber.text(mode, channel="permission-mode")),
         ),
         terminal=Terminal(
             initial_rows=meta.size.rows,
             initial_cols=meta.size.cols,
-            locale=meta.locale,
-            term=meta.term,
+            locale=None if meta.locale is None else storable_text(meta.locale),
+            term=storable_text(meta.term),
             pty_mode=meta.pty_mode,
             emulator=emulator,
         ),
@@ -119,9 +122,9 @@ def manifest_texts(manifest: Manifest) -> dict[str, Any]:
     for name in (SECRET_DIGESTS_KEY, TAPE_KEY):
         optional.pop(name, None)
     return {
-        "command": msgspec.to_builtins(manifest.command),
-        "harness": {name: value for name, value in harness.items() if name not in _SHAPED},
-        "optional": optional,
+        "command": native(msgspec.to_builtins(manifest.command)),
+        "harness": native({one: value for one, value in harness.items() if one not in _SHAPED}),
+        "optional": native(optional),
     }
 
 
@@ -133,7 +136,7 @@ def _harness(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> Harness:
     if learnt.end is not None and learnt.end.binary_version is not None:
         harness["binary_version"] = learnt.end.binary_version
     shaped = {name: harness.pop(name) for name in _SHAPED if name in harness}
-    scrubbed = scrubber.value(harness, channel="harness")
+    scrubbed = storable(scrubber.value(harness, channel="harness"))
     return msgspec.convert({**scrubbed, **shaped}, resolved(Harness))
 
 
@@ -150,7 +153,7 @@ def _tape(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, An
     if learnt.tape is None:
         return {}
     option = meta.options[TAPE_OPTION]
-    described = scrubber.value(option.get("described", {}), channel="manifest")
+    described = storable(scrubber.value(option.get("described", {}), channel="manifest"))
     return {
         TAPE_KEY: {
             "version": TAPE_VERSION,
@@ -168,5 +171,5 @@ def _optional(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str
         found["binary_version_missing"] = learnt.end.version_missing
     if meta.title is not None:
         found["title"] = meta.title
-    value: dict[str, Any] = scrubber.value(found, channel="manifest")
+    value: dict[str, Any] = storable(scrubber.value(found, channel="manifest"))
     return value

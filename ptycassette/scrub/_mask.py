@@ -164,15 +164,33 @@ def _characters(text: str) -> str:
     if _SELECTED in chars:
         for keycap in _KEYCAP.finditer(chars):
             masked[keycap.start()] = "0"
-    return "".join(masked).encode("utf-8", "surrogateescape").decode("latin-1")
+    text = _STRAY.sub(_stray, "".join(masked))
+    return text.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
+def _stray(match: re.Match[str]) -> str:
+    """Mask bytes that are no characters: a terminal paints one sign for each broken character.
+
+    So each stays one broken character of the same length (Unicode, section 3.9, on U+FFFD).
+    """
+    data, masked = match.group().encode("utf-8", "surrogateescape"), b""
+    while data:
+        try:
+            data.decode()
+        except UnicodeDecodeError as exc:
+            masked += _BROKEN[exc.end]
+            data = data[exc.end :]
+    return masked.decode("utf-8", "surrogateescape")
+
+
+_STRAY = lazy_pattern("[\udc80-\udcff]+")
+_BROKEN = {1: b"\xff", 2: b"\xe8\x80", 3: b"\xf1\x80\x80"}
+"""Length of a broken character -> what replaces it."""
 
 
 @lru_cache(maxsize=4096)
 def _stand_in(char: str) -> str:
-    """The character that replaces ``char``. Controls and borders stay.
-
-    A byte that is not part of a character stays, too: terminals do not paint it.
-    """
+    """The character that replaces ``char``. Controls and borders stay."""
     if char <= "~":
         return "x" if char >= "!" else char
     if char < "\u00a0" or "\u2500" <= char <= "\u257f" or "\ud800" <= char <= "\udfff":

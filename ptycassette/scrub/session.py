@@ -31,6 +31,7 @@ from ptycassette.model import (
     SessionMeta,
     Traffic,
     Typed,
+    storable_text,
 )
 from ptycassette.scrub._finding import Finder
 from ptycassette.scrub._passes import Passes
@@ -93,7 +94,7 @@ class SessionScrubber:
 
     def _know_session(self, meta: SessionMeta) -> None:
         """Learn the secrets in the head of a session."""
-        self._env_allowlist = meta.env_allowlist
+        self._env_allowlist = tuple(map(storable_text, meta.env_allowlist))
         self._know(
             environment_values(
                 meta.environment, allowlist=meta.env_allowlist, rules=self._searcher.rules

@@ -26,11 +26,13 @@ def user_cache(environment: Mapping[str, str]) -> Cache | None:
     if environment.get(SWITCH, "").lower() in {"0", "off", "no"}:
         return None
     base = environment.get("XDG_CACHE_HOME", "")
+    if Path(base).is_absolute():
+        return Cache(Path(base) / "ptycassette" / "viewer")
     try:
-        home = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
-    except RuntimeError:  # nobody knows where the user lives
+        home = Path.home()
+    except RuntimeError:  # it is not known where the user lives
         return None
-    return Cache(home / "ptycassette" / "viewer")
+    return Cache(home / ".cache" / "ptycassette" / "viewer") if home.is_dir() else None
 
 
 class Cache:

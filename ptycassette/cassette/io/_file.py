@@ -10,6 +10,7 @@ from ptycassette.cassette._artifacts import Artifact
 from ptycassette.cassette.io.staging import Staging, disk_errors
 from ptycassette.cassette.layout import GIT_ATTRIBUTES, GIT_ATTRIBUTES_TEXT
 from ptycassette.errors import LimitError
+from ptycassette.system.files import make_durable
 
 _BUFFER_BYTES = 1 << 20
 
@@ -78,9 +79,8 @@ class StagedFile:
         """
         self._flush()
         with disk_errors("making durable", self._path):
-            os.fchmod(self._fd, 0o644)
             if durable:
-                os.fsync(self._fd)
+                make_durable(self._fd)
         self.close()
         return Artifact(sha256=self._hash.hexdigest(), bytes=self.size)
 

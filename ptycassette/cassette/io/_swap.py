@@ -21,7 +21,8 @@ from pathlib import Path
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # linux/fs.h
 _RENAME_SWAP = 2  # macOS sys/stdio.h
-_UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
+_FATAL = frozenset({errno.ENOENT, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""What a plain rename would meet, too. File systems have many other words for "not supported"."""
 
 
 def exchange(one: Path, other: Path) -> bool:
@@ -31,7 +32,7 @@ def exchange(one: Path, other: Path) -> bool:
         True when they were swapped, False when this system cannot do it.
 
     Raises:
-        OSError: the system can, and refused.
+        OSError: the disk refuses, as it would refuse a plain rename.
     """
     call = _call(os.fsencode(one), os.fsencode(other))
     if call is None:
@@ -40,7 +41,7 @@ def exchange(one: Path, other: Path) -> bool:
     if function(*arguments) == 0:
         return True
     number = ctypes.get_errno()
-    if number in _UNSUPPORTED:
+    if number not in _FATAL:
         return False
     raise OSError(number, os.strerror(number), str(one), None, str(other))
 

@@ -12,7 +12,6 @@ in the library, or recovers a recording into it, removes it.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
@@ -25,7 +24,7 @@ from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
 from ptycassette.system import Owner
-from ptycassette.system.files import remove_unheld
+from ptycassette.system.files import remove_unheld, try_lock
 
 PREFIX = ".ptycassette-pending-"
 
@@ -57,8 +56,7 @@ class PendingRecordings:
             while True:
                 place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=library))
                 lock = os.open(place, _DIRECTORY)
-                with contextlib.suppress(OSError):  # a file system without locks has none to remove
-                    fcntl.flock(lock, fcntl.LOCK_EX)
+                try_lock(lock, wait=True)  # where there are no locks, nothing is removed either
                 if place.exists():  # else somebody removed it before it was locked
                     break
                 os.close(lock)

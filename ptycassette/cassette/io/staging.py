@@ -2,8 +2,10 @@
 
 Its name is ``.NAME.RANDOM.staging``; it is 0700, git ignores it, and its
 owner holds an advisory lock on it, which the kernel drops when the owner dies.
-Whoever next writes to the same target removes the staging directories that
-nobody holds, so a crash leaves no litter for long.
+The next writer to the same target removes the staging directories that
+nobody holds, so a crash leaves no litter for long. What is in it has from the
+beginning the mode that it is published with, as the umask says: some file systems
+refuse to change modes.
 
 What is staged has been scrubbed. What it replaces may not have been; it is moved
 into the hidden directory, too, and removed with it.
@@ -13,14 +15,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from ptycassette.cassette.io._swap import exchange
 from ptycassette.errors import CassetteError, ExistsError, StorageError
-from ptycassette.system.files import remove_unheld
+from ptycassette.system.files import make_durable, remove_unheld, try_lock
 
 _SUFFIX = ".staging"
 _NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes
@@ -35,6 +36,11 @@ _HINTS = {
     errno.EPERM: "permission denied: choose a place that you may write to",
     errno.EIO: "the disk is failing: choose another place and look at the system's log",
     errno.ENAMETOOLONG: "the name is too long: choose a shorter one",
+    errno.EFBIG: "the file would be larger than is allowed: see ulimit -f",
+    errno.EMFILE: "too many open files: see ulimit -n",
+    errno.EXDEV: "what is there cannot be renamed on this file system: remove it, or choose another"
+    " name",
+    errno.EILSEQ: "this file system does not take such a name: choose another",
 }
 
 
@@ -53,9 +59,12 @@ def disk_errors(doing: str, path: Path | str) -> Iterator[None]:
 
 def fsync_directory(path: Path) -> None:
     """Make the entries of a directory durable."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        return  # one may write to it and not list it; then nobody can sync it either
+    try:
+        make_durable(fd)
     finally:
         os.close(fd)
 
@@ -118,7 +127,7 @@ class Staging:
             os.close(fd)
 
     def _create_content(self) -> int:
-        os.mkdir(_CONTENT, mode=0o700, dir_fd=self.fd)
+        os.mkdir(_CONTENT, dir_fd=self.fd)  # the umask decides who may read what is published
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(_CONTENT, flags, dir_fd=self.fd)
 
@@ -143,7 +152,7 @@ class Staging:
             StorageError: it cannot be created.
         """
         with disk_errors("creating a file", self.content / name):
-            return os.open(name, _NEW_FILE, 0o600, dir_fd=self._content_fd)
+            return os.open(name, _NEW_FILE, 0o666, dir_fd=self._content_fd)
 
     def publish(self, replaces: os.stat_result | None) -> None:
         """Make everything durable and rename it to the target.
@@ -157,8 +166,7 @@ class Staging:
             StorageError: the disk refused.
         """
         with disk_errors("publishing the cassette", self._target):
-            os.fchmod(self._content_fd, 0o755)
-            os.fsync(self._content_fd)
+            make_durable(self._content_fd)
             if replaces is None:
                 self._rename()
             else:
@@ -235,13 +243,7 @@ def _remove(place: Path) -> None:
 
 def _lock(fd: int) -> bool:
     """Take the lock; True when it is ours, or when the file system has no locks."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as exc:
-        return exc.errno in {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EBADF}
-    return True
+    return try_lock(fd) is not False
 
 
 def _is_same(path: Path, fd: int) -> bool:

@@ -62,6 +62,7 @@ from ptycassette.model import (
     TimedRecord,
 )
 from ptycassette.system import Owner
+from ptycassette.system.files import absolute
 
 _CODECS: dict[type, RecordCodec[Any]] = {
     InputRecord: INPUT_CODEC,
@@ -98,7 +99,7 @@ class CassetteWriter:
         overwrite: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self._target = Path(os.path.abspath(target))  # noqa: PTH100 - resolve() would follow links
+        self._target = Path(os.path.normpath(absolute(target)))  # resolve() would follow links
         self._overwrite = overwrite
         self._limits = limits
         self._replaces = check_target(self._target, overwrite=overwrite)

@@ -30,7 +30,7 @@ from ptycassette.fork.places import Cut, cut_at
 from ptycassette.fork.record import FORK, ForkRecord, ParentOf, PrefixProof
 from ptycassette.fork.report import ForkReport
 from ptycassette.harness.io import log_reader
-from ptycassette.model import ExitStatus, Finished
+from ptycassette.model import ExitStatus, Finished, native_text
 from ptycassette.recording.io import Recording, record
 from ptycassette.rerun import Gates, ScreenJudge
 from ptycassette.rerun.io import (
@@ -298,5 +298,5 @@ def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:
     """The run, with the changed program in place of the recorded one."""
     if options.change.kind != "binary":
         return options.run
-    argv = options.run.argv or tuple(cassette.manifest.command.argv or ("",))
+    argv = options.run.argv or tuple(map(native_text, cassette.manifest.command.argv or ("",)))
     return msgspec.structs.replace(options.run, argv=(options.change.value, *argv[1:]))

@@ -21,7 +21,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.harness.io.files import Installed, installed
 from ptycassette.model import Size
 from ptycassette.recording.io import JOURNAL_SUFFIX, CompiledRelay
-from ptycassette.system.files import state_dir
+from ptycassette.system.files import journal_dirs, known_state_dirs
 from ptycassette.terminal import available_backends, backend, default_emulator
 
 Status = Literal["ok", "warn", "fail"]
@@ -162,7 +162,15 @@ def _locale() -> Finding:
 
 def _state() -> Finding:
     """Whether journals can be written: in the state directory, or in its future parent."""
-    path = state_dir()
+    try:
+        path = next(iter(known_state_dirs()))
+    except StopIteration:
+        return Finding(
+            name="state directory",
+            status="fail",
+            detail="no home, and no temporary directory",
+            hint="set PTYCASSETTE_STATE_DIR to a directory that you can write to",
+        )
     place = path
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -184,7 +192,7 @@ def _state() -> Finding:
 
 def _journals() -> Finding:
     """Journals whose recorder is gone. Never creates a directory."""
-    left = sorted((state_dir() / "journals").glob(f"*{JOURNAL_SUFFIX}"))
+    left = sorted(path for top in journal_dirs() for path in top.glob(f"*{JOURNAL_SUFFIX}"))
     if left:
         return Finding(
             name="journals",

@@ -35,7 +35,7 @@ from ptycassette.harness.surroundings import (
     compared,
     settings_cause,
 )
-from ptycassette.model import Size
+from ptycassette.model import Size, native_text
 from ptycassette.profiles import Profile
 from ptycassette.recording.io import architecture, ask_version, installed_version, locale_of, system
 from ptycassette.system import MonotonicClock
@@ -113,7 +113,7 @@ def _of_cassette(cassette: Cassette) -> Surroundings:
 def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -> Surroundings:
     manifest = cassette.manifest
     profile = _profile_of(manifest.harness.name)
-    argv = manifest.command.argv or ()
+    argv = tuple(map(native_text, manifest.command.argv or ()))
     binary = (
         find_binary(profile) if profile is not None else shutil.which(argv[0]) if argv else None
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypedDict
 
@@ -99,7 +100,8 @@ def _folder(asked: str, target: Path, beside: Path) -> Path:
         template = beside / asked
         _refuse_links(template)
         shutil.copytree(template, target)
-        target.chmod(0o700)
+        with suppress(OSError):  # some file systems change no modes; it is in a private folder
+            target.chmod(0o700)
     except OSError as failed:
         raise StorageError(f"cannot be made: {failed.strerror}", where=str(target)) from failed
     return target

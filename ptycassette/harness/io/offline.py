@@ -285,7 +285,8 @@ def write_home(prepared: PreparedRun, *, home: Path, cwd: Path | None) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text)
-            path.chmod(0o600)
+            with suppress(OSError):  # some file systems change no modes
+                path.chmod(0o600)
         except OSError as failed:
             raise StorageError(f"cannot be written: {failed.strerror}", where=str(path)) from failed
 

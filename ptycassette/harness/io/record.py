@@ -17,6 +17,7 @@ from ptycassette.harness.io._logs import read_logs
 from ptycassette.model import Noted
 from ptycassette.profiles import LogFacts, Profile
 from ptycassette.recording.io import JournalFile
+from ptycassette.system.files import home_dir
 
 
 class _Recorder(Protocol):
@@ -62,7 +63,7 @@ def reader_for(
     profile: Profile, cwd: str | None, home: str | None = None
 ) -> Callable[[_Recorder, int], None]:
     """A log reader for a run that starts now, in the user's own home when None is given."""
-    place = Path.home() if home is None else Path(home)
+    place = (home_dir() or Path("/dev/null")) if home is None else Path(home)
     return log_reader(profile, home=place, cwd=Path(cwd or "."), since_s=time.time())
 
 

@@ -6,7 +6,6 @@ Folders of killed runs are removed by the next one.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -17,7 +16,7 @@ import msgspec
 
 from ptycassette.errors import StorageError
 from ptycassette.system import owned_context
-from ptycassette.system.files import remove_unheld
+from ptycassette.system.files import home_dir, remove_unheld, spare_dirs, try_lock
 
 
 class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,14 +80,26 @@ def run_folder(root: Path | None, *, keep: bool = False) -> Iterator[RunFolder]:
     Raises:
         StorageError: the disk refuses.
     """
-    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    parent = root or Path(cache) / "ptycassette" / "offline"
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        remove_unheld(parent.glob("run-*"))
-        path, lock = _held(parent, "kept-" if keep else "run-")
-    except OSError as failed:
-        raise StorageError(f"cannot be made: {failed.strerror}", where=str(parent)) from failed
+    places = [root] if root else [place / "offline" for place in _caches()]
+    for at, parent in enumerate(places):
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            remove_unheld(parent.glob("run-*"))
+            path, lock = _held(parent, "kept-" if keep else "run-")
+            break
+        except OSError as failed:
+            if at + 1 < len(places):
+                continue
+            raise StorageError(
+                f"cannot be made: {failed.strerror}",
+                where=str(parent),
+                hint="set XDG_CACHE_HOME to a directory that you can write to",
+            ) from failed
+    else:
+        raise StorageError(
+            "there is no place for the folder of a run",
+            hint="set XDG_CACHE_HOME to a directory that you can write to",
+        )
     try:
         yield RunFolder(path=path, lock=lock)
     finally:
@@ -96,6 +107,16 @@ def run_folder(root: Path | None, *, keep: bool = False) -> Iterator[RunFolder]:
             # Processes that the CLI started may still write while they end.
             shutil.rmtree(path, ignore_errors=True)
         os.close(lock)
+
+
+def _caches() -> Iterator[Path]:
+    """The user's cache folder, and what takes its place where there is none."""
+    home, xdg = home_dir(), os.environ.get("XDG_CACHE_HOME", "")
+    if xdg.startswith("/"):
+        yield Path(xdg) / "ptycassette"
+    elif home is not None:
+        yield home / ".cache" / "ptycassette"
+    yield from spare_dirs()
 
 
 def _held(parent: Path, prefix: str) -> tuple[Path, int]:
@@ -106,7 +127,7 @@ def _held(parent: Path, prefix: str) -> tuple[Path, int]:
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:  # another run took it for one that is left
             continue
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try_lock(lock, wait=True)
         if path.is_dir():
             return path, lock
         os.close(lock)

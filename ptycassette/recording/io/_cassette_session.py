@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import RefusedError
@@ -16,6 +18,7 @@ from ptycassette.model import (
     EventSource,
     FinalRecord,
     Finished,
+    Harness,
     InputRecord,
     JournalEvent,
     Noted,
@@ -28,6 +31,9 @@ from ptycassette.model import (
     Signalled,
     Size,
     Typed,
+    native,
+    native_text,
+    resolved,
     streams_of,
     visible,
 )
@@ -48,26 +54,26 @@ def cassette_session(
     variables = dict(os.environ if environment is None else environment)
     meta = SessionMeta(
         id=manifest.id,
-        argv=manifest.command.argv or (),
+        argv=tuple(map(native_text, manifest.command.argv or ())),
         size=Size(manifest.terminal.initial_rows, manifest.terminal.initial_cols),
         recorded_at=manifest.provenance.recorded_at,
-        harness=manifest.harness,
-        env_allowlist=manifest.command.env_allowlist or (),
+        harness=msgspec.convert(native(msgspec.to_builtins(manifest.harness)), resolved(Harness)),
+        env_allowlist=tuple(map(native_text, manifest.command.env_allowlist or ())),
         environment=variables,
         home=variables.get("HOME", ""),
         streams=streams_of(manifest) if STREAMS_KEY in (manifest.optional or {}) else None,
         workdir_policy=manifest.command.workdir_policy,
-        term=manifest.terminal.term or "xterm-256color",
-        locale=manifest.terminal.locale,
+        term=native_text(manifest.terminal.term or "xterm-256color"),
+        locale=native(manifest.terminal.locale),
         timeout_ms=manifest.command.timeout_ms,
-        permission_mode=manifest.command.permission_mode,
+        permission_mode=native(manifest.command.permission_mode),
         pty_mode=manifest.terminal.pty_mode,
         git_sha=manifest.provenance.git_sha,
         os=manifest.provenance.os,
         arch=manifest.provenance.arch,
         recorder_version=manifest.provenance.recorder_version,
         resolution_ms=manifest.timing.resolution_ms,
-        title=(manifest.optional or {}).get("title"),
+        title=native((manifest.optional or {}).get("title")),
     )
 
     def source() -> Iterator[JournalEvent]:

@@ -23,6 +23,7 @@ from ptycassette.recording.io.binary_probe import (
 )
 from ptycassette.recording.io.git_head import git_commit
 from ptycassette.recording.io.options import RecordPlan, is_allowed_name
+from ptycassette.system.files import current_dir
 from ptycassette.system.pty import TerminalTemplate, modes_of_line
 from ptycassette.version import __version__
 
@@ -46,7 +47,7 @@ def head_of(
         binary: the file that will be executed; None for a script.
         tape: what records model traffic, if anything does.
     """
-    cwd = Path.cwd() if plan.cwd is None else Path.cwd() / plan.cwd
+    cwd = current_dir() if plan.cwd is None else current_dir() / plan.cwd
     now = plan.clock.wall()
     home, user_home = env.get("HOME", ""), os.environ.get("HOME", "")
     return SessionMeta(

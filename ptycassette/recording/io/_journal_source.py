@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ptycassette.cassette import EmptyJournalError
 from ptycassette.errors import (
     CassetteError,
     JournalError,
@@ -17,7 +17,7 @@ from ptycassette.errors import (
 from ptycassette.model import JournalEvent, SessionMeta
 from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.system import monotonic_s
-from ptycassette.system.files import open_plain
+from ptycassette.system.files import is_gone, open_plain, try_lock
 
 _BLOCK = 1 << 20
 _PATIENCE_S = 0.2
@@ -110,17 +110,32 @@ def lock_left_behind(path: Path) -> int:
     fd = _opened(path)
     deadline = monotonic_s() + _PATIENCE_S
     while True:
+        taken = try_lock(fd)
+        if taken:
+            return fd
+        if taken is False and monotonic_s() < deadline:
+            time.sleep(_PATIENCE_S / 20)
+            continue
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as exc:
-            if not isinstance(exc, BlockingIOError):
-                os.close(fd)
-                raise JournalError(f"cannot be locked: {exc.strerror}", where=str(path)) from exc
-            if monotonic_s() < deadline:
-                time.sleep(_PATIENCE_S / 20)
-                continue
+            _refuse(path, locked=taken is False)
+        except BaseException:
             os.close(fd)
-            raise LockedError(
-                "another process is recording to it or recovering it", where=str(path)
-            ) from exc
+            raise
         return fd
+
+
+def _refuse(path: Path, *, locked: bool) -> None:
+    """Raise if it is locked; without locks, if the journal's recorder may be alive."""
+    if locked:
+        raise LockedError("another process is recording to it or recovering it", where=str(path))
+    try:
+        holder = JournalSource(path).meta.holder
+    except EmptyJournalError:
+        return
+    if not is_gone(holder):
+        raise LockedError(
+            "its recorder may be alive: this file system has no locks that would tell",
+            where=str(path),
+            hint="recover it on the machine that recorded it; or copy it to another directory"
+            " and recover the copy, with --output",
+        )

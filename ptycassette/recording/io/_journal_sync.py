@@ -7,12 +7,14 @@ nothing is tried again: every later call reports the failure.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import threading
 from collections.abc import Callable
 
 from ptycassette.errors import StorageError
+from ptycassette.system.files import make_durable
 
 _SYNC_BYTES = 64 << 10
 _SYNC_SECONDS = 0.1
@@ -22,7 +24,12 @@ def fdatasync(fd: int) -> None:
     """Return when the data of the file are on the disk."""
     # macOS has no fdatasync; its fsync leaves the drive's own cache alone, as F_FULLFSYNC does not.
     if hasattr(os, "fdatasync"):
-        os.fdatasync(fd)
+        try:
+            os.fdatasync(fd)
+        except OSError as exc:
+            if exc.errno not in {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}:
+                raise
+            make_durable(fd)  # some file systems have only the other
     else:
         fcntl.fcntl(fd, getattr(fcntl, "F_FULLFSYNC", 51))
 

@@ -8,21 +8,25 @@ import msgspec
 
 from ptycassette.cassette import check_value
 from ptycassette.errors import LimitError, RecordError
-from ptycassette.model import Limits
+from ptycassette.model import Limits, storable
 
 _PAYLOAD_LIMITS = Limits(max_depth=32)
 _PAYLOAD_BYTES = 4 << 20
 
 
 def checked_payload(payload: Any) -> Any:
-    """``payload``, if readers will take it as a service event.
+    """``payload`` as readers will take it as a service event.
 
     Raises:
         RecordError: it is not a JSON value, or it is too large.
         LimitError: too large, or nested too deep.
     """
     try:
-        size = len(msgspec.msgpack.encode(payload))
+        try:
+            size = len(msgspec.msgpack.encode(payload))
+        except UnicodeEncodeError:  # bytes of the system, such as the path of a file
+            payload = storable(payload)
+            size = len(msgspec.msgpack.encode(payload))
     except (TypeError, ValueError, OverflowError, RecursionError) as exc:
         raise RecordError(f"a service event that is not a JSON value: {exc}") from exc
     if size > _PAYLOAD_BYTES:

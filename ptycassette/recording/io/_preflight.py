@@ -10,6 +10,7 @@ from pathlib import Path
 from ptycassette.cassette.io import check_target
 from ptycassette.errors import PreflightError, SpawnError
 from ptycassette.model import visible, visible_bytes
+from ptycassette.system.files import absolute, current_dir
 
 REQUIREMENT_TIMEOUT_S = 60.0
 
@@ -23,7 +24,7 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
         SpawnError: there is none (``exit_status`` 127), or it is not executable (126).
         PreflightError: the working directory is not a directory.
     """
-    base = Path.cwd() if cwd is None else Path.cwd() / cwd
+    base = current_dir() if cwd is None else current_dir() / cwd
     if not base.is_dir():
         raise PreflightError("the working directory does not exist", where=str(base))
     name = argv[0]
@@ -73,7 +74,7 @@ def check_place(target: Path, *, overwrite: bool) -> None:
         NewerCassetteError: a cassette of a newer version is there.
         PreflightError: its parent is missing or cannot be written to.
     """
-    parent = target.absolute().parent
+    parent = absolute(target).parent
     if not parent.is_dir():
         raise PreflightError(
             "the directory for the cassette does not exist",
@@ -84,7 +85,7 @@ def check_place(target: Path, *, overwrite: bool) -> None:
         raise PreflightError(
             "the directory for the cassette cannot be written to", where=str(parent)
         )
-    check_target(target.absolute(), overwrite=overwrite)
+    check_target(absolute(target), overwrite=overwrite)
 
 
 def check_requirements(

@@ -10,7 +10,7 @@ import socket
 
 import msgspec
 
-from ptycassette.model import Manifest, resolved
+from ptycassette.model import Manifest, as_msgpack, from_msgpack
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
@@ -82,7 +82,7 @@ def send(control: socket.socket, message: Message) -> None:
     Raises:
         OSError: the other side is gone.
     """
-    body = msgspec.msgpack.encode(message)
+    body = as_msgpack(message)
     control.sendall(len(body).to_bytes(_LENGTH_BYTES, "little") + body)
 
 
@@ -96,7 +96,6 @@ class Inbox:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._buffer = bytearray()
-        self._decoder = msgspec.msgpack.Decoder(resolved(Message))
         self.closed = False
 
     def receive(self) -> list[Message]:
@@ -113,6 +112,6 @@ class Inbox:
             end = _LENGTH_BYTES + int.from_bytes(self._buffer[:_LENGTH_BYTES], "little")
             if len(self._buffer) < end:
                 break
-            messages.append(self._decoder.decode(bytes(self._buffer[_LENGTH_BYTES:end])))
+            messages.append(from_msgpack(bytes(self._buffer[_LENGTH_BYTES:end]), Message))
             del self._buffer[:end]
         return messages

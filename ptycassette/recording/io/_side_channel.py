@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from ptycassette.cassette import parse_strict
-from ptycassette.errors import CassetteError, RecordError, StorageError
+from ptycassette.errors import CassetteError, RecordError, RefusedError, StorageError
 from ptycassette.model import Limits, without_halves
-from ptycassette.system.files import private_dir
+from ptycassette.system.files import private_dir, spare_dirs
 
 MAX_LINE_BYTES = 64 << 10
 MAX_EVENTS = 100_000
@@ -90,28 +90,42 @@ class SideChannel:
     """
 
     def __init__(self, top: Path) -> None:
-        self._folder = top / "channels" / os.urandom(8).hex()
-        self._top = top
+        self._top = self._folder = self.path = top
         self._reader = ServiceEventReader()
         self._thread: threading.Thread | None = None
         self._stop = -1
-        self.path = self._folder / "events"
         self.fd = -1
 
     def __enter__(self) -> Self:
-        private_dir(self._top / "channels", top=self._top)
-        private_dir(self._folder, top=self._top)
+        refused = self._make(self._top)
+        if refused is None:
+            return self
+        usual = self.path
+        for place in spare_dirs():  # on a file system that has pipes
+            with suppress(StorageError, RefusedError):
+                if self._make(place) is None:
+                    return self
+        raise StorageError(
+            f"cannot make the side channel, a named pipe: {refused.strerror}",
+            where=str(usual),
+            hint="set PTYCASSETTE_STATE_DIR to a directory on a local disk",
+        ) from refused
+
+    def _make(self, top: Path) -> OSError | None:
+        """Make it below ``top``; returns why the file system refuses."""
+        self._folder = top / "channels" / os.urandom(8).hex()
+        self.path = self._folder / "events"
+        private_dir(top / "channels", top=top)
+        private_dir(self._folder, top=top)
         try:
             os.mkfifo(self.path, 0o600)
             # Also open for writing, so that the last writer's close is no end of file for us,
-            # and nobody's open has to wait.
+            # and opening it never has to wait.
             self.fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as exc:
             self._remove()
-            raise StorageError(
-                f"cannot make the side channel: {exc.strerror}", where=str(self.path)
-            ) from exc
-        return self
+            return exc
+        return None
 
     def __exit__(self, *_: object) -> None:
         self.stop_thread()

@@ -26,6 +26,7 @@ from ptycassette.recording.io.journal_name import (
     delete_journal,
     sync_name,
 )
+from ptycassette.system.files import process_mark
 
 Durability = Literal["os", "disk"]
 
@@ -73,6 +74,8 @@ class JournalFile:
         self._fd = hidden.fd
         self._syncer: JournalSyncer | None = None
         try:
+            if not hidden.locked:
+                meta = msgspec.structs.replace(meta, holder=process_mark())
             head = self._encoder.begin(meta)
             self._put((head,), len(head))
             self.path = hidden.appear(meta.id)

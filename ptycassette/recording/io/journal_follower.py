@@ -16,7 +16,7 @@ from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX
 from ptycassette.recording.journal_events import event_of
 from ptycassette.system import Closing
-from ptycassette.system.files import journal_dir
+from ptycassette.system.files import journal_dirs
 
 _BLOCK = 1 << 20
 
@@ -114,9 +114,9 @@ def live_journals(directory: Path | None = None) -> list[tuple[Path, SessionMeta
 
     Locks are not checked: the journal of a dead recorder is listed as well.
     """
-    place = journal_dir() if directory is None else directory
+    places = journal_dirs() if directory is None else [directory]
     found = []
-    for path in place.glob(f"*{JOURNAL_SUFFIX}"):
+    for path in (path for place in places for path in place.glob(f"*{JOURNAL_SUFFIX}")):
         try:
             changed = path.lstat().st_mtime
             with JournalFollower(path) as follower:

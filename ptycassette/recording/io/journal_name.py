@@ -7,13 +7,13 @@ its visible name only when its head is written, so ``recover`` can tell crashed 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from ptycassette.cassette.io import disk_errors, fsync_directory
 from ptycassette.errors import StorageError
+from ptycassette.system.files import try_lock
 
 JOURNAL_SUFFIX = ".journal"
 TAPE_SUFFIX = ".tape"
@@ -21,14 +21,15 @@ TAPE_SUFFIX = ".tape"
 HIDDEN_SUFFIX = ".new"
 """Of a file that will become a journal when its head is in it."""
 
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+_DISK = {errno.EEXIST, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOENT}
 
 
 class HiddenJournal:
     """A new file, locked, which has no visible name yet.
 
     Attributes:
-        fd: open for appending, locked; the caller closes it.
+        fd: open for appending; the caller closes it.
+        locked: the file is locked; False where the file system has no locks.
 
     Raises:
         StorageError: from here and from every method: the disk refused.
@@ -40,14 +41,9 @@ class HiddenJournal:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             self.fd = os.open(self._path, flags, 0o600)
-            try:
-                fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BaseException:
-                os.close(self.fd)
-                self._path.unlink()
-                raise
         except OSError as exc:
             raise _not_created(exc, directory) from exc
+        self.locked = bool(try_lock(self.fd))
 
     def remove(self) -> None:
         """Remove the hidden name, if it is still there."""
@@ -73,9 +69,10 @@ class HiddenJournal:
         try:
             os.link(self._path, path)
         except OSError as exc:
-            if exc.errno not in _NO_LINKS:
+            if exc.errno in _DISK:
                 raise
-            # A file system without links. A race is unlikely, because the id is random.
+            # A file system without links (EPERM, ENOTSUP, ENOSYS, EMLINK, EXDEV, ...). A race is
+            # unlikely, because the id is random.
             if path.exists():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from exc
             self._path.rename(path)
@@ -123,4 +120,8 @@ def delete_journal(path: Path) -> None:
 
 
 def _not_created(exc: OSError, place: Path) -> StorageError:
-    return StorageError(f"cannot create a journal: {exc.strerror}", where=str(place))
+    return StorageError(
+        f"cannot create a journal: {exc.strerror}",
+        where=str(place),
+        hint="set PTYCASSETTE_STATE_DIR to a directory with room that you can write to",
+    )

@@ -18,15 +18,18 @@ our owner (a shim) was killed             the same; nothing if only the owner wa
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from ptycassette.cassette.io import check_target
 from ptycassette.errors import (
     CassetteError,
+    ExistsError,
+    LockedError,
     RunFailedError,
     SessionError,
     SpawnError,
@@ -41,6 +44,7 @@ from ptycassette.model import (
     Noted,
     Output,
     SessionMeta,
+    storable,
 )
 from ptycassette.recording.io._head import head_of
 from ptycassette.recording.io._journal_source import JournalSource
@@ -62,10 +66,12 @@ from ptycassette.recording.io.options import RecordPlan, environment_of
 from ptycassette.recording.io.saver import Saver
 from ptycassette.system import Owner
 from ptycassette.system.files import (
+    Lock,
     LockHolder,
+    absolute,
     account_lock,
-    journal_dir,
-    lock_dir,
+    current_dir,
+    private_dir,
     state_dir,
     target_lock,
 )
@@ -84,10 +90,13 @@ class Recorder:
         plan: the options.
         saver: follows the journal and saves it; None to save here, at the end.
         lifeline: to our owner, the shim that started us; None without one.
+        other_targets: what to take instead if the target is taken on entering.
 
     Attributes:
+        target: the directory to publish, absolute; final once it is entered.
         saving: the program has ended, its journal is complete, and its cassette is being made.
         status: how the program ended.
+        cautions: what this machine cannot protect against, for the user; set on entering.
 
     Raises:
         RefusedError: on entering: a check failed, a lock is held, the target is
@@ -104,18 +113,21 @@ class Recorder:
         *,
         saver: Saver | None = None,
         lifeline: Lifeline | None = None,
+        other_targets: Iterable[str | os.PathLike[str]] | None = None,
     ) -> None:
         if not argv:
             raise ValueError("argv is empty")
         self.argv = tuple(argv)
-        self.target = Path(target).absolute()
+        self.target = absolute(target)
         self.plan = plan
         self.manifest: Manifest | None = None
         self.saving = False
         self.status: ExitStatus | None = None
         self.saver = saver
         self._lifeline = lifeline
+        self._others = None if other_targets is None else iter(other_targets)
         self.started_us: int | None = None
+        self.cautions: list[str] = []
         self._stack = ExitStack()
         self._owner = Owner()
         self._binary: Path | None = None
@@ -156,25 +168,27 @@ class Recorder:
 
     def _seen_by_the_program(self) -> bool:
         """Whether an agent with a tape may list the folder of the target: it would ask of it."""
-        work = Path(self.plan.cwd or Path.cwd()).resolve()
+        work = Path(self.plan.cwd or current_dir()).resolve()
         return self.plan.tape is not None and self.target.parent.resolve().is_relative_to(work)
 
     def _begin(self) -> None:
         plan = self.plan
         cwd = None if plan.cwd is None else Path(plan.cwd)
         env = environment_of(plan)
-        check_place(self.target, overwrite=plan.overwrite)
+        try:
+            check_place(self.target, overwrite=plan.overwrite)
+        except ExistsError:
+            if self._others is None:
+                raise
         binary = find_program(self.argv, env=env, cwd=cwd) if plan.pty is None else None
         self._binary = binary
         if binary is not None and plan.tape is None:  # the proxy of a tape checks where it leads
             check_network(self.argv[0], env)
-        where = dict(os.environ)
-        if plan.state_dir is not None:
-            where["PTYCASSETTE_STATE_DIR"] = str(plan.state_dir)
-        self._lock(lock_dir(where))
+        top = state_dir() if plan.state_dir is None else absolute(plan.state_dir)
+        self._lock(private_dir(top / "locks", top=top))
         check_requirements(plan.require, env=env, cwd=cwd)
-        self.channel = self._stack.enter_context(SideChannel(state_dir(where)))
-        place = journal_dir(where)
+        self.channel = self._stack.enter_context(SideChannel(top))
+        place = private_dir(top / "journals", top=top)
         self._stack.enter_context(NoCoreDumps())
         tape = None if plan.tape is None else self._start_tape(plan.tape, place, env)
         env = {**env, **({} if tape is None else tape.environment)}
@@ -203,11 +217,28 @@ class Recorder:
         what = plan.harness.name if isinstance(plan.harness, msgspec.Struct) else plan.harness
         name = what or Path(self.argv[0]).name
         holder = LockHolder(pid=os.getpid(), what=name, since=timestamp(plan.clock.wall()))
-        self._stack.enter_context(target_lock(directory, target=self.target, holder=holder))
+        while True:
+            lock = target_lock(directory, target=self.target, holder=holder)
+            try:
+                with ExitStack() as stack:
+                    self._enter(lock, stack)
+                    # Now that it is ours: another recording may just have been published there.
+                    check_target(self.target, overwrite=plan.overwrite)
+                    self._stack.enter_context(stack.pop_all())
+                break
+            except (LockedError, ExistsError):
+                other = None if self._others is None else next(self._others, None)
+                if other is None:
+                    raise
+                self.target = absolute(other)
         if plan.account is not None:
-            self._stack.enter_context(
-                account_lock(directory, harness=name, account=plan.account, holder=holder)
-            )
+            lock = account_lock(directory, harness=name, account=plan.account, holder=holder)
+            self._enter(lock, self._stack)
+
+    def _enter(self, lock: Lock, stack: ExitStack) -> None:
+        stack.enter_context(lock)
+        if lock.caution is not None:
+            self.cautions.append(lock.caution)
 
     def _let_go(self) -> None:
         with suppress(CassetteError):  # whoever wrote to it has been told
@@ -294,7 +325,7 @@ class Recorder:
         unknown = fields.keys() - set(Finished.__struct_fields__)
         if unknown:
             raise TypeError(f"the final record has no {', '.join(sorted(unknown))}")
-        self._final |= {name: value for name, value in fields.items() if value is not None}
+        self._final |= {name: storable(one) for name, one in fields.items() if one is not None}
 
     def finish(
         self, *, t_us: int, status: ExitStatus | None, failure: str | None = None

@@ -43,6 +43,7 @@ from ptycassette.recording.io.journal_name import (
     tape_journal_of,
 )
 from ptycassette.scrub.io import concealed_head
+from ptycassette.system.files import absolute
 from ptycassette.system.pty import NoCoreDumps
 from ptycassette.terminal import POLICY_NAMES
 
@@ -241,7 +242,7 @@ def _recovered(source: JournalSource, target: Path) -> Recovered:
     return Recovered(
         path=str(source.path),
         outcome="published",
-        target=str(target.absolute()),
+        target=str(absolute(target)),
         output_bytes=size,
         torn_bytes=source.torn_bytes,
         ended=ended,

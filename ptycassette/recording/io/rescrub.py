@@ -38,8 +38,12 @@ from ptycassette.model import (
     TapeMoment,
     Traffic,
     Typed,
+    native,
+    native_text,
     painted_bytes,
     resolved,
+    storable,
+    storable_text,
     visible,
 )
 from ptycassette.recording._scrub_reports import merged_reports
@@ -152,7 +156,7 @@ class _Rewrite:
             tape.finish()
         harness = msgspec.to_builtins(self.manifest.harness)
         harness.pop("binary_path_digest_sha256", None)
-        self._scrubber.check([self.manifest.command.argv, harness])
+        self._scrubber.check(native([self.manifest.command.argv, harness]))
 
     def _record(self, event: Event, journal: JournalEvent) -> tuple[Any, bytes]:
         """The record of one scrubbed event."""
@@ -214,7 +218,7 @@ class _Rewrite:
     def _harness(self) -> Any:
         harness = msgspec.to_builtins(self._cassette.manifest.harness)
         digest = harness.pop("binary_path_digest_sha256", None)
-        scrubbed = self._scrubber.value(harness, channel="harness")
+        scrubbed = storable(self._scrubber.value(native(harness), channel="harness"))
         return {**scrubbed, **({"binary_path_digest_sha256": digest} if digest else {})}
 
     @cached_property
@@ -222,13 +226,15 @@ class _Rewrite:
         """The manifest with its texts scrubbed; the writer fills in the digests."""
         manifest = self._cassette.manifest
         argv = manifest.command.argv
-        words = argv and tuple(self._scrubber.text(word, channel="argv") for word in argv)
+        words = argv and tuple(
+            storable_text(self._scrubber.text(native_text(word), channel="argv")) for word in argv
+        )
         optional = dict(manifest.optional or {})
         optional.pop("artifacts", None)
         digests = optional.pop(SECRET_DIGESTS_KEY, None)
         tape = optional.pop(TAPE_KEY, None)
         optional = without_old_digests(optional)
-        scrubbed = self._scrubber.value(optional, channel="manifest")
+        scrubbed = storable(self._scrubber.value(native(optional), channel="manifest"))
         if tape is not None:
             tape.pop("fingerprint", None)  # of the bodies as they were
             scrubbed[TAPE_KEY] = tape  # its key is no secret of the recording

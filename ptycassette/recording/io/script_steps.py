@@ -114,7 +114,7 @@ def with_secret(step: ScriptStep) -> ScriptStep:
                 text = read_plain(path, max_bytes=_MAX_SECRET_BYTES).decode().partition("\n")[0]
             case _:
                 return step
-    except (CassetteError, UnicodeDecodeError) as exc:
+    except (CassetteError, UnicodeDecodeError, RuntimeError) as exc:
         raise UsageError(f"{step.kind}: {exc}", where=f"script line {step.line}") from exc
     text = text.removesuffix("\r")
     if not text:

@@ -12,7 +12,7 @@ import msgspec
 from ptycassette.cassette import MANIFEST, TAPE_KEY
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, RefusedError, UsageError
-from ptycassette.model import Size, streams_of
+from ptycassette.model import Size, native_text, streams_of
 from ptycassette.recording.io import check_network, provider_without_proxy
 from ptycassette.session import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.system.files import find_project
@@ -71,7 +71,7 @@ def program_of(plan: Plan) -> Sequence[str]:
         with open_cassette(plan.path, check="manifest") as cassette:
             recorded = cassette.manifest.command.argv
         if recorded:
-            return recorded
+            return tuple(map(native_text, recorded))
     raise UsageError(
         "which program? This mode runs it for real", where=str(plan.path),
         hint="give argv: use(path, ['claude'])",

@@ -18,7 +18,7 @@ import msgspec
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
-from ptycassette.model import visible
+from ptycassette.model import native_text, visible
 from ptycassette.replaying.io.library_rules import (
     RULES_FILE,
     LibraryRule,
@@ -207,7 +207,7 @@ class Library:
         """Why a cassette was not recorded with the arguments of ``start``; None when it was."""
         try:
             with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
-                argv = cassette.manifest.command.argv or ()
+                argv = tuple(map(native_text, cassette.manifest.command.argv or ()))
                 secrets = read_secrets(cassette.manifest, where=str(path))
         except CassetteError as exc:
             return f"cannot be opened: {exc.message}"

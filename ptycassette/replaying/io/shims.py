@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
-from ptycassette.model import resolved
+from ptycassette.model import native, resolved, storable
 from ptycassette.system import python_command
 from ptycassette.system.files import read_plain, write_whole
 
@@ -52,7 +52,9 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
         StorageError: the disk refuses.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    write_whole(directory / CONFIG_NAME, [msgspec.json.encode(config)])
+    write_whole(
+        directory / CONFIG_NAME, [msgspec.json.encode(storable(msgspec.to_builtins(config)))]
+    )
     boot = Path(__file__).parents[1] / "standin" / "io" / "boot.py"
     made = []
     for program in programs:
@@ -65,7 +67,7 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
             raise UsageError("there is a file there that is not a shim", where=str(target))
         words = python_command(str(boot), "--shim", str(directory), program, isolated=True)
         script = f'#!/bin/sh\n{MARK}\nexec {shlex.join(words)} -- "$@"\n'
-        write_whole(target, [script.encode()], mode=0o755)
+        write_whole(target, [os.fsencode(script)], mode=0o777)
         made.append(target)
     return made
 
@@ -89,12 +91,11 @@ def read_shim_config(directory: Path) -> ShimConfig:
     """
     path = directory / CONFIG_NAME
     try:
-        return msgspec.json.decode(
-            read_plain(path, max_bytes=_MAX_BYTES), type=resolved(ShimConfig)
-        )
+        said = msgspec.json.decode(read_plain(path, max_bytes=_MAX_BYTES))
+        return msgspec.convert(native(said), resolved(ShimConfig))
     except NotFoundError as exc:
         raise NotFoundError("no shims were made here", where=str(directory)) from exc
-    except msgspec.DecodeError as exc:
+    except msgspec.MsgspecError as exc:
         raise ManifestError(f"no configuration of shims: {exc}", where=str(path)) from exc
 
 

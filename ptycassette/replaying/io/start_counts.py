@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.model import resolved, visible
+from ptycassette.system.files import try_lock
 
 STARTS_FILE = "starts.json"
 _MAX_COUNTS = 1 << 20
@@ -31,7 +31,7 @@ class StartCounts:
         """
         try:
             with _open_counts(self._path) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                try_lock(file.fileno(), wait=True)
                 counts = msgspec.json.decode(
                     file.read(_MAX_COUNTS) or b"{}", type=resolved(dict[str, int])
                 )

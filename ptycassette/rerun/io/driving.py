@@ -11,7 +11,6 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -25,6 +24,7 @@ from ptycassette.rerun.io.rerunning import proof
 from ptycassette.rerun.report import RerunReport, finding_lines
 from ptycassette.session import child_environment
 from ptycassette.system import owned_context
+from ptycassette.system.files import current_dir
 from ptycassette.system.pty import DriverSignals, exit_status, hand_over_terminal
 
 _LOOK_S = 0.5
@@ -92,7 +92,7 @@ def driven_rerun(
         trusted=True,
         argv=tuple(argv),
         harness=harness,
-        cwd=Path.cwd() / (cwd or ""),
+        cwd=current_dir() / (cwd or ""),
         environment=env or {},
     )
     with run_of(cassette, options, typed=True) as (prepared, proves):
@@ -128,7 +128,7 @@ def run_tape_only(
     Raises:
         CassetteError: what ``prepared_rerun`` raises.
     """
-    chosen = msgspec.structs.replace(options, cwd=options.cwd or Path.cwd())
+    chosen = msgspec.structs.replace(options, cwd=options.cwd or current_dir())
     with (
         run_of(cassette, chosen, typed=False) as (prepared, proves),
         DriverSignals() as signals,

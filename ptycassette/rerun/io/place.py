@@ -20,6 +20,7 @@ from ptycassette.rerun.io._pointed import Pointed
 from ptycassette.rerun.io.guard import Guard
 from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.system import owned_context
+from ptycassette.system.files import current_dir, home_dir
 from ptycassette.tape.io import base_url_variables, point_at_provider, proxy_variables
 
 
@@ -108,7 +109,7 @@ def placed(
                 own |= variables
                 argv = (argv[0], *arguments, *argv[1:])
         if not options.argv:
-            work = cwd if _is_given(options) else Path.cwd()
+            work = cwd if _is_given(options) else current_dir()
             argv = (argv[0], *(located(word, work) for word in argv[1:]))
         guard = stack.enter_context(
             Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
@@ -174,10 +175,10 @@ def located(word: str, work: Path) -> str:
         word: of a recorded command line.
         work: the folder that the program works in.
     """
-    for name, folder in (("$PWD", work), ("$HOME", Path.home())):
+    for name, folder in (("$PWD", work), ("$HOME", home_dir())):
         before, found, after = word.partition(name)
         begins = before[-1:] in {"", "="} or (len(before) == _SHORT_OPTION and before[0] == "-")
-        if found and begins and after[:1] in {"", "/"}:
+        if folder is not None and found and begins and after[:1] in {"", "/"}:
             word = f"{before}{folder}{after}"
     _, slash, path = word.partition("/")
     if "<user>" in path:

@@ -22,7 +22,7 @@ from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
-from ptycassette.model import Size, visible
+from ptycassette.model import Size, native_text, visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
@@ -42,6 +42,7 @@ from ptycassette.rerun.script import RerunScript, script_of
 from ptycassette.scrub import default_scrubber, masked_places
 from ptycassette.seal.io import require_seal
 from ptycassette.system import owned_context
+from ptycassette.system.files import current_dir
 from ptycassette.tape import DrawnValues, drawn_in
 from ptycassette.tape.io import (
     load_matching_rules,
@@ -189,10 +190,10 @@ def _given_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
     """What was run, with the program where it is on this machine."""
-    program, *rest = cassette.manifest.command.argv or ("",)
+    program, *rest = map(native_text, cassette.manifest.command.argv or ("",))
     if not program:
         raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
-    return located(program, Path.cwd()), *rest
+    return located(program, current_dir()), *rest
 
 
 def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:

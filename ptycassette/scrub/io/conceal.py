@@ -10,12 +10,12 @@ import os
 import re
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptycassette.errors import UsageError
 from ptycassette.model import EngineMissingError, Harness, SessionMeta, Size, Typed
 from ptycassette.scrub.io.process_secrets import remembered
+from ptycassette.system.files import current_dir
 
 if TYPE_CHECKING:
     from ptycassette.scrub.session import SessionScrubber
@@ -113,5 +113,5 @@ def _meta(argv: tuple[str, ...] = ()) -> SessionMeta:
         harness=Harness(name=""),
         environment=dict(os.environ),
         home=os.environ.get("HOME", ""),
-        cwd=str(Path.cwd()),
+        cwd=str(current_dir()),
     )

@@ -13,7 +13,7 @@ from ptycassette.scrub.io.sources import MAX_FILE_BYTES, credential_values, file
 from ptycassette.scrub.rules import Rule, ScrubConfig, config_of, parse_config
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 from ptycassette.scrub.session import SessionScrubber
-from ptycassette.system.files import announced, find_project, read_plain
+from ptycassette.system.files import announced, current_dir, find_project, home_dir, read_plain
 
 CONFIG_VARIABLE = "PTYCASSETTE_SCRUB_CONFIG"
 PLUGIN_GROUP = "ptycassette.scrub_rules"
@@ -109,7 +109,7 @@ def session_scrubber(
         UsageError: the configuration, a plug-in or a profile of the user's own is wrong.
         UnreadableError, UnsafeFileError, LimitError: as ``known_lines``.
     """
-    here = cwd or Path.cwd()
+    here = cwd or current_dir()
     configured = load_config(cwd=here) if config is None else config
     variables = os.environ if environment is None else environment
     declared = [
@@ -135,7 +135,4 @@ def session_scrubber(
 
 
 def _home() -> Path:
-    try:
-        return Path.home()
-    except RuntimeError:  # no home directory is known: then there are no files in it
-        return Path(os.devnull)
+    return home_dir() or Path(os.devnull)  # where nothing can be

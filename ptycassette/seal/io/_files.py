@@ -11,7 +11,7 @@ import msgspec
 from ptycassette.cassette import GIT_ATTRIBUTES, MANIFEST, SCRUB_REPORT, Artifact
 from ptycassette.errors import NotFoundError
 from ptycassette.seal.envelope import MAX_SEAL_BYTES
-from ptycassette.system.files import DirectoryHandle, links_followed, read_plain
+from ptycassette.system.files import DirectoryHandle, absolute, links_followed, read_plain
 
 SUFFIX = ".seal.json"
 _DOCUMENTS = (MANIFEST, SCRUB_REPORT)
@@ -59,7 +59,7 @@ def hashed_files(path: str) -> HashedFiles:
 
 def real_path(path: str) -> str:
     """Where a cassette is, with the links above it resolved and its own name kept."""
-    above, name = os.path.split(os.path.abspath(path))  # noqa: PTH100 - drops `..` and a last `/`
+    above, name = os.path.split(os.path.normpath(absolute(path)))  # drops `..` and a last `/`
     return f"{_resolved(above).rstrip('/')}/{name}"
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+
+from ptycassette.system.files.locks import try_lock
 
 
 def remove_unheld(places: Iterable[Path]) -> None:
@@ -18,9 +19,9 @@ def remove_unheld(places: Iterable[Path]) -> None:
                 continue  # to open a pipe would be to wait
             fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                import shutil  # noqa: PLC0415 - there is seldom anything to remove
+                if try_lock(fd):  # where there are no locks, its maker may be at work
+                    import shutil  # noqa: PLC0415 - there is seldom anything to remove
 
-                shutil.rmtree(place, ignore_errors=True)
+                    shutil.rmtree(place, ignore_errors=True)
             finally:
                 os.close(fd)

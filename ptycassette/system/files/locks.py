@@ -1,7 +1,10 @@
 """One recorder per account and per target. The kernel releases the lock of a holder that dies.
 
-A lock is a file in the state directory under flock(2). Its content says who has it, for
-the message to whoever comes second.
+A lock is a file in the state directory under flock(2). It holds the name of its owner, for the
+message to the one that comes second. Some file systems (NFS, Lustre, CIFS, FUSE) have no flock:
+then the lock is in the first spare directory that has it. Where none has it, the recording goes on
+without this lock, and ``Lock.caution`` tells what that means. Publishing is safe all the same,
+because it is one rename.
 """
 
 from __future__ import annotations
@@ -15,9 +18,65 @@ from typing import Self
 
 import msgspec
 
-from ptycassette.errors import LockedError, StorageError
-from ptycassette.model import resolved
+from ptycassette.errors import LockedError, RefusedError, StorageError
+from ptycassette.model import resolved, storable_text
+from ptycassette.system.files.state_dirs import private_dir, spare_dirs
 from ptycassette.system.ownership import Owner
+
+
+def try_lock(fd: int, *, wait: bool = False) -> bool | None:
+    """Take the lock (flock) of an open file or directory.
+
+    Args:
+        fd: the descriptor; closing its last copy releases the lock.
+        wait: until it is free.
+
+    Returns:
+        True if it is ours, False if somebody has it, None if this file system has no locks.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:  # ENOLCK, ENOSYS, EOPNOTSUPP, EINVAL, EBADF (NFS): each means the same
+        return None
+    return True
+
+
+def process_mark() -> str:
+    """Names this process, for ``is_gone``: where a file system has no locks to tell."""
+    return " ".join(_facts(os.getpid()))
+
+
+def is_gone(mark: str) -> bool:
+    """Whether the process of a ``process_mark`` has certainly ended.
+
+    False also where that cannot be seen from here: another machine, another container.
+    """
+    host, boot, space, pid, started = (*mark.split(" "), *([""] * 5))[:5]
+    here = _facts(int(pid)) if pid.isdigit() else ()
+    if not here or (host, space) != (here[0], here[2]):
+        return False
+    if boot != here[1]:
+        return True  # this machine was started again
+    if started:
+        return started != here[4]
+    try:
+        os.kill(int(pid), 0)
+    except OSError as exc:
+        return isinstance(exc, ProcessLookupError)
+    return False
+
+
+def _facts(pid: int) -> tuple[str, str, str, str, str]:
+    """The machine, its last start, the PID namespace, the pid, and when it started (ticks)."""
+    boot = space = started = ""
+    with suppress(OSError, IndexError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        space = str(Path("/proc/self/ns/pid").readlink())
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        started = stat.rpartition(b")")[2].split()[19].decode()
+    return os.uname().nodename.replace(" ", "_"), boot, space, str(pid), started
 
 
 class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +96,9 @@ class Lock:
         key: tells locks apart; any text.
         holder: who takes it.
 
+    Attributes:
+        caution: what the caller should tell the user; None if all is well.
+
     Raises:
         LockedError: on entering, when somebody has it.
         StorageError: the lock file cannot be made.
@@ -47,15 +109,29 @@ class Lock:
         self._holder = holder
         self._fd = -1
         self._owner = Owner()
-        self.path = directory / f"{sha256(key.encode()).hexdigest()[:32]}.lock"
+        self.caution: str | None = None
+        self.path = directory / f"{sha256(os.fsencode(key)).hexdigest()[:32]}.lock"
 
     def __enter__(self) -> Self:
-        while not self._take():
+        while (taken := self._take()) is False:
             pass
+        if taken is None and not self._elsewhere():
+            self.caution = (
+                f"{self.path.parent} is on a file system without locks: another recording of"
+                f" {self._name} at the same time is not noticed (to have locks, set"
+                " PTYCASSETTE_STATE_DIR to a directory on a local disk)"
+            )
+            return self
         # The content is only for messages; the lock holds also when it cannot be written.
         with suppress(OSError):
             os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, msgspec.json.encode(self._holder), 0)
+            os.pwrite(
+                self._fd,
+                msgspec.json.encode(
+                    msgspec.structs.replace(self._holder, what=storable_text(self._holder.what))
+                ),
+                0,
+            )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -67,29 +143,49 @@ class Lock:
             os.close(self._fd)
             self._fd = -1
 
-    def _take(self) -> bool:
-        """Whether the file that has the name is locked by us."""
+    def _elsewhere(self) -> bool:
+        """Take the lock in a spare directory; False if none has locks."""
+        usual = self.path
+        for place in spare_dirs():
+            with suppress(RefusedError, StorageError):
+                self.path = private_dir(place / "locks", top=place) / usual.name
+                while (taken := self._take()) is False:
+                    pass
+                if taken:
+                    return True
+        self.path = usual
+        return False
+
+    def _take(self) -> bool | None:
+        """Whether the file that has the name is locked by us; None where there are no locks."""
         try:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as exc:
-            raise StorageError(f"cannot lock: {exc.strerror}", where=str(self.path)) from exc
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not _same_file(fd, self.path):
-                os.close(fd)
-                return False
-        except BlockingIOError as exc:
-            content = os.pread(fd, 4096, 0)
-            os.close(fd)
-            raise LockedError(
-                f"{self._name} is being recorded by {_describe(content)}",
-                hint="wait until it ends, or end it",
+            raise StorageError(
+                f"cannot lock: {exc.strerror}",
+                where=str(self.path),
+                hint="set PTYCASSETTE_STATE_DIR to a directory that you can write to",
             ) from exc
+        try:
+            taken = try_lock(fd)
+            if taken is False:
+                raise LockedError(
+                    f"{self._name} is being recorded by {_describe(os.pread(fd, 4096, 0))}",
+                    hint="wait until it ends, or end it",
+                )
+            if taken and _same_file(fd, self.path):
+                self._fd, fd = fd, -1
+                return True
+            if taken is None:
+                with suppress(OSError):
+                    self.path.unlink()
+                return None
         except OSError as exc:
-            os.close(fd)
             raise StorageError(f"cannot lock: {exc.strerror}", where=str(self.path)) from exc
-        self._fd = fd
-        return True
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        return False
 
 
 def account_lock(directory: Path, *, harness: str, account: str, holder: LockHolder) -> Lock:

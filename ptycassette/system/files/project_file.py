@@ -36,6 +36,7 @@ import msgspec
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model import MAX_TOML_BYTES, Size, parse_toml, visible
 from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.state_dirs import absolute, current_dir, home_dir
 
 PROJECT_VARIABLE = "PTYCASSETTE_PROJECT"
 OWN_NAME, SHARED_NAME = "ptycassette.toml", "pyproject.toml"
@@ -137,8 +138,8 @@ def find_project(start: Path | None = None) -> Project:
         NotFoundError: PTYCASSETTE_PROJECT names a file that is not there, or says nothing of us.
     """
     if named := os.environ.get(PROJECT_VARIABLE):
-        return _named(Path(named).absolute())
-    here = Path(start or Path.cwd()).absolute()
+        return _named(absolute(named))
+    here = absolute(start or current_dir())
     for place in _places(here):
         for path in (place / OWN_NAME, place / SHARED_NAME):
             if place != here and not _is_trusted(path):
@@ -159,7 +160,7 @@ def _named(path: Path) -> Project:
 
 def _places(start: Path) -> Iterator[Path]:
     """The directory and those above it, up to the repository or the home directory."""
-    home = Path(os.environ.get("HOME") or "/")
+    home = home_dir()
     for place in (start, *start.parents):
         yield place
         if place == home or os.path.lexists(place / ".git"):

@@ -1,44 +1,158 @@
-"""The user's private state directory, where unscrubbed data may lie (decision 0002)."""
+"""The user's private state directory, where unscrubbed data may lie (decision 0002).
+
+The first place that can be used counts:
+
+1. ``$PTYCASSETTE_STATE_DIR``; if it is set, no other place is tried;
+2. ``$XDG_STATE_HOME/ptycassette``, else ``~/.local/state/ptycassette``. Nothing is made below a
+   home that does not exist;
+3. ``$XDG_RUNTIME_DIR/ptycassette``, then ``ptycassette-UID`` in ``$TMPDIR``, ``/tmp`` or
+   ``/var/tmp``: where the home is read-only, missing, or on a file system that gives everything
+   to everybody.
+
+A place can be used if it is a directory of this user that others cannot read or list.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from ptycassette.errors import RefusedError, StorageError
+from ptycassette.errors import CassetteError, NotFoundError, RefusedError, StorageError
+
+STATE_VARIABLE = "PTYCASSETTE_STATE_DIR"
+_SET_IT = f"set {STATE_VARIABLE} to a directory of your own that others cannot read"
+
+
+def current_dir() -> Path:
+    """The current directory, also when it was deleted: then ``$PWD``, for names and messages.
+
+    Raises:
+        NotFoundError: it was deleted, and its name is not known either.
+    """
+    try:
+        return Path.cwd()
+    except OSError as exc:
+        name = os.environ.get("PWD", "")
+        if name.startswith("/"):
+            return Path(name)
+        raise NotFoundError(
+            f"the current directory cannot be used: {exc.strerror}",
+            hint="cd to a directory that exists",
+        ) from exc
+
+
+def absolute(path: str | os.PathLike[str]) -> Path:
+    """``path`` seen from the current directory, which may have been deleted.
+
+    Raises:
+        NotFoundError: it is relative, and the current directory is not known.
+    """
+    given = Path(path)
+    return given if given.is_absolute() else current_dir() / given
+
+
+def home_dir(env: Mapping[str, str] | None = None) -> Path | None:
+    """The user's home: ``$HOME``, else as the system has it; None where there is none."""
+    home = (os.environ if env is None else env).get("HOME", "")
+    if not home:
+        import pwd  # noqa: PLC0415 - nearly every process has HOME
+
+        with suppress(KeyError):
+            home = pwd.getpwuid(os.getuid()).pw_dir
+    return Path(home) if home.startswith("/") and Path(home).is_dir() else None
 
 
 def state_dir(env: Mapping[str, str] | None = None) -> Path:
-    """The state directory: ``$PTYCASSETTE_STATE_DIR``, else below XDG's, else ``~/.local/state``.
+    """The state directory that is used, made private.
 
-    The XDG base directory specification asks for relative paths to be ignored.
+    Raises:
+        RefusedError: ``$PTYCASSETTE_STATE_DIR`` cannot be kept private.
+        StorageError: none can be made.
     """
     env = os.environ if env is None else env
-    own = env.get("PTYCASSETTE_STATE_DIR", "")
+    own = env.get(STATE_VARIABLE, "")
     if own:
-        return Path(own).absolute()
-    xdg = env.get("XDG_STATE_HOME", "")
-    base = Path(xdg) if xdg.startswith("/") else Path.home() / ".local" / "state"
-    return base / "ptycassette"
+        return private_dir(absolute(own), top=absolute(own))
+    why: CassetteError | None = None
+    for place in (*_usual_dirs(env), *spare_dirs(env)):
+        try:
+            return private_dir(place, top=place)
+        except CassetteError as exc:
+            why = why or exc
+    if why is not None:
+        raise why
+    raise StorageError(
+        "there is no place for a state directory: no home, and no temporary directory",
+        hint=_SET_IT,
+    )
+
+
+def known_state_dirs(env: Mapping[str, str] | None = None) -> list[Path]:
+    """All directories where recordings of this user may have left something; they may be missing.
+
+    Nothing is made.
+    """
+    env = os.environ if env is None else env
+    own = env.get(STATE_VARIABLE, "")
+    return [absolute(own)] if own else [*_usual_dirs(env), *spare_dirs(env)]
+
+
+def _usual_dirs(env: Mapping[str, str]) -> Iterator[Path]:
+    """Where XDG has it. Its specification asks for relative paths to be ignored."""
+    home, xdg = home_dir(env), env.get("XDG_STATE_HOME", "")
+    gone = env.get("HOME", "") if home is None else ""
+    if xdg.startswith("/"):
+        if not (gone.startswith("/") and Path(xdg).is_relative_to(gone)):
+            yield Path(xdg) / "ptycassette"
+    elif home is not None:
+        yield home / ".local" / "state" / "ptycassette"
+
+
+def spare_dirs(env: Mapping[str, str] | None = None) -> Iterator[Path]:
+    """Places on other file systems, for what the usual one does not allow."""
+    env = os.environ if env is None else env
+    runtime = env.get("XDG_RUNTIME_DIR", "")
+    if runtime.startswith("/") and Path(runtime).is_dir():
+        yield Path(runtime) / "ptycassette"
+    for place in dict.fromkeys((env.get("TMPDIR", ""), "/tmp", "/var/tmp")):  # noqa: S108 - checked
+        if place.startswith("/") and Path(place).is_dir():
+            yield Path(place) / f"ptycassette-{os.getuid()}"
 
 
 def journal_dir(env: Mapping[str, str] | None = None) -> Path:
     """Where journals lie; made private and kept out of version control when first used."""
-    return private_dir(state_dir(env) / "journals", top=state_dir(env))
+    top = state_dir(env)
+    return private_dir(top / "journals", top=top)
+
+
+def journal_dirs(env: Mapping[str, str] | None = None) -> list[Path]:
+    """Where journals may have been left, as far as these directories exist."""
+    return [top / "journals" for top in known_state_dirs(env) if _is_ours(top / "journals")]
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def lock_dir(env: Mapping[str, str] | None = None) -> Path:
     """Where lock files lie."""
-    return private_dir(state_dir(env) / "locks", top=state_dir(env))
+    top = state_dir(env)
+    return private_dir(top / "locks", top=top)
 
 
 def private_dir(path: Path, *, top: Path) -> Path:
     """Make ``path`` and ``top`` (it or a parent of it) with mode 0700, and a ``.gitignore``.
 
     Raises:
-        RefusedError: one of them belongs to somebody else, or is not a directory.
+        RefusedError: one of them belongs to somebody else, is not a directory, or others can
+            read it, and the file system does not change that.
         StorageError: the disk refused.
     """
     try:
@@ -49,13 +163,15 @@ def private_dir(path: Path, *, top: Path) -> Path:
         ignore = top / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="ascii")
+        elif not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(13, os.strerror(13), str(path))
     except (FileExistsError, NotADirectoryError) as exc:
         raise RefusedError("is not a directory, and must be one", where=str(exc.filename)) from exc
     except OSError as exc:
         raise StorageError(
             f"cannot prepare the state directory: {exc.strerror}",
             where=str(exc.filename or path),
-            hint="set PTYCASSETTE_STATE_DIR to a directory that you can write to",
+            hint=f"set {STATE_VARIABLE} to a directory that you can write to",
         ) from exc
     return path
 
@@ -66,10 +182,15 @@ def _be_private(folder: Path) -> None:
         # A link could lead unscrubbed bytes to a place that others read.
         raise RefusedError("is not a directory", where=str(folder))
     if found.st_uid != os.geteuid():
-        raise RefusedError(
-            "belongs to another user",
-            where=str(folder),
-            hint="set PTYCASSETTE_STATE_DIR to a directory of your own",
-        )
-    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise RefusedError("belongs to another user", where=str(folder), hint=_SET_IT)
+    if found.st_mode & 0o777 == 0o700:
+        return
+    with suppress(OSError):  # some file systems refuse, others do nothing: the result counts
         folder.chmod(0o700)
+    if folder.lstat().st_mode & 0o077:
+        raise RefusedError(
+            "others can read this directory, and its file system does not change that; what is"
+            " recorded here is not scrubbed yet",
+            where=str(folder),
+            hint=_SET_IT,
+        )

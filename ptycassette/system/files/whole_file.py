@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -10,19 +11,23 @@ from pathlib import Path
 
 from ptycassette.errors import ExistsError, StorageError
 
+_NO_SYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+"""What file systems answer that cannot sync a file or directory (some FUSE, 9p, CIFS)."""
+
 
 def write_whole(
     path: str | os.PathLike[str],
     parts: Iterable[bytes],
     *,
-    mode: int = 0o644,
+    mode: int = 0o666,
     overwrite: bool = True,
     durable: bool = True,
 ) -> None:
     """Write ``parts`` to ``path``: a temporary file beside it, fsync if ``durable``, one rename.
 
-    Nobody ever sees half of it; the old file stays until the new one is whole. A device, a pipe
-    or a link is never replaced.
+    Readers never see half of it; the old file stays until the new one is whole. A device, a pipe
+    or a link is never replaced. The umask takes its bits away from ``mode``, which the file has
+    from the beginning: some file systems refuse to change it later.
 
     Raises:
         ExistsError: something is there that may not be replaced; nothing was changed.
@@ -34,14 +39,13 @@ def write_whole(
     # A name known before the file is there: whatever interrupts us, we know what to remove.
     aside = os.path.join(directory, f".{name[:100]}.{os.urandom(8).hex()}")  # noqa: PTH118
     try:
-        with open(aside, "xb", opener=_private) as file:
+        with open(aside, "xb", opener=lambda at, flags: os.open(at, flags, mode)) as file:
             file.writelines(parts)
             file.flush()
-            os.fchmod(file.fileno(), mode)
             if durable:
-                os.fsync(file.fileno())
+                make_durable(file.fileno())
         check_replaceable(target, overwrite=overwrite)  # what came there meanwhile
-        os.replace(aside, target)  # noqa: PTH105 - a path object takes longer than the rename
+        _replace(aside, target)
     except OSError as exc:
         _remove(aside)
         raise _refused(target, exc) from exc
@@ -75,8 +79,34 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool = True)
         )
 
 
-def _private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
+def make_durable(fd: int) -> None:
+    """Return when a file or directory is on the disk, where the file system can do that.
+
+    Raises:
+        OSError: the disk is full or failing, so the data may be lost.
+    """
+    try:
+        os.fsync(fd)
+    except OSError as exc:
+        if exc.errno not in _NO_SYNC:
+            raise
+
+
+def _replace(aside: str, target: str) -> None:
+    try:
+        os.replace(aside, target)  # noqa: PTH105 - a path object takes longer than the rename
+    except OSError:
+        if not os.path.lexists(target):
+            raise
+        # Some network file systems never rename over a file: move the old one out of the way.
+        old = f"{aside}.old"
+        os.rename(target, old)  # noqa: PTH104
+        try:
+            os.rename(aside, target)  # noqa: PTH104
+        except OSError:
+            os.rename(old, target)  # noqa: PTH104
+            raise
+        _remove(old)
 
 
 def _remove(name: str) -> None:

@@ -21,10 +21,10 @@ import socket
 import sys
 import termios
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from ptycassette.errors import SpawnError
 from ptycassette.model import Size, visible
+from ptycassette.system.files import current_dir
 from ptycassette.system.pty._child import DEFAULT_GRACE_S, PtyChild, winsize
 from ptycassette.system.pty._launch import StartPlan, Streams, launch, none_to_be_had
 from ptycassette.system.pty.core_dumps import NoCoreDumps
@@ -102,7 +102,7 @@ def spawn(
 
 def _resolve(command: str, path: str, cwd: str | None) -> str:
     """The file to execute, absolute: POSIX's rules for PATH, seen from ``cwd``."""
-    base = Path.cwd() / (cwd or "")
+    base = current_dir() / (cwd or "")
     if "/" in command:
         candidates = [base / command]
     else:

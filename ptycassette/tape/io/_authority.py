@@ -37,7 +37,8 @@ class Authority:
                 parts.append(other.read_bytes())
         try:
             with path.open("xb") as file:
-                path.chmod(0o600)
+                with suppress(OSError):  # some file systems change no modes
+                    path.chmod(0o600)
                 file.write(b"\n".join(parts))
         except OSError as failed:
             raise StorageError(

@@ -27,7 +27,7 @@ def reviewed(tmp_path: Path) -> Path:
     """A run with its evidence beside it."""
     run = tmp_path / "run.cassette"
     shutil.copytree(TAPE, run)
-    with _rec_evidence.evidence(str(tmp_path / "run.evidence"), run):
+    with _rec_evidence.evidence(str(tmp_path / "run.evidence"), lambda: run):
         pass
     return run
 

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from ptycassette.cli.entry import COMMANDS, MEANT
-from ptycassette.cli.rec_name import RecCommand, generated_name
+from ptycassette.cli.rec_name import RecCommand, generated_names
 
 Run = Callable[..., Any]
 NOW = datetime(2026, 11, 23, 18, 45, 2, tzinfo=UTC)
@@ -101,13 +101,17 @@ def test_a_name_that_was_forgotten_is_an_error(
 
 def test_a_name_is_made_of_program_and_time(tmp_path: Path) -> None:
     """One that nothing has yet, and that is safe as a name of a file."""
-    first = generated_name(("/usr/bin/claude", "-p"), NOW, at=tmp_path)
+    first = _first(("/usr/bin/claude", "-p"), tmp_path)
     (tmp_path / first).mkdir()
 
     assert first == "claude-20261123-184502.cassette"
-    assert generated_name(("claude",), NOW, at=tmp_path) == "claude-20261123-184502-2.cassette"
-    assert generated_name(("..",), NOW, at=tmp_path).startswith("recording-")
-    assert generated_name(("a b\x1b[2J\n",), NOW, at=tmp_path).startswith("a-b-2J-2026")
+    assert _first(("claude",), tmp_path) == "claude-20261123-184502-2.cassette"
+    assert _first(("..",), tmp_path).startswith("recording-")
+    assert _first(("a b\x1b[2J\n",), tmp_path).startswith("a-b-2J-2026")
+
+
+def _first(argv: tuple[str, ...], at: Path) -> str:
+    return next(generated_names(argv, NOW, at=at))
 
 
 def test_recording_without_a_name(

@@ -39,7 +39,7 @@ from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scrub.io import concealed_words
-from ptycassette.system.files import PROJECT_VARIABLE
+from ptycassette.system.files import PROJECT_VARIABLE, current_dir
 from ptycassette.system.pty import DriverSignals
 
 
@@ -65,7 +65,7 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
         return _step_aside(program, args)
     if config.project and Path(config.project).exists():
         os.environ.setdefault(PROJECT_VARIABLE, config.project)
-    start = ProgramStart(program=program, args=tuple(args), cwd=str(Path.cwd()), env=os.environ)
+    start = ProgramStart(program=program, args=tuple(args), cwd=str(current_dir()), env=os.environ)
     pending = Path(config.pending) if config.pending else None
     secrets = parse_settings([*config.options, "cassette"]).secrets_compared
     library = Library(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import RecordError, StorageError
+from ptycassette.model import native, storable
 from ptycassette.replaying.standin._report import StandinReport, report_lines, report_object
 from ptycassette.system.files import check_replaceable, read_plain, write_whole
 
@@ -36,7 +37,7 @@ def write_report(path: str, report: StandinReport) -> None:
         beside = target.with_name(f"{target.name.removesuffix('.json')}.txt")
         check_replaceable(beside)
         check_replaceable(target)
-        _replace(target, json.dumps(report_object(report), indent=2) + "\n")
+        _replace(target, json.dumps(storable(native(report_object(report))), indent=2) + "\n")
         _replace(beside, text)
     except (OSError, StorageError) as exc:
         why = exc.message if isinstance(exc, StorageError) else f"cannot be written: {exc.strerror}"
