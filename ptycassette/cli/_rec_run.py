@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ def run_recorder(
         if isinstance(recorder.plan.progress, SavingLine):
             recorder.plan.progress.close()
     if not quiet and (given["streams"] is None or os.isatty(2)):
-        for line in (*recorder.cautions, *_summary(recorder, ended)):
+        for line in _summary(recorder, ended):
             _say(f"ptycassette: {line}")
     if ended.signal is not None:
         return 128 + ended.signal, True
@@ -142,6 +143,7 @@ def _summary(recorder: Recorder, ended: RecordingEnded) -> Iterator[str]:
     """What was saved, what was masked in it, and what is not in it."""
     from ptycassette.cli._present import time_text
 
+    yield from recorder.cautions
     scrubbed = "" if recorder.plan.scrub else ", NOT scrubbed"
     yield f"saved {_shown(recorder)} ({time_text(ended.duration_us)}{scrubbed})"
     yield from _masked_lines(recorder)

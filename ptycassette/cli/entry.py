@@ -19,7 +19,7 @@ from typing import Any, TextIO
 import click
 
 from ptycassette.cli._guarded_stdout import StdoutError, guarded_stdout
-from ptycassette.errors import CassetteError, StorageError, UnreadableError
+from ptycassette.errors import CassetteError, NotFoundError, StorageError, UnreadableError
 from ptycassette.version import __version__
 
 # name -> (module, one line for the list of commands). The command object in the
@@ -80,6 +80,19 @@ _REFUSALS = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.E
 """What the system says of a path that was given, and that we did not foresee: no bug of ours."""
 PIPE_STATUS = 128 + 13
 """What a shell reports for a program that SIGPIPE ended."""
+
+
+_OF_THE_MACHINE = {
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "too many files are open on this machine: end something",
+    errno.ENOMEM: "end something, or raise the limits (ulimit -v)",
+    errno.EAGAIN: "end something, or raise the limits (ulimit -u)",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space: the disk quota is used up",
+    errno.EROFS: "choose a place that is not read-only",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
+}
+"""Errors that any call may meet and that are no bug: what to do."""
 
 
 class _PipeClosedError(Exception):
@@ -234,18 +247,39 @@ def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome
         _report(refused)
         return refused.exit_status
     except OSError as exc:
-        if exc.errno not in _REFUSALS or not isinstance(exc.filename, str | bytes):
+        found = _of_the_machine(exc)
+        if found is None:
             _report_bug(exc)
             return BUG_STATUS
-        from ptycassette.model import visible
-
-        closed = UnreadableError(str(exc.strerror), where=visible(os.fsdecode(exc.filename)))
-        _report(closed)
-        return closed.exit_status
+        _report(found)
+        return found.exit_status
     except Exception as bug:  # noqa: BLE001 - the last net: say that it is our fault
         _report_bug(bug)
         return BUG_STATUS
     return result if isinstance(result, int) else 0
+
+
+def _of_the_machine(exc: OSError) -> CassetteError | None:
+    """What to tell of an error that says more about this machine than about us; else None."""
+    missing = isinstance(exc, FileNotFoundError)
+    where = None if exc.filename is None else os.fsdecode(exc.filename)
+    if exc.errno in _OF_THE_MACHINE:
+        hint = _OF_THE_MACHINE[exc.errno]
+        return StorageError(f"the system refuses: {exc.strerror}", where=where, hint=hint)
+    if missing and where is not None and where.startswith(("/dev/", "/proc/")):
+        return StorageError("is not there", where=where, hint="mount it, as containers usually do")
+    if missing and where is None and "temporary directory" in (exc.strerror or ""):
+        return StorageError(
+            "there is no temporary directory to write to",
+            hint="set TMPDIR to a directory that you can write to",
+        )
+    try:
+        Path.cwd()
+    except OSError:
+        return NotFoundError("the current directory was deleted", hint="cd to one that exists")
+    if exc.errno in _REFUSALS and where is not None:
+        return UnreadableError(str(exc.strerror), where=where)
+    return None
 
 
 def _escaped(message: str) -> str:

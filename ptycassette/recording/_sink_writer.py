@@ -35,6 +35,7 @@ from ptycassette.model import (
     TapeMoment,
     Traffic,
     Typed,
+    storable_text,
 )
 from ptycassette.recording._manifest import Learnt, make_manifest
 from ptycassette.recording._scrub_reports import REPORT_OPTION, merged_reports
@@ -245,7 +246,8 @@ class SinkWriter:
     def _report(self) -> ScrubReport:
         report = self._scrubber.report()
         if report.env_allowlist is msgspec.UNSET and self._meta.env_allowlist:
-            report = msgspec.structs.replace(report, env_allowlist=self._meta.env_allowlist)
+            names = tuple(map(storable_text, self._meta.env_allowlist))
+            report = msgspec.structs.replace(report, env_allowlist=names)
         before = self._meta.options.get(REPORT_OPTION)
         return report if before is None else merged_reports(before, report)
 

@@ -7,7 +7,6 @@ import fcntl
 import os
 import stat
 import termios
-from pathlib import Path
 
 from ptycassette.model import StreamKind
 
@@ -27,8 +26,11 @@ def stream_kind(fd: int) -> StreamKind:
         return "socket"
     if stat.S_ISREG(mode):
         return "file"
-    is_null = stat.S_ISCHR(mode) and found.st_rdev == Path(os.devnull).stat().st_rdev
-    return "null" if is_null else "device"
+    try:
+        null = os.stat(os.devnull).st_rdev  # noqa: PTH116
+    except OSError:  # a container without /dev
+        null = -1
+    return "null" if stat.S_ISCHR(mode) and found.st_rdev == null else "device"
 
 
 def same_stream(one: int, other: int) -> bool:

@@ -27,7 +27,7 @@ _SET_IT = f"set {STATE_VARIABLE} to a directory of your own that others cannot r
 
 
 def current_dir() -> Path:
-    """The current directory, also when it was deleted: then ``$PWD``, for names and messages.
+    """The current directory, also when it was deleted: then its old name, for messages.
 
     Raises:
         NotFoundError: it was deleted, and its name is not known either.
@@ -36,6 +36,8 @@ def current_dir() -> Path:
         return Path.cwd()
     except OSError as exc:
         name = os.environ.get("PWD", "")
+        with suppress(OSError):
+            name = name or os.readlink("/proc/self/cwd").removesuffix(" (deleted)")  # noqa: PTH115 - a name
         if name.startswith("/"):
             return Path(name)
         raise NotFoundError(

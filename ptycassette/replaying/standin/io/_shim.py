@@ -14,7 +14,7 @@ from typing import NoReturn
 import msgspec
 
 from ptycassette.cassette.io import PendingRecordings, open_cassette, refuse_unwanted
-from ptycassette.errors import CassetteError, RefusedError
+from ptycassette.errors import CassetteError, NotFoundError, RefusedError
 from ptycassette.model import ExitStatus, visible
 from ptycassette.recording.io import check_network, diagnostic_path
 from ptycassette.replaying.drifts import NO_DRIFT, Side, drift_lines
@@ -65,7 +65,7 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
         return _step_aside(program, args)
     if config.project and Path(config.project).exists():
         os.environ.setdefault(PROJECT_VARIABLE, config.project)
-    start = ProgramStart(program=program, args=tuple(args), cwd=str(current_dir()), env=os.environ)
+    start = ProgramStart(program=program, args=tuple(args), cwd=_here(), env=os.environ)
     pending = Path(config.pending) if config.pending else None
     secrets = parse_settings([*config.options, "cassette"]).secrets_compared
     library = Library(
@@ -92,6 +92,14 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
             return _rerun(chosen.path, report, (program, *args))
         case _:
             return _stand_in(chosen, config, report, (program, *args))
+
+
+def _here() -> str:
+    """The current directory, for rules; empty if it was deleted: a cassette plays all the same."""
+    try:
+        return str(current_dir())
+    except NotFoundError:
+        return ""
 
 
 def _stand_in(

@@ -86,7 +86,7 @@ def test_journals_are_looked_for_in_every_place(tmp_path: Path) -> None:
 def test_a_deleted_current_directory_keeps_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The shell's variable has it; without it there is an error, and not for absolute paths."""
+    """The shell or the kernel knows it; else there is an error, and not for absolute paths."""
     place = tmp_path / "gone"
     place.mkdir()
     monkeypatch.chdir(place)
@@ -95,6 +95,9 @@ def test_a_deleted_current_directory_keeps_its_name(
     assert state_dirs.absolute("x") == place / "x"
 
     monkeypatch.delenv("PWD")
+    monkeypatch.setattr(os, "readlink", lambda _: f"{place} (deleted)")  # as Linux has it
+    assert state_dirs.absolute("x") == place / "x"
+    monkeypatch.setattr(os, "readlink", lambda _: Path("/dev/null/x").stat())  # no /proc
     assert state_dirs.absolute("/x") == Path("/x")
     with pytest.raises(NotFoundError, match="current directory") as caught:
         state_dirs.absolute("x")
