@@ -87,12 +87,15 @@ _OF_THE_MACHINE = {
     errno.ENFILE: "too many files are open on this machine: end something",
     errno.ENOMEM: "end something, or raise the limits (ulimit -v)",
     errno.EAGAIN: "end something, or raise the limits (ulimit -u)",
+}
+"""Errors that any call may meet and that are no bug: what to do."""
+_OF_A_DISK = {
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "free some space: the disk quota is used up",
     errno.EROFS: "choose a place that is not read-only",
     errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
 }
-"""Errors that any call may meet and that are no bug: what to do."""
+"""The same of a file that is named."""
 
 
 class _PipeClosedError(Exception):
@@ -263,8 +266,10 @@ def _of_the_machine(exc: OSError) -> CassetteError | None:
     """What to tell of an error that says more about this machine than about us; else None."""
     missing = isinstance(exc, FileNotFoundError)
     where = None if exc.filename is None else os.fsdecode(exc.filename)
-    if exc.errno in _OF_THE_MACHINE:
-        hint = _OF_THE_MACHINE[exc.errno]
+    hint = _OF_THE_MACHINE.get(exc.errno or 0)
+    if hint is None and where is not None:
+        hint = _OF_A_DISK.get(exc.errno or 0)
+    if hint is not None:
         return StorageError(f"the system refuses: {exc.strerror}", where=where, hint=hint)
     if missing and where is not None and where.startswith(("/dev/", "/proc/")):
         return StorageError("is not there", where=where, hint="mount it, as containers usually do")

@@ -21,7 +21,7 @@ from pathlib import Path
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # linux/fs.h
 _RENAME_SWAP = 2  # macOS sys/stdio.h
-_FATAL = frozenset({errno.ENOENT, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+_FATAL = frozenset((errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO))
 """What a plain rename would meet, too. File systems have many other words for "not supported"."""
 
 
