@@ -18,7 +18,7 @@ from ptycassette import open_cassette, record, use
 from ptycassette.errors import DivergenceError
 from ptycassette.model import native_text
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
-from tests.commands import COMMAND
+from tests.commands import COMMAND, ptycassette, taped
 
 pytestmark = [pytest.mark.integration]
 
@@ -275,3 +275,40 @@ def test_nothing_that_is_printed_fails_in_the_c_locale(
         run(*words, env=env)
     run("export", name, "é✓.html", env=env)
     run("verify", "é✗", env=env, status=3)
+
+
+SCRIPT = """
+version = 1
+[[replies]]
+times = 0
+text = "well"
+"""
+AGENT = """
+import http.client, json, os, sys
+from urllib.parse import urlsplit
+where = urlsplit(os.environ["OPENAI_BASE_URL"])
+asked = http.client.HTTPConnection(where.netloc, timeout=30)
+body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "how are you"}]})
+asked.request("POST", where.path + "/chat/completions", body, {"authorization": "Bearer x"})
+print(json.load(asked.getresponse())["choices"][0]["message"]["content"])
+sys.stdout.buffer.write(os.fsencode(sys.argv[1]) + open(sys.argv[2], "rb").read())
+"""
+
+
+def test_a_rerun_and_a_fork_start_the_program_with_the_same_bytes(place: Path) -> None:
+    """Its file, its arguments and the folder; the output is compared byte for byte."""
+    pytest.importorskip("aiohttp", reason="a rerun needs the extra `provider`")
+    (place / "agent.py").write_text(AGENT)
+    (place / WORD).write_bytes(ODD)
+    name = f"{WORD}-tape.cassette"
+    argv = ("python3", "-I", "agent.py", WORD, f"{place}/{WORD}")
+    taped(place, SCRIPT, name, *argv)
+    assert recorded(place / name)[1] == b"well\r\n" + ODD + ODD
+
+    given = ("--trust", "--cwd", str(place), name)
+    ran = ptycassette("rerun", *given, cwd=place)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    change = ("--at", "tape:1", "--change", "response=other", "-o", "f.cassette")
+    ran = ptycassette("fork", *given, *change, cwd=place)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert recorded(place / "f.cassette")[1] == b"other\r\n" + ODD + ODD

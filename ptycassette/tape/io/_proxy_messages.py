@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ptycassette.model import native, resolved, storable
 from ptycassette.tape.consent import Terms
 from ptycassette.tape.retries import Retries
 
@@ -68,3 +69,27 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True, tag="stopped"):
 
 
 FromProxy = Ready | NotStarted | Reported | Stopped
+
+
+def written(message: Order | FromProxy) -> bytes:
+    """A message as a line of JSON; paths in it may hold any bytes."""
+    return msgspec.json.encode(storable(msgspec.to_builtins(message))) + b"\n"
+
+
+def read_order(line: bytes) -> Order:
+    """What ``written`` was given.
+
+    Raises:
+        msgspec.MsgspecError: it is no order.
+    """
+    return msgspec.convert(native(msgspec.json.decode(line)), resolved(Order))
+
+
+def read_reply(line: bytes) -> FromProxy:
+    """What ``written`` was given.
+
+    Raises:
+        msgspec.MsgspecError: the proxy sends no such thing.
+    """
+    reply: FromProxy = msgspec.convert(native(msgspec.json.decode(line)), resolved(FromProxy))
+    return reply

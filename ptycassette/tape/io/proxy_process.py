@@ -15,10 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
 from ptycassette.errors import CassetteError, StorageError
-from ptycassette.model import resolved
 from ptycassette.tape.consent import TermsGate
 from ptycassette.tape.io._proxy_messages import (
     FromProxy,
@@ -27,6 +24,8 @@ from ptycassette.tape.io._proxy_messages import (
     Ready,
     Reported,
     Stopped,
+    read_order,
+    written,
 )
 from ptycassette.tape.io._scheduling import ask_for_short_slices
 from ptycassette.tape.io.journal_file import TapeJournalFile
@@ -40,7 +39,7 @@ _MOST_REPORTS = 100
 
 def _send(message: FromProxy) -> None:
     with suppress(OSError):  # full, or nobody there
-        os.write(1, msgspec.json.encode(message) + b"\n")
+        os.write(1, written(message))
 
 
 class _Reports:
@@ -108,7 +107,7 @@ def _order() -> Order | None:
         if not more:
             return None
         line += more
-    return msgspec.json.decode(line, type=resolved(Order))
+    return read_order(line)
 
 
 def main() -> int:

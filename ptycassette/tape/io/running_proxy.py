@@ -17,18 +17,18 @@ import msgspec
 
 from ptycassette import errors
 from ptycassette.errors import CassetteError, StorageError, UsageError
-from ptycassette.model import resolved
 from ptycassette.profiles import Profile
 from ptycassette.system import Closing, python_command
 from ptycassette.tape.consent import Terms, approved
 from ptycassette.tape.io._proxy_messages import (
-    FromProxy,
     NotStarted,
     Order,
     ProxyPlan,
     Ready,
     Reported,
     Stopped,
+    read_reply,
+    written,
 )
 from ptycassette.tape.io.disabled_network import network_disabled, refuse_provider
 from ptycassette.tape.pointing import CA_VARIABLES, Pointing, pointing
@@ -266,12 +266,12 @@ class RunningProxy(Closing):
     def _begin(self, order: Order) -> int:
         assert self._process.stdin is not None  # noqa: S101 - narrows the type
         with suppress(OSError):
-            self._process.stdin.write(msgspec.json.encode(order) + b"\n")
+            self._process.stdin.write(written(order))
             self._process.stdin.flush()
         line = self._output.readline()
         if not line:
             raise StorageError("the tape's proxy did not start")
-        match msgspec.json.decode(line, type=resolved(FromProxy)):
+        match read_reply(line):
             case Ready(port=port):
                 return port
             case NotStarted() as failed:
@@ -282,7 +282,7 @@ class RunningProxy(Closing):
     def _take(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            match msgspec.json.decode(line, type=resolved(FromProxy)):
+            match read_reply(line):
                 case Reported(text=text):
                     self.reports.append(text)
                 case Stopped(problem=problem):
