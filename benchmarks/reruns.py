@@ -8,7 +8,8 @@ and another version of the CLI.
 
 The programs are looked for in the folders that ``PTYCASSETTE_AGENTS`` lists, as ``PATH`` does;
 other versions of them in those of ``PTYCASSETTE_OTHER_AGENTS``. ``--only NAME`` takes one CLI,
-``--times N`` less runs, ``--claude`` adds Claude Code (nothing of it is kept).
+``--times N`` less runs, ``--claude`` adds Claude Code (nothing of it is kept). ``--interactive``
+records in a terminal that answers what the CLI asks it, as a person's does.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--claude", action="store_true")
+    parser.add_argument("--interactive", action="store_true", help="recorded in a terminal")
     parser.add_argument("--keep", type=Path, help="where the recordings are, or are left")
     given = parser.parse_args(arguments)
     times = 2 if given.quick else given.times
@@ -63,7 +65,9 @@ def main(arguments: list[str]) -> int:
     good = True
     with tempfile.TemporaryDirectory(prefix="reruns-") as made:
         folder = given.keep or Path(made)
-        for cli in _recorded(folder, given.only, claude=given.claude):
+        for cli in _recorded(
+            folder, given.only, claude=given.claude, interactive=given.interactive
+        ):
             row, fine = _measured(cli, times)
             rows.append(row)
             print(f"| {' | '.join(row)} |", flush=True)  # at once: the next CLI takes minutes
@@ -78,7 +82,7 @@ def main(arguments: list[str]) -> int:
     return 0 if good and rows else 1
 
 
-def _recorded(folder: Path, only: list[str], *, claude: bool) -> Iterator[_Cli]:
+def _recorded(folder: Path, only: list[str], *, claude: bool, interactive: bool) -> Iterator[_Cli]:
     for path in sorted(DRIVES.glob("*.toml")):
         drive = Drive.parse(path.read_text(), where=str(path))
         profile = load_profile(drive.harness, env={})
@@ -94,6 +98,7 @@ def _recorded(folder: Path, only: list[str], *, claude: bool) -> Iterator[_Cli]:
                 [
                     *(sys.executable, str(ROOT / "fixtures" / "make_agents.py"), drive.name),
                     *("--out", str(folder), "--also", drive.harness),
+                    *(("--interactive",) if interactive else ()),
                 ],
                 check=True,
                 timeout=_TIMEOUT_S,

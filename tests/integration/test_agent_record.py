@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -139,3 +140,48 @@ def test_a_cli_runs_offline_against_a_script(tmp_path: Path) -> None:
     assert (facts.final_text, path) == ("hi there", ".mycli/log.jsonl")
     assert final.final_text == "hi there"
     assert not home.exists()
+
+
+SLOW_READER = """#!{python}
+import os, select, sys, tty
+tty.setraw(0)
+print("ready>", end="\\r\\n", flush=True)
+text = b""
+while True:
+    more = os.read(0, 1000)
+    os.write(1, more.replace(b"\\r", b"<enter>"))
+    if more == b"\\r" and text:
+        break
+    text += more
+    while select.select([0], [], [], 0.3)[0]:  # what comes so soon belongs to the text
+        more = os.read(0, 1000)
+        text += more
+        os.write(1, more.replace(b"\\r", b"<newline>"))
+print("\\r\\nsubmitted", text.decode(), end="\\r\\n", flush=True)
+"""
+STEPS = (
+    "timeout 30s\nwait-text ready>\nsubmit say hello\nwait-text submitted say hello\nwait-exit\n"
+)
+
+
+@pytest.mark.parametrize("options", [("--harness", "mycli"), ()])
+def test_an_input_script_submits_as_the_profile_says(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """With its pause before Enter, whether the harness is named or known by its program."""
+    for path, text in (
+        ("config/ptycassette/harnesses/mycli.toml", f"{PROFILE}\n[submit]\npause_ms = 1500\n"),
+        ("bin/mycli", SLOW_READER.format(python=sys.executable)),
+        ("steps", STEPS),
+    ):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / "bin" / "mycli").chmod(0o755)
+    env = {
+        **os.environ,
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
+    words = ("rec", "-q", *options, "--no-probe-version", "--input", "steps", "c", "--", "mycli")
+
+    ptycassette(*words, cwd=tmp_path, env=env, status=0)

@@ -251,3 +251,14 @@ def test_ctrl_c_is_for_the_program(place: Place) -> None:
         status = session.wait_exit()
 
     assert status.code == 0
+
+
+@pytest.mark.parametrize("kind", ["harnesses", "probes", "tape-rules"])
+def test_files_of_the_user_are_there_for_a_recorder(place: Place, kind: str) -> None:
+    """A recorder in this home matches by the user's own rules, and knows the user's own CLIs."""
+    own = place.folder / "home" / ".config" / "ptycassette" / kind
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "mine.toml").write_text("# mine")
+    done = place.offline("--", "sh", "-c", f"cat $XDG_CONFIG_HOME/ptycassette/{kind}/mine.toml")
+
+    assert (done.returncode, done.stdout) == (0, "# mine")

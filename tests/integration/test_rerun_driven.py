@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -280,3 +282,28 @@ def test_what_had_a_tape_is_recorded_with_one_again(recorded: Path, work: Path) 
 
     assert (again / "manifest.json").read_bytes() != before
     assert rerun_cassette(again, trusted=True, cwd=work).passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deaf_to", ["", "HUP", "HUP TERM"])
+def test_a_run_ends_with_its_terminal(recorded: Path, work: Path, deaf_to: str) -> None:
+    """Also with a program that does not read it, and that ignores the signals of its end."""
+    (work / "deaf").write_text(f"#!/bin/sh\ntrap '' {deaf_to or 'USR1'}\necho up\nsleep 3600\n")
+    (work / "deaf").chmod(0o755)
+    pid, terminal = pty.fork()
+    if pid == 0:  # the child
+        words = ["rerun", "--trust", "--tape-only", str(recorded), "--", "./deaf"]
+        os.execv(COMMAND, [COMMAND, *words])  # noqa: S606 - ours
+    try:
+        shown = b""
+        while b"up" not in shown:
+            shown += os.read(terminal, 1000)
+    finally:
+        os.close(terminal)
+    try:
+        _, status = os.waitpid(pid, 0)
+    except BaseException:
+        os.kill(pid, signal.SIGKILL)
+        raise
+
+    assert os.waitstatus_to_exitcode(status) in {125, -signal.SIGHUP}

@@ -280,11 +280,14 @@ def test_a_killed_recorder_is_recovered_by_the_same_code(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("with_tape", [False, True])
 def test_ctrl_c_breaks_the_saving_off_and_keeps_the_journal(
-    recording: Callable[..., Rec], tmp_path: Path
+    recording: Callable[..., Rec], tmp_path: Path, *, with_tape: bool
 ) -> None:
-    """It says how to go on, and ends as the program did."""
-    rec = recording()
+    """It says how to go on, and ends as the program did, also where a tape would be judged."""
+    evidence = tmp_path / "evidence"
+    tape = ("--tape", "--provider", "http://127.0.0.1:9", "--evidence", str(evidence))
+    rec = recording(*(tape if with_tape else ()))
     saver = rec.saver()
     rec.written()
     saver.suspend()
@@ -299,6 +302,8 @@ def test_ctrl_c_breaks_the_saving_off_and_keeps_the_journal(
     assert (status, left_target) == (3, False)
     assert f"ptycassette recover {journal}" in told
     whole(tmp_path)
+    if with_tape:
+        assert json.loads((evidence / "guard.json").read_bytes())["published"] is False
 
 
 def test_a_place_that_refuses_keeps_the_journal(

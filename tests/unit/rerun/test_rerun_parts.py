@@ -27,7 +27,7 @@ from ptycassette.rerun import (
     without_exit_messages,
 )
 from ptycassette.rerun._tape_desk import TapeDesk
-from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
+from ptycassette.rerun.exit_messages import from_farewell, may_begin_above, scrolled_off
 from ptycassette.rerun.io.place import located
 from ptycassette.rerun.report import version_notes
 from tests.tapes import KEY, asked, rules, tape
@@ -383,3 +383,15 @@ def test_a_recorded_word_is_found_again(tmp_path: Path, monkeypatch: pytest.Monk
     }
 
     assert {word: located(word, Path("/work")) for word in words} == words
+
+
+def test_above_a_farewell_both_last_screens_may_differ() -> None:
+    """What a program repaints while it ends, or does not; below it everything counts."""
+    repainted, cleared = ["logo", "> /quit", "Goodbye!", "1 call"], ["", "> /quit", "Goodbye!", "2"]
+
+    assert from_farewell(repainted, cleared, "^Goodbye") == (
+        ["Goodbye!", "1 call"],
+        ["Goodbye!", "2"],
+    )
+    assert from_farewell(repainted, ["crashed"], "^Goodbye") == (repainted, ["crashed"])
+    assert from_farewell(repainted, cleared, "") == (repainted, cleared)

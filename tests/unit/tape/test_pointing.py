@@ -89,7 +89,9 @@ def test_a_profile_says_how(
 @pytest.mark.parametrize("path", sorted(PROFILES.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_profile_can_be_filled_in(path: Path) -> None:
     """Its names are those of providers, and one of its routes is its own provider's."""
-    if not profile(path.stem).tape.provider:
+    if profile(path.stem).tape.proxy_only:
+        assert pointed(path.stem, proxy_env=True).environment
+    elif not profile(path.stem).tape.provider:
         with pytest.raises(UsageError, match="not known whom"):
             pointed(path.stem)
     else:
@@ -217,3 +219,55 @@ def test_no_other_token_opens_a_route(token: str) -> None:
         return
     with pytest.raises(NotServedError):
         ROUTES.destination(request(f"/{token}/main/x"))
+
+
+ADDRESSES = [
+    ({"OPENAI_BASE_URL": "http://127.0.0.1:8080/v1"}, {"openai": "http://127.0.0.1:8080"}),
+    ({"ANTHROPIC_BASE_URL": "https://own.test/api/"}, {"anthropic": "https://own.test/api"}),
+    (
+        {"OPENAI_BASE_URL": "http://a.test/v1", "OPENAI_API_BASE": "http://a.test/v1",
+         "GOOGLE_GEMINI_BASE_URL": "http://b.test"},
+        {"openai": "http://a.test", "gemini": "http://b.test"},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("variables", "upstreams"), ADDRESSES)
+def test_a_program_without_a_profile_goes_where_its_variables_lead(
+    variables: dict[str, str], upstreams: dict[str, str]
+) -> None:
+    """Each variable that the user has set leads to the proxy, and from there to its address."""
+    where = pointed(**variables)
+    environment, arguments = at(where)
+
+    assert where.upstreams == upstreams
+    assert set(environment) == set(variables)
+    assert all(value.startswith(BASE) for value in environment.values())
+    assert arguments == ()
+
+
+def test_two_addresses_of_one_provider_are_not_guessed_between() -> None:
+    """The traffic of one of them would go to the other."""
+    with pytest.raises(UsageError, match="two addresses") as refused:
+        pointed(OPENAI_BASE_URL="http://a.test/v1", OPENAI_API_BASE="http://b.test/v1")
+
+    assert "--provider" in str(refused.value.hint)
+
+
+def test_without_an_address_it_says_how_to_give_one() -> None:
+    """An option, a variable, or the HTTP proxy."""
+    with pytest.raises(UsageError, match="not known whom") as refused:
+        pointed(OPENAI_BASE_URL="not a URL")
+
+    assert "OPENAI_BASE_URL" in str(refused.value.hint)
+    assert "--proxy-env" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("provider", [None, "anthropic", "http://127.0.0.1:7"])
+def test_a_program_that_only_an_http_proxy_reaches_says_so(provider: str | None) -> None:
+    """An empty tape would be no help."""
+    with pytest.raises(UsageError, match="from its own files only") as refused:
+        pointed("pi", provider, ANTHROPIC_BASE_URL="http://127.0.0.1:7")
+
+    assert "--proxy-env" in str(refused.value.hint)
+    assert pointed("pi", proxy_env=True).environment["NO_PROXY"] == ""
