@@ -170,7 +170,7 @@ RECORDED: dict[str, tuple[str, str, dict[str, Any]]] = {
         "quota.windows.0.name": "5h", "quota.windows.0.used_percent": 42,
         "quota.windows.1.name": "weekly", "quota.windows.1.used_percent": 17,
         "quota.windows.2": None, "quota.account_class": "Plus",
-        "discovery.models.8": "GPT-5.5", "discovery.models.9": None,
+        "discovery.models.8": "GPT-5.6-Terra", "discovery.models.9": None,
     }),
     # The tokens that the fake provider had told, added up by the real CLI.
     "gemini-tui": ("gemini-stats", "ok", {

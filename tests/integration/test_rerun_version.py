@@ -113,7 +113,7 @@ def other_codex(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 TAPE = str(ROOT / "fixtures" / "tapes" / "codex-tape")
-CHANGED = "the program is another one: recorded codex-cli 0.169.0, now codex-cli 9.9"
+CHANGED = "the program is another one: recorded codex-cli 0.171.0, now codex-cli 9.9"
 
 
 def test_a_fork_that_fails_names_another_version(other_codex: Path) -> None:

@@ -63,7 +63,7 @@ def test_full_screen_programs_stand_where_they_were_started(
     """With what they showed last, once."""
     lines = run("export", "agents/codex-tui", "-", "-f", "text").text.splitlines()
 
-    assert lines[0] == "--- full screen, 6.089 s"
+    assert lines[0] == "--- full screen, 5.542 s"
     assert len(lines) < 50
     assert lines[-1].startswith("Or run codex resume")
     assert [line for line in lines if "Ask Codex" in line] != []

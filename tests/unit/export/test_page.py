@@ -200,7 +200,7 @@ def test_the_list_has_turns_with_their_exchanges() -> None:
         ("Exchange 4", "/status<enter>"),
         ("Exchange 5", "Count slowly to twenty.<enter>"),
     ]
-    assert 'data-t="2435"><time>2.43</time> <span><b>resize</b> 70 x 24' in listed
+    assert 'data-t="2005"><time>2.00</time> <span><b>resize</b> 70 x 24' in listed
     assert "<b>tool call</b> exec_command {&quot;cmd&quot;:&quot;cat note.txt&quot;}" in listed
 
 
