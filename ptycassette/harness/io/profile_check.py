@@ -171,7 +171,8 @@ def _walk(profile: Profile, session: Session, walk: _Walk, prompt: str) -> None:
     screens = profile.screens
     for dialog in profile.start:
         with contextlib.suppress(WaitTimeoutError):
-            session.wait_for(Settled([dialog.shows]), timeout_s=_READY_S / 4)
+            session.wait_for(Settled([dialog.shows, screens.ready]), timeout_s=_READY_S)
+        if dialog.shows.holds(session.screen()):
             perform(session, DriveStep(strokes=dialog.strokes), profile)
     if not _waited(session, walk, "screens.ready", screens.ready, _READY_S):
         return
