@@ -22,53 +22,85 @@ from ptycassette.cli._guarded_stdout import StdoutError, guarded_stdout
 from ptycassette.errors import CassetteError, NotFoundError, StorageError, UnreadableError
 from ptycassette.version import __version__
 
-# name -> (module, one line for the list of commands). The command object in the
-# module is called ``command``.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "annotate": ("ptycassette.cli.annotate", "Add a marker with a text to a recording."),
-    "blame": ("ptycassette.cli.blame", "Find which exchange caused the outcome of a recording."),
-    "bundle": ("ptycassette.cli.bundle", "Bundles of agent-rerun: export, verify."),
-    "cat": ("ptycassette.cli.cat", "Write the recorded output bytes to stdout, nothing else."),
-    "check": ("ptycassette.cli.check", "Hold recordings against their scenarios."),
-    "completion": ("ptycassette.cli.completion", "Print the completion script for a shell."),
-    "cut": ("ptycassette.cli.cut", "Take a stretch of time out of a recording."),
-    "demo": ("ptycassette.cli.demo", "Record, verify and replay a small program, as a tour."),
-    "diff": ("ptycassette.cli.diff", "Show what changed between two cassettes."),
-    "doctor": ("ptycassette.cli.doctor", "Say what works on this machine and what is missing."),
-    "events": ("ptycassette.cli.events", "List the events of a cassette."),
-    "export": ("ptycassette.cli.export", "Write a cassette as SVG, asciicast or text."),
-    "fake-provider": ("ptycassette.cli.fake_provider", "Serve a scripted model provider."),
-    "fork": ("ptycassette.cli.fork", "Run a recording again with one thing changed at a place."),
-    "frames": ("ptycassette.cli.frames", "Show the rendered screens of a cassette."),
-    "idle": ("ptycassette.cli.idle", "Shorten the pauses of a recording."),
-    "import": ("ptycassette.cli.import_", "Make a cassette of another tool's file."),
-    "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
-    "join": ("ptycassette.cli.join", "Put recordings one behind the other."),
-    "lineage": ("ptycassette.cli.lineage", "Show which recordings were forked of which."),
-    "ls": ("ptycassette.cli.ls", "List the cassettes of a directory."),
-    "man": ("ptycassette.cli.man", "Print the manual page."),
-    "mask": ("ptycassette.cli.mask", "Make text of a recording unreadable."),
-    "migrate": ("ptycassette.cli.migrate", "Bring a cassette to another form of the format."),
-    "offline": ("ptycassette.cli.offline", "Run an agent CLI against a scripted provider."),
-    "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
-    "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),
-    "promote": ("ptycassette.cli.promote", "Make a fixture of a reviewed run."),
-    "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),
-    "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
-    "rerun": ("ptycassette.cli.rerun", "Run the real program again, offline, from its tape."),
-    "scrub": ("ptycassette.cli.scrub", "Remove secrets from a cassette that exists."),
-    "seal": ("ptycassette.cli.seal", "Sign what is in a cassette, with a key."),
-    "shim": ("ptycassette.cli.shim", "Make executables that play cassettes."),
-    "speed": ("ptycassette.cli.speed", "Make a recording faster or slower."),
-    "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),
-    "tape": ("ptycassette.cli.tape", "List the model traffic of a cassette."),
-    "textconv": ("ptycassette.cli.textconv", "Print a file of a cassette for diffs of git."),
-    "trim": ("ptycassette.cli.trim", "Keep one stretch of a recording."),
-    "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
-    "verify-scrub": ("ptycassette.cli.verify_scrub", "Look whether a secret is left."),
-    "view": ("ptycassette.cli.view", "Scrub through a recording, in the terminal."),
-    "watch": ("ptycassette.cli.watch", "Follow a recording in progress."),
+# section -> name -> (module, one line for the list of commands), in the order of the list. The
+# command object in the module is called ``command``.
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Record": {
+        "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),
+        "watch": ("ptycassette.cli.watch", "Follow a recording in progress."),
+        "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
+        "import": ("ptycassette.cli.import_", "Make a cassette from another tool's file."),
+    },
+    "Look": {
+        "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
+        "view": ("ptycassette.cli.view", "Scrub through a recording in the viewer."),
+        "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
+        "ls": ("ptycassette.cli.ls", "List the cassettes in a directory."),
+        "frames": ("ptycassette.cli.frames", "Show the screens of a cassette."),
+        "events": ("ptycassette.cli.events", "List the events of a cassette."),
+        "cat": ("ptycassette.cli.cat", "Write the recorded output to stdout, byte for byte."),
+        "diff": ("ptycassette.cli.diff", "Show what changed between two cassettes."),
+    },
+    "Test": {
+        "stand-in": (
+            "ptycassette.cli.stand_in",
+            "Pose as the recorded program and check the input.",
+        ),
+        "shim": ("ptycassette.cli.shim", "Make executables that play cassettes."),
+        "check": ("ptycassette.cli.check", "Check recordings against their scenarios."),
+        "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
+        "promote": ("ptycassette.cli.promote", "Make a fixture from a reviewed run."),
+    },
+    "Edit": {
+        "trim": ("ptycassette.cli.trim", "Keep one stretch of a recording."),
+        "cut": ("ptycassette.cli.cut", "Remove a stretch of a recording."),
+        "join": ("ptycassette.cli.join", "Join recordings, one after the other."),
+        "speed": ("ptycassette.cli.speed", "Make a recording faster or slower."),
+        "idle": ("ptycassette.cli.idle", "Shorten the pauses of a recording."),
+        "mask": ("ptycassette.cli.mask", "Make text in a recording unreadable."),
+        "annotate": ("ptycassette.cli.annotate", "Add a marker with a text to a recording."),
+        "migrate": (
+            "ptycassette.cli.migrate",
+            "Convert a cassette to another version of the format.",
+        ),
+    },
+    "Share": {
+        "export": (
+            "ptycassette.cli.export",
+            "Write a recording as a picture, film, page, text or log.",
+        ),
+        "scrub": ("ptycassette.cli.scrub", "Remove secrets from an existing cassette."),
+        "verify-scrub": (
+            "ptycassette.cli.verify_scrub",
+            "Check that no secret is left in a cassette.",
+        ),
+        "textconv": ("ptycassette.cli.textconv", "Print a file of a cassette for git diff."),
+    },
+    "Model traffic": {
+        "tape": ("ptycassette.cli.tape", "List the model traffic of a cassette."),
+        "rerun": ("ptycassette.cli.rerun", "Run the real program again, offline, from its tape."),
+        "fork": ("ptycassette.cli.fork", "Run a recording again with one change."),
+        "blame": ("ptycassette.cli.blame", "Find the exchange that caused the outcome."),
+        "lineage": ("ptycassette.cli.lineage", "Show which recordings were forked from which."),
+        "offline": ("ptycassette.cli.offline", "Run an agent CLI against a scripted provider."),
+        "fake-provider": ("ptycassette.cli.fake_provider", "Serve a scripted model provider."),
+        "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),
+    },
+    "Trust": {
+        "seal": ("ptycassette.cli.seal", "Sign the content of a cassette with a key."),
+        "bundle": ("ptycassette.cli.bundle", "Export and verify bundles of agent-rerun."),
+    },
+    "Set up": {
+        "doctor": (
+            "ptycassette.cli.doctor",
+            "Check what works on this machine and what is missing.",
+        ),
+        "completion": ("ptycassette.cli.completion", "Print the completion script for a shell."),
+        "man": ("ptycassette.cli.man", "Print the manual page."),
+        "demo": ("ptycassette.cli.demo", "Record, verify and replay a small program, as a tour."),
+    },
 }
+COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
 
 _OWN_SIGNALS = frozenset(
     ("fake-provider", "offline", "play", "probe", "rec", "stand-in", "view", "watch")
@@ -136,9 +168,11 @@ class LazyGroup(click.Group):
             raise _PipeClosedError from exc
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+        """List the commands from the table, section by section, without importing them."""
+        width = max(map(len, COMMANDS))
+        for title, rows in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), line) for name, (_, line) in rows.items()])
 
 
 def _reading_for_itself(command: click.Command) -> click.Command:
