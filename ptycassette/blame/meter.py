@@ -40,14 +40,14 @@ def share(limit: Limit, runs: int) -> Limit:
     if limit == Limit():
         raise UsageError(
             "a live provider is asked under a limit",
-            hint="--max-requests, --max-tokens or --max-usd: of all runs together",
+            hint="set --max-requests, --max-tokens or --max-usd, for all runs together",
         )
     requests = None if limit.requests is None else limit.requests // runs
     tokens = None if limit.tokens is None else limit.tokens // runs
     if 0 in {requests, tokens}:
         raise UsageError(
             f"{limit.text} are less than one for each of {runs} runs",
-            hint="a smaller --budget, or a larger limit",
+            hint="set a smaller --budget, or a larger limit",
         )
     return msgspec.structs.replace(
         limit, requests=requests, tokens=tokens, usd=None if limit.usd is None else limit.usd / runs

@@ -112,6 +112,6 @@ def chunk_fault(record: OutputRecord, found: str, place: str) -> ChunkError:
     """The error for a chunk whose digest is ``found`` instead of what its record says."""
     return ChunkError(
         f"the sha256 of the chunk at {record.offset} is {found}, "
-        f"and the record says {visible(record.sha256 or '', limit=80)}",
+        f"but its record has {visible(record.sha256 or '', limit=80)}",
         where=f"{place} seq {record.seq}, t_ms {record.t_ms}",
     )

@@ -74,7 +74,7 @@ def decode_manifest(
     if version != FORMAT_VERSION:
         shown = visible(str(version), limit=20)
         raise VersionError(
-            f"the format version is {shown}, and this reader knows {FORMAT_VERSION}",
+            f"the format version is {shown}, and this reader supports {FORMAT_VERSION}",
             where=where,
             hint="install a newer ptycassette" if version > FORMAT_VERSION else None,
         )

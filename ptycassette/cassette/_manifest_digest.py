@@ -95,7 +95,7 @@ def check_manifest_digest(manifest: Manifest, *, where: str = MANIFEST) -> None:
     found = _digest(manifest, digest.optional)
     if found != digest.sha256:
         raise DigestError(
-            f"the digest of the manifest is {found}, and it says "
+            f"the digest of the manifest is {found}, but the manifest has "
             f"{visible(digest.sha256, limit=80)}",
             where=where,
             hint=_EDITED,

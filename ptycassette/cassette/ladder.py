@@ -126,7 +126,7 @@ def descended(data: bytes, *, to: str, where: str = MANIFEST) -> bytes:
             raise RefusedError(
                 f"it was not migrated from the form {to}",
                 where=where,
-                hint="readers of that form read this one, too, and ignore what they do not know",
+                hint="readers of that form read this one, too, and ignore the new fields",
             )
         data = steps[-1]["manifest"].encode("utf-8")
         before = decode_manifest(data, where=f"{where} optional.{MIGRATED_KEY}").manifest

@@ -26,14 +26,14 @@ _EXCHANGES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 def edit_options(function: F) -> F:
     """The options ``--output`` and ``--overwrite``."""
     for option in (
-        click.option("--overwrite", is_flag=True, help="Replace the cassette that is there."),
+        click.option("--overwrite", is_flag=True, help="Replace an existing cassette."),
         click.option(
             "-o",
             "--output",
             required=True,
             metavar="NEW",
             type=click.Path(path_type=Path),
-            help="The cassette to make; the old one stays as it is.",
+            help="Write the new cassette to NEW; the old one stays as it is.",
         ),
     ):
         function = option(function)
@@ -48,13 +48,17 @@ def stretch_options(*, exchanges: bool) -> Callable[[F], F]:
             function = click.option(
                 "--exchanges",
                 metavar="N[-M]",
-                help="These exchanges, as `ptycassette events` numbers them.",
+                help="Take exchanges N to M, as `ptycassette events` numbers them.",
             )(function)
-        function = click.option("--to", "end", type=TIME, metavar="TIME", help="Until then.")(
-            function
-        )
+        function = click.option(
+            "--to", "end", type=TIME, metavar="TIME", help="End at TIME. Default: the end."
+        )(function)
         return click.option(
-            "--from", "start", type=TIME, metavar="TIME", help="From then on (12.5, 250ms, 1:02)."
+            "--from",
+            "start",
+            type=TIME,
+            metavar="TIME",
+            help="Start at TIME (12.5, 250ms, 1:02). Default: the beginning.",
         )(function)
 
     return added

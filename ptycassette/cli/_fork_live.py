@@ -17,14 +17,18 @@ _OPTIONS = (
     click.option(
         "--provider",
         metavar="NAME",
-        help="With --tail live: anthropic, openai, gemini, or a base URL; else the recorded one.",
+        help="With --tail live: ask this provider: anthropic, openai, gemini, or a base URL."
+        " Default: the recorded one.",
     ),
     click.option(
         "--key-env",
         metavar="NAME",
-        help="With --tail live: the variable with your key; else the usual one of the API.",
+        help="With --tail live: read your key from the variable NAME. Default: the usual one of"
+        " the API.",
     ),
-    click.option("--yes", is_flag=True, help="With --tail live: agree to what is sent."),
+    click.option(
+        "--yes", is_flag=True, help="With --tail live: agree that data is sent to the provider."
+    ),
     *limit_options("--tail live"),
 )
 _NAMES = ("provider", "key_env", "yes", "approval", "max_requests", "max_tokens", "max_usd",

@@ -26,6 +26,38 @@ F = TypeVar("F", bound=Callable[..., Any])
 _CLOCK = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d+(?:\.\d*)?|\.\d+)(ms|s)?")
 
 
+class SectionedCommand(click.Command):
+    """A command whose help lists its options in sections.
+
+    Args:
+        sections: the options in each, by one of their names, in the order of the help. Options
+            that are in none follow in a section of their own.
+    """
+
+    def __init__(
+        self, *args: Any, sections: Mapping[str, Sequence[str]] | None = None, **settings: Any
+    ) -> None:
+        super().__init__(*args, **settings)
+        self.sections = sections or {}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The sections, one after the other."""
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        section_of = {name: title for title, names in self.sections.items() for name in names}
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in self.sections}
+        order = {name: at for at, name in enumerate(section_of)}
+        for option in sorted(
+            options, key=lambda one: min(order.get(o, len(order)) for o in one.opts)
+        ):
+            title = next((section_of[o] for o in option.opts if o in section_of), "Other options")
+            row = option.get_help_record(ctx)
+            if row is not None:
+                rows.setdefault(title, []).append(row)
+        for title, lines in rows.items():
+            with formatter.section(title):
+                formatter.write_dl(lines)
+
+
 class TimeType(_ParamType):
     """A moment or a length of time; seconds, as ``12.5``, ``250ms`` or ``1:02.5``."""
 
@@ -120,7 +152,7 @@ def allow_unscrubbed_option(function: F) -> F:
     return click.option(
         "--allow-unscrubbed",
         is_flag=True,
-        help="Also open what was recorded without scrubbing.",
+        help="Also open a cassette that was recorded without scrubbing.",
     )(function)
 
 
@@ -131,17 +163,19 @@ def script_options(function: F) -> F:
             "--port",
             type=click.IntRange(0, 65535),
             default=0,
-            help="Of the provider; 0: any free one.",
+            help="Listen on this port; 0 takes any free one.",
         ),
         click.option(
-            "--log", type=click.Path(path_type=Path), help="Append each request as a JSON line."
+            "--log",
+            type=click.Path(path_type=Path),
+            help="Append each request to this file, as a line of JSON.",
         ),
         click.option(
             "--set",
             "settings",
             multiple=True,
             metavar="NAME=VALUE",
-            help="The value of ${NAME} in the script.",
+            help="Replace ${NAME} in the script with VALUE. Repeatable.",
         ),
     ):
         function = option(function)
@@ -182,7 +216,7 @@ def files_option(function: F) -> F:
     return click.option(
         "--files",
         is_flag=True,
-        help="The arguments are files in cassettes: for hooks of git.",
+        help="Take the arguments as files inside cassettes, for git hooks.",
     )(function)
 
 

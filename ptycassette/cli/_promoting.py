@@ -64,12 +64,14 @@ def fixture_of(run: Path, evidence: Path | None, output: Path, *, reviewed_by: s
         raise NotFoundError(
             "there is no evidence of the run",
             where=str(place),
-            hint="record with --evidence DIR, and say where it is with --evidence",
+            hint="record with --evidence DIR, then pass DIR with --evidence",
         )
     guard = _object(place / "guard.json")
     if guard.get("verdict") != "PASS" or guard.get("published") is not True:
         raise RefusedError(
-            "the guard does not say PASS", where=str(place / "guard.json"), hint="record it again"
+            "the verdict of the guard is not PASS",
+            where=str(place / "guard.json"),
+            hint="record the run again",
         )
     session = _object(place / "session.json")
     with open_cassette(run) as cassette:
@@ -82,7 +84,7 @@ def fixture_of(run: Path, evidence: Path | None, output: Path, *, reviewed_by: s
         raise RefusedError(
             "the evidence is not that of this run, or one of them was changed since",
             where=str(place),
-            hint="promote the run together with what rec --evidence wrote for it",
+            hint="promote the run together with its evidence from rec --evidence",
         )
     failed = [check["check"] for check in answer_checks(lines) if not check["ok"]]
     if failed:

@@ -19,14 +19,14 @@ def emulator_options(command: Decorated) -> Decorated:
     emulator = click.option(
         "--emulator",
         metavar="NAME",
-        help="Makes the frames and is named in the manifest: pyte (default), ghostty, stock-pyte,"
-        " or what another package offers.",
+        help="Make the frames with pyte (default), ghostty, stock-pyte, or an emulator of another"
+        " package.",
     )
     answers = click.option(
         "--answers",
         metavar="PROFILE",
-        help="Without a terminal: what the program's questions to its terminal are answered with:"
-        " xterm (default), dumb (nothing), or a TOML file (docs/screens.md).",
+        help="Without your terminal: answer the program's terminal queries as xterm (default),"
+        " dumb (no answers), or a TOML file (docs/screens.md).",
     )
     return emulator(answers(command))
 

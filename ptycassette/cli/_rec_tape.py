@@ -21,24 +21,37 @@ def limit_options(when: str) -> tuple[Callable[[_Command], _Command], ...]:
             "--approval",
             metavar="FILE",
             type=click.Path(),
-            help=f"With {when}: a file in which somebody has agreed to it (docs/tape.md).",
+            help=f"With {when}: read the agreement of a reviewer from FILE (docs/tape.md).",
         ),
         click.option(
-            "--max-requests", type=click.IntRange(0), help=f"With {when}: refuse more requests."
+            "--max-requests",
+            type=click.IntRange(0),
+            metavar="N",
+            help=f"With {when}: send at most N requests.",
         ),
         click.option(
-            "--max-tokens", type=click.IntRange(0), help=f"With {when}: refuse more tokens."
+            "--max-tokens",
+            type=click.IntRange(0),
+            metavar="N",
+            help=f"With {when}: use at most N tokens.",
         ),
         click.option(
-            "--max-usd", type=click.FloatRange(0), help=f"With {when}: refuse what would cost more."
+            "--max-usd",
+            type=click.FloatRange(0),
+            metavar="USD",
+            help=f"With {when}: spend at most USD dollars.",
         ),
         click.option(
             "--forbid",
             metavar="KEY",
             multiple=True,
-            help=f"With {when}: send no input under this key of JSON; replaces the usual keys.",
+            help=f"With {when}: refuse input with this JSON key, instead of the usual keys.",
         ),
-        click.option("--strip", is_flag=True, help=f"With {when}: send the rest of such an input."),
+        click.option(
+            "--strip",
+            is_flag=True,
+            help=f"With {when}: remove forbidden keys and send the rest, instead of refusing.",
+        ),
         click.option(
             "--unsearched",
             is_flag=True,
@@ -47,7 +60,7 @@ def limit_options(when: str) -> tuple[Callable[[_Command], _Command], ...]:
         click.option(
             "--unknown-models",
             is_flag=True,
-            help="With --max-usd: let models without a price pass.",
+            help="With --max-usd: allow models without a known price.",
         ),
     )
 
@@ -56,45 +69,50 @@ _OPTIONS = (
     click.option(
         "--tape",
         is_flag=True,
-        help="Record its model traffic, too, through a proxy on 127.0.0.1 (docs/tape.md).",
+        help="Also record the model traffic, through a proxy on 127.0.0.1 (docs/tape.md).",
     ),
     click.option(
         "--provider",
         metavar="NAME",
-        help="With --tape: anthropic, openai, gemini, or a base URL; else what the harness uses.",
+        help="With --tape: send requests to anthropic, openai, gemini, or a base URL. Default: the"
+        " provider of the harness.",
     ),
     click.option(
         "--proxy-env",
         is_flag=True,
-        help="With --tape: by the variables for HTTP proxies, and a certificate of this recording.",
+        help="With --tape: redirect the program with HTTPS_PROXY and a certificate made for this"
+        " recording.",
     ),
     click.option(
-        "--yes", is_flag=True, help="With --tape: agree to what the program sends to its provider."
+        "--yes",
+        is_flag=True,
+        help="With --tape: agree that the program sends data to its provider.",
     ),
     *limit_options("--tape"),
     click.option(
         "--retries",
         metavar="N",
         type=click.IntRange(0, 20),
-        help="With --tape: ask again after 429, 5xx or no answer; end with 6 if that is no use.",
+        help="With --tape: retry up to N times after 429, 5xx or no answer; end with 6 if all"
+        " fail.",
     ),
     click.option(
         "--answer-timeout",
         metavar="SECONDS",
         type=click.FloatRange(0.1, 3600),
-        help="With --retries: how long to wait for an answer to begin (120).",
+        help="With --retries: wait this long for an answer to begin. Default: 120.",
     ),
     click.option(
         "--fallback",
         metavar="CASSETTE",
         type=click.Path(),
-        help="With --retries: in the end, give the answer that this recording has.",
+        help="With --retries: if all retries fail, answer from this recording.",
     ),
     click.option(
         "--evidence",
         metavar="DIR",
         type=click.Path(),
-        help="With --tape: write what a reviewer wants to see into a new directory.",
+        help="With --tape: write evidence for a reviewer into the new directory DIR.",
     ),
 )
 _ONLY_WITH_TAPE = (

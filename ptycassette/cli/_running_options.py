@@ -18,46 +18,58 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 _CWD = click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The work folder; an empty one in a temporary home.",
+    help="Work in this folder. Default: an empty one in the temporary home.",
 )
 _OPTIONS = (
     click.option(
-        "--trust", is_flag=True, help="Run what the recording says: you trust whoever made it."
+        "--trust",
+        is_flag=True,
+        help="Run the recorded command: you trust the author of the recording.",
     ),
-    click.option("--harness", metavar="NAME", help="The CLI's profile; that of the recording."),
     click.option(
-        "--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ..."
+        "--harness",
+        metavar="NAME",
+        help="Use the profile NAME of an agent CLI. Default: the recorded harness.",
+    ),
+    click.option(
+        "--mode",
+        metavar="NAME",
+        help="Sign the CLI in by this mode of its profile: key (default), logged-out, ...",
     ),
     click.option(
         "--model",
         metavar="NAME",
-        help="The model that its configuration names; the one that was asked most by default.",
+        help="Configure the CLI with the model NAME. Default: the model that was asked most often.",
     ),
     click.option(
         "--copy",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="Copy this folder into the home, and work there (a recording made in one's home).",
+        help="Copy this folder into the temporary home and work in the copy.",
     ),
     click.option(
         "--root",
         type=click.Path(file_okay=False, path_type=Path),
-        help="Where to make the temporary home; in the cache folder by default.",
+        help="Make the temporary home in this folder. Default: the cache folder.",
     ),
     click.option(
-        "-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."
+        "-e",
+        "--env",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set a variable in the program's environment. Repeatable.",
     ),
     click.option(
         "--normalise",
         multiple=True,
         metavar="NAME",
-        help="Compare screens without this: clock, number, path, ... (docs/scenarios.md).",
+        help="Ignore this when screens are compared: clock, number, path, ... (docs/scenarios.md).",
     ),
     click.option(
         "--patience",
         type=TIME,
         default=20.0,
         show_default=True,
-        help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
+        help="Wait this long, beyond twice the recorded time, for a screen and for the end.",
     ),
 )
 

@@ -13,7 +13,13 @@ from ptycassette.cli._options import TIME
 @click.command("annotate")
 @click.argument("cassette", metavar="CASSETTE", type=click.Path(path_type=Path))
 @click.argument("text")
-@click.option("--at", type=TIME, required=True, metavar="TIME", help="When (12.5, 250ms, 1:02).")
+@click.option(
+    "--at",
+    type=TIME,
+    required=True,
+    metavar="TIME",
+    help="Place the marker at TIME (12.5, 250ms, 1:02).",
+)
 @edit_options
 def command(
     cassette: Path,
@@ -24,9 +30,9 @@ def command(
 ) -> None:
     """Add a marker with TEXT to CASSETTE, as a service event.
 
-    Asciicasts get it as a marker, too.
+    Exported asciicasts have the marker, too.
 
-    Example: ptycassette annotate demo.cassette "the build fails" --at 12.5 -o told.cassette
+    Example: ptycassette annotate demo.cassette "the build fails" --at 12.5 -o noted.cassette
     """
     from ptycassette.editing import annotate
 

@@ -32,74 +32,95 @@ _ORDER: tuple[Intervention, ...] = ("neutral", "drop", "tool-result", "swap")
 @click.option(
     "--oracle",
     metavar="ORACLE",
-    help="What the outcome is: exit, text:PATTERN, scenario:FILE, or command:WORDS (its status).",
+    help="Judge each run by its exit, text:PATTERN, scenario:FILE, or the status of command:WORDS.",
 )
-@click.option("--budget", type=click.IntRange(1), metavar="N", help="At most so many runs.")
 @click.option(
-    "--at", "places", multiple=True, metavar="PLACE", help="Look at this step only: as for fork."
+    "--budget", type=click.IntRange(1), metavar="N", help="Run the program at most N times."
+)
+@click.option(
+    "--at",
+    "places",
+    multiple=True,
+    metavar="PLACE",
+    help="Change only the step at PLACE, written as for `fork --at`.",
 )
 @click.option(
     "--intervention",
     "interventions",
     multiple=True,
     type=click.Choice(_ORDER),
-    help="What is done to a step; all of them by default.",
+    help="Change each step in this way only. Default: try all of them.",
 )
-@click.option("--neutral", metavar="TEXT", default="OK.", show_default=True, help="That text.")
+@click.option(
+    "--neutral",
+    metavar="TEXT",
+    default="OK.",
+    show_default=True,
+    help="Replace the changed step with TEXT.",
+)
 @click.option(
     "--runs",
     type=click.IntRange(2),
     metavar="N",
-    help="Take the run as random, and run each intervention N times (10 if it is found random).",
+    help="Treat the program as random and run each change N times. Default: 10 if repeated runs"
+    " differ, else 1.",
 )
 @click.option(
     "--tail",
     type=click.Choice(["held", "scripted", "fake", "live"]),
     default="held",
     show_default=True,
-    help="Who answers after a change; held: the recorded answers, whatever is asked.",
+    help="Choose who answers after a change; held: give the recorded answers, whatever is asked.",
 )
 @click.option(
     "--script",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --tail scripted: answers (docs/fake-provider.md) in place of the recorded ones.",
+    help="With --tail scripted: answer from FILE (docs/fake-provider.md) instead of the recording.",
 )
 @live_options
 @click.option(
-    "--oracle-timeout", type=TIME, default=60.0, show_default=True, help="For command:WORDS."
+    "--oracle-timeout",
+    type=TIME,
+    default=60.0,
+    show_default=True,
+    help="Stop command:WORDS after this time.",
 )
 @click.option(
     "-j",
     "--jobs",
     type=click.IntRange(1),
     metavar="N",
-    help="Runs at a time; 4 for each CPU, up to 8.",
+    help="Run N programs at the same time. Default: 4 for each CPU, at most 8.",
 )
 @click.option(
     "--keep",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the cassettes of all runs there.",
+    help="Keep the cassettes of all runs in DIR.",
 )
 @click.option(
-    "--validate", is_flag=True, help="Blame sessions with planted causes; 1 if that goes wrong."
+    "--validate",
+    is_flag=True,
+    help="Test the method on sessions with planted causes; end with 1 if it fails.",
 )
 @copied_program_options
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status has the result.")
 @json_option
 def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> int:
-    """Find which exchange caused the outcome of a recording, by changing one after the other.
+    """Find the exchange that caused the outcome of a recording, by changing one at a time.
 
-    A step is an input, or a request to the model with its answer. At each step the run is forked
-    (docs/fork.md) with one change: a neutral text in place of the answer or the input (neutral),
-    none at all (drop), that of the next one (swap), a neutral result of a tool (tool-result,
-    where the tail reads it). The oracle says whether the outcome is another one than the
-    recorded one: FLIP or NO_FLIP. A run that crashes, does not end, has a question
-    without an answer, or is not the recorded one up to the step is UNDEFINED, and counts for
-    nothing. If the unmodified run repeats, each change is made once; if not, 10 times.
+    A step is an input, or a request to the model with its answer. At each step the
+    run is forked (docs/fork.md) with one change: a neutral text instead of the
+    answer or input (neutral), no answer or input (drop), that of the next step
+    (swap), or a neutral tool result (tool-result, if the tail reads it).
 
-    A step is a cause, or has no effect, only if an interval says so. See docs/blame.md.
+    The oracle decides whether the outcome changed: FLIP or NO_FLIP. A run is
+    UNDEFINED and not counted if it crashes, does not end, asks an unanswered
+    question, or differs from the recording before the step. If the unmodified run
+    repeats itself, each change is made once, otherwise 10 times. A step counts as a
+    cause, or as having no effect, only if the confidence interval supports it. See
+    docs/blame.md.
 
     Example: ptycassette blame --trust a.cassette --oracle exit --budget 50
 

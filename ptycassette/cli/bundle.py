@@ -22,19 +22,30 @@ def command() -> None:
 
 @command.command("export")
 @cassette_argument
-@click.option("--entry", type=click.IntRange(min=1), required=True, help="Its number in the tape.")
-@path_option("-o", "--output", metavar="FILE", text="Where the bundle goes (else stdout).")
-@path_option("--actual", metavar="FILE", text="Also write the actual record: the plain texts.")
-@path_option("--key", metavar="FILE", text="The private key that signs (or PTYCASSETTE_SEAL_KEY).")
-@click.option("--unsigned", is_flag=True, help="Do not sign it.")
+@click.option(
+    "--entry",
+    type=click.IntRange(min=1),
+    required=True,
+    help="Export the entry with this number in the tape.",
+)
+@path_option("-o", "--output", metavar="FILE", text="Write the bundle to FILE. Default: stdout.")
+@path_option(
+    "--actual", metavar="FILE", text="Also write the actual record, with the plain texts, to FILE."
+)
+@path_option(
+    "--key",
+    metavar="FILE",
+    text="Sign with the private key in FILE. Default: the key in PTYCASSETTE_SEAL_KEY.",
+)
+@click.option("--unsigned", is_flag=True, help="Do not sign the bundle.")
 @click.option(
     "--level",
     type=click.Choice(["byte", "structural"]),
     default="byte",
     show_default=True,
-    help="How exact a replay must be.",
+    help="Require replays to be this exact.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace files.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
 def export(
     cassette: str,
     entry: int,
@@ -71,13 +82,17 @@ def export(
 @command.command("verify")
 @click.argument("bundle", metavar="BUNDLE", type=click.Path())
 @click.argument("actual", metavar="ACTUAL", type=click.Path())
-@path_option("--trust", metavar="FILE", text="Whose signatures count (TOML: docs/sealing.md).")
-@click.option("--allow-unsigned", is_flag=True, help="A bundle that nobody signed passes.")
-@click.option("--any-key", is_flag=True, help="A signature of any key passes.")
+@path_option(
+    "--trust",
+    metavar="FILE",
+    text="Accept only the signatures that this TOML file trusts (docs/sealing.md).",
+)
+@click.option("--allow-unsigned", is_flag=True, help="Accept a bundle without a signature.")
+@click.option("--any-key", is_flag=True, help="Accept a signature of any key.")
 @path_option(
     "--structural",
     metavar="FILE",
-    text="The expected transcript: compare tool calls at the level structural.",
+    text="Compare tool calls with the expected transcript in FILE, at the level structural.",
 )
 @json_option
 def verify(
@@ -89,11 +104,11 @@ def verify(
     structural: Path | None,
     as_json: bool,
 ) -> int:
-    """Hold the record ACTUAL against BUNDLE: schema, signature, inputs, output.
+    """Check the record ACTUAL against BUNDLE: schema, signature, inputs, output.
 
-    Everything that is wrong is reported. Ends with 0 when nothing is, 4 when
-    one of them is not what a bundle or record may be, 7 when it is not signed by
-    somebody trusted, else with 1.
+    All problems are reported. Ends with 0 if there is no problem, 4 if a file is
+    not a valid bundle or record, 7 if the signature is not trusted, otherwise with
+    1.
 
     Example: ptycassette bundle verify step.rr actual.json --trust trust.toml
     """

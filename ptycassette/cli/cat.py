@@ -15,9 +15,9 @@ from ptycassette.cli._options import allow_unscrubbed_option, cassette_argument,
 def command(cassette: str, allow_unscrubbed: bool) -> None:
     """Write the recorded output bytes of CASSETTE to stdout, nothing else.
 
-    These are the bytes as the program wrote them, after scrubbing. On a
-    terminal they act: `ptycassette play` shows them safely. Digests are not
-    checked here; `ptycassette verify` does that.
+    These are the bytes as the program wrote them, after scrubbing. They can change
+    the settings of a terminal; `ptycassette play` shows them safely. Digests are
+    not checked; `ptycassette verify` does that.
 
     Example: ptycassette cat hello.cassette | less -R
     """

@@ -45,16 +45,26 @@ PARALLEL_FROM = 8
     "check", epilog="Example: ptycassette check --init hello.cassette && ptycassette check ."
 )
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option("--cassette", type=click.Path(), help="Check against this one; no pins needed then.")
+@click.option(
+    "--cassette", type=click.Path(), help="Check this cassette; the scenario then needs no pins."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
-    "--junit", type=click.Path(), help="Also write a JUnit XML file; `-` is stdout, and all of it."
+    "--junit",
+    type=click.Path(),
+    help="Also write JUnit XML to this file; `-` is stdout, without other output.",
 )
 @click.option(
-    "--html", type=click.Path(), help="Also write a page: an index, checks, and the recordings."
+    "--html",
+    type=click.Path(),
+    help="Also write a page with an index, the checks and the recordings.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the files of --junit and --html.")
-@click.option("--jobs", type=click.IntRange(1, 64), help="Processes (default: one per processor).")
+@click.option("--overwrite", is_flag=True, help="Replace existing files of --junit and --html.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    help="Use this many processes. Default: one per processor.",
+)
 @click.option("--init", "init", is_flag=True, help="Write a first scenario for each cassette.")
 @click.option("--update", is_flag=True, help="Pin the scenarios to the cassettes as they are now.")
 @follow_links_option
@@ -72,10 +82,9 @@ def command(
     update: bool,
     schema: bool,
 ) -> int:
-    """Check scenario files, or all of a directory, against their recordings.
+    """Check scenario files, or all in a directory, against their recordings.
 
-    Ends with 0 when everything holds, 1 when something does not, 2 when a file is
-    no scenario.
+    Ends with 0 if all checks pass, 1 if one fails, 2 if a file is not a scenario.
     """
     if schema:
         click.echo(json.dumps(scenario_schema(), indent=2, sort_keys=True))

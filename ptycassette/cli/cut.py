@@ -19,10 +19,10 @@ def command(
     output: Path,
     overwrite: bool,
 ) -> None:
-    """Take a stretch out of CASSETTE; what follows moves up.
+    """Remove a stretch from CASSETTE; the rest moves up.
 
-    The screen that the stretch has left is painted at once. How the program
-    ended stays. Model traffic is left out.
+    The screen at the end of the stretch is painted at once. The exit stays. Model
+    traffic is left out.
 
     Example: ptycassette cut demo.cassette --from 12 --to 40 -o short.cassette
 

@@ -33,14 +33,14 @@ _SGR = re.compile("\x1b\\[[0-9;]*m")
     "--keep",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write the cassette to DIR and leave it there; it must not exist.",
+    help="Write the cassette to the new directory DIR and keep it.",
 )
 @json_option
 def command(keep: Path | None, as_json: bool) -> int:
     """Record a small interactive program, verify the cassette, and replay it.
 
-    Needs nothing but Python. Without --keep, nothing is left behind. Ends
-    with 1 when a step does not hold.
+    It needs only Python. Without --keep it leaves nothing behind. Ends with 1 if a
+    step fails.
 
     Example: ptycassette demo --keep hello.cassette
     """

@@ -26,14 +26,14 @@ Paint = Callable[[str], str]
 @click.command("diff")
 @click.argument("old", metavar="OLD", type=click.Path())
 @click.argument("new", metavar="NEW", type=click.Path())
-@click.option("--semantic", is_flag=True, help="Compare the words on the screens; ignore bytes.")
+@click.option("--semantic", is_flag=True, help="Compare the words on the screens, not the bytes.")
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
     metavar="SCORE",
-    help="With --semantic: screens that are less alike differ (0.75).",
+    help="With --semantic: report screens with a similarity below SCORE (0 to 1). Default: 0.75.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status has the result.")
 @allow_unscrubbed_option
 @follow_links_option
 @json_option
@@ -48,10 +48,12 @@ def command(
 ) -> int:
     """Show what changed from the cassette OLD to the cassette NEW.
 
-    Inputs are aligned, so that one that was added does not make all later ones
-    differ. Of each, the output and the screen at its end are compared; then how the
-    program ended, the emulator and the binary. Ends with 0 when nothing differs,
-    with 1 when something does, with 3 or 4 when one cannot be opened.
+    Inputs are aligned, so that an added one does not make all later ones differ.
+    For each input it compares the output and the screen at the end; then the exit,
+    the emulator and the binary.
+
+    Ends with 0 if nothing differs, with 1 if something does, with 3 or 4 if a
+    cassette cannot be opened.
 
     Example: ptycassette diff before.cassette after.cassette
     """

@@ -21,7 +21,9 @@ FAILED_STATUS = 1
 
 
 @click.command("doctor")
-@click.option("--versions", is_flag=True, help="Ask each agent CLI for its version (seconds).")
+@click.option(
+    "--versions", is_flag=True, help="Ask each agent CLI for its version, which takes seconds."
+)
 @click.option(
     "--profile",
     metavar="NAME",
@@ -31,7 +33,7 @@ FAILED_STATUS = 1
     "--drift",
     metavar="CASSETTE",
     type=click.Path(),
-    help="Say what changed since this was recorded instead.",
+    help="List what changed since CASSETTE was recorded.",
 )
 @click.option(
     "--now",
@@ -42,12 +44,16 @@ FAILED_STATUS = 1
 @click.option(
     "--models",
     is_flag=True,
-    help="With --drift: ask the provider with your key, or the CLI, which models there are.",
+    help="With --drift: ask the provider, with your key, or the CLI for its list of models.",
 )
 @click.option(
-    "--provider", metavar="NAME", help="With --models: anthropic, openai, gemini, or a base URL."
+    "--provider",
+    metavar="NAME",
+    help="With --models: ask this provider: anthropic, openai, gemini, or a base URL.",
 )
-@click.option("--key-env", metavar="NAME", help="With --models: the variable with your key for it.")
+@click.option(
+    "--key-env", metavar="NAME", help="With --models: read your key from the variable NAME."
+)
 @json_option
 def command(
     versions: bool,
@@ -59,12 +65,11 @@ def command(
     key_env: str | None,
     as_json: bool,
 ) -> int:
-    """Say what works on this machine and what is missing.
+    """Check what works on this machine and what is missing.
 
-    Ends with 0 when recording and replaying can work, with 1 when something
-    that they need does not; with --drift, when something is known to have
-    changed; with --profile, when a row of the profile no longer holds. For that
-    the CLI runs offline, in a temporary home.
+    Ends with 0 if recording and replaying work, with 1 if something they need does
+    not; with --drift, if something changed; with --profile, if a row of the profile
+    no longer holds (the CLI then runs offline, in a temporary home).
 
     Example: ptycassette doctor --json
 

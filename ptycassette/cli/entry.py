@@ -220,7 +220,7 @@ def _no_such_command(name: str) -> str:
 )
 @click.version_option(__version__, "-V", "--version", prog_name="ptycassette")
 def cli() -> None:
-    """Record terminal programs once; replay them in tests for ever."""
+    """Record terminal programs once; replay them in tests forever."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -34,20 +34,31 @@ DETAIL_LIMIT = 100
 @click.command("events")
 @cassette_argument
 @click.option(
-    "-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this; repeatable."
+    "-k",
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="List only events of this kind. Repeatable.",
 )
-@click.option("--from", "start", type=TIME, metavar="TIME", help="Not before (12.5, 250ms, 1:02).")
-@click.option("--to", "end", type=TIME, metavar="TIME", help="Not after.")
-@click.option("--source", metavar="NAME", help="Only input of: user, driver or terminal.")
+@click.option(
+    "--from",
+    "start",
+    type=TIME,
+    metavar="TIME",
+    help="List events from TIME on (12.5, 250ms, 1:02).",
+)
+@click.option("--to", "end", type=TIME, metavar="TIME", help="List events up to TIME.")
+@click.option("--source", metavar="NAME", help="List only input from user, driver or terminal.")
 @click.option(
     "--signals",
     is_flag=True,
-    help="Also the signals to the terminal: titles, notifications, turns, modes ...",
+    help="Also list signals to the terminal: titles, notifications, turns, modes, ...",
 )
-@click.option("-n", "--limit", type=click.IntRange(min=1), help="At most so many.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="List at most this many events.")
 @click.option("--full", is_flag=True, help="Do not shorten long data.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print a JSON object for each event (docs/json.md)."
+    "--json", "as_json", is_flag=True, help="Print one JSON object per event (docs/json.md)."
 )
 @allow_unscrubbed_option
 def command(
@@ -64,16 +75,16 @@ def command(
 ) -> None:
     """List the events of CASSETTE in order: seq, time, kind and contents.
 
-    Control and invisible characters are shown as escapes. With --json, each
-    line is one JSON object. Signals to the terminal are found in the output on
-    demand, and have the seq and the time of the output that completed them.
+    Control and invisible characters are shown as escapes. With --json, each line is
+    one JSON object. Signals to the terminal are read from the output and have the
+    seq and time of the output that completed them.
 
     Example: ptycassette events hello.cassette --kind input --to 30
     """
     from ptycassette.replaying.io import seconds_to_us
 
     if start is not None and end is not None and end < start:
-        raise click.UsageError("--to lies before --from")
+        raise click.UsageError("--to is before --from")
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as opened_cassette:
         with_signals = signals or TERMINAL_SIGNAL in kinds
         events = (

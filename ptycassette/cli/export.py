@@ -14,6 +14,7 @@ import click
 
 from ptycassette.cli._options import (
     TIME,
+    SectionedCommand,
     allow_unscrubbed_option,
     cassette_argument,
     opened,
@@ -35,13 +36,18 @@ FORMATS = exports_of("recording")
 MAX_ROWS = 1_000_000
 MAX_SPEED = 1000
 PIXELS = (6, 72)
+_FEW = 2
 
 
 def _help(option: ExportOption) -> str:
-    """The help of an option, preceded by the formats that take it, unless most do."""
-    takers = [one.name for one in FORMATS if option.name in one.options]
+    """The help of an option, preceded by the formats that take it, unless many do."""
+    takers = _takers(option)
     text = option.help
-    return text if len(takers) > 2 else f"{', '.join(takers)}: {text[0].lower()}{text[1:]}"
+    return text if len(takers) > _FEW else f"{', '.join(takers)}: {text[0].lower()}{text[1:]}"
+
+
+def _takers(option: ExportOption) -> list[str]:
+    return [one.name for one in FORMATS if option.name in one.options]
 
 
 def _click_option(option: ExportOption) -> Callable[[Any], Any]:
@@ -97,7 +103,31 @@ def _format_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@click.command("export")
+class ExportCommand(SectionedCommand):
+    """Lists the formats of the registry below the options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The sections of options, then a line for each format."""
+        super().format_options(ctx, formatter)
+        with formatter.section("Formats"):
+            formatter.write_dl([(one.name, _line(one)) for one in FORMATS])
+
+
+def _line(one: ExportFormat) -> str:
+    """A format in the help: its endings, and what it is."""
+    return ": ".join(filter(None, (", ".join(one.endings), one.writes)))
+
+
+def _sections() -> dict[str, tuple[str, ...]]:
+    """Options of all or most formats, and those of a few."""
+    few = {one.flag for one in EXPORT_OPTIONS if len(_takers(one)) <= _FEW}
+    most = tuple(one.flag for one in EXPORT_OPTIONS if one.flag not in few)
+    common = ("--format", "--html", *most, "--overwrite", "--allow-unscrubbed", "--help")
+    rest = tuple(one.flag for one in EXPORT_OPTIONS if one.flag in few)
+    return {"Options": common, "Options of some formats (docs/cli.md)": rest}
+
+
+@click.command("export", cls=ExportCommand, sections=_sections())
 @cassette_argument
 @click.argument("out", metavar="OUT", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
@@ -105,12 +135,11 @@ def _format_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "--format",
     "kind",
     type=click.Choice([one.name for one in FORMATS]),
-    help="What to write; by default the ending of OUT decides"
-    f" ({', '.join(ending for one in FORMATS for ending in one.endings)}).",
+    help="Write this format (see below). Default: the ending of OUT decides.",
 )
-@click.option("--html", "as_page", is_flag=True, help="The same as --format html.")
+@click.option("--html", "as_page", is_flag=True, help="Write a page, as --format html does.")
 @_format_options
-@click.option("--overwrite", is_flag=True, help="Replace the file at OUT.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file OUT.")
 @allow_unscrubbed_option
 def command(
     cassette: str,
@@ -121,9 +150,9 @@ def command(
     allow_unscrubbed: bool,
     **options: Any,
 ) -> None:
-    """Write CASSETTE as a page, a picture, a film, an asciicast, text, or a test to begin with.
+    """Write CASSETTE to OUT in another format: a page, picture, film, text, test, ...
 
-    OUT appears whole or not at all, and replaces nothing; `-` is stdout.
+    OUT is written whole or not at all; `-` is stdout. The formats are listed below.
 
     Example: ptycassette export hello.cassette hello.html
 
@@ -168,9 +197,9 @@ def _format_of(out: str) -> ExportFormat:
                     hint=f"write: ptycassette frames CASSETTE --last --format {one.name} > {out}",
                 ) from wrong
         raise UsageError(
-            "the ending of OUT does not tell the format",
+            "the format of OUT is not clear from its ending",
             where=out,
-            hint=f"{wrong.hint}, or say --format",
+            hint=f"{wrong.hint}, or set --format",
         ) from wrong
 
 

@@ -28,12 +28,14 @@ PROBLEMS_STATUS = 1
     "--accept-key-env",
     multiple=True,
     metavar="NAME",
-    help="Let in only the API key that this environment variable holds.",
+    help="Accept only the API key in the environment variable NAME.",
 )
-@path_option("--tls-ca", metavar="FILE", text="Speak TLS; write the certificate to trust to FILE.")
+@path_option(
+    "--tls-ca", metavar="FILE", text="Serve over TLS and write the certificate to trust to FILE."
+)
 @click.option("--check", is_flag=True, help="Check the script and stop.")
-@click.option("--json", "as_json", is_flag=True, help="Tell the addresses as one JSON object.")
-@click.option("--all-replies", is_flag=True, help="Unused replies are problems, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON object.")
+@click.option("--all-replies", is_flag=True, help="Also report unused replies as problems.")
 def command(
     script: Path,
     port: int,
@@ -47,10 +49,9 @@ def command(
 ) -> int:
     """Answer model requests from SCRIPT until interrupted.
 
-    Speaks the Anthropic Messages, OpenAI Responses (also over WebSocket) and
-    Chat Completions, and Gemini APIs. Ends with 0, with 1 if there were
-    requests that neither the script nor the APIs expect, or with 125 if the
-    log could not be written; requests are answered nevertheless.
+    It serves the APIs Anthropic Messages, OpenAI Responses (also over WebSocket)
+    and Chat Completions, and Gemini. Ends with 0, with 1 if a request was
+    unexpected, or with 125 if the log could not be written.
 
     Example: ptycassette fake-provider hello.toml --port 8080
     """

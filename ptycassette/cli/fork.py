@@ -26,58 +26,67 @@ _MOST_SCRIPT = 1 << 20
 @click.command("fork", cls=CommandWithProgram, options_metavar="[OPTIONS]")
 @click.argument("cassette", metavar="CASSETTE [-- ARGV...]", type=click.Path(), required=False)
 @click.option(
-    "--at", metavar="PLACE", help="exchange:3 (typed; 3 means that, too), or tape:2 (a request)."
+    "--at",
+    metavar="PLACE",
+    help="Fork at exchange:3 (or 3), a typed exchange, or at tape:2, a request.",
 )
-@click.option("--change", metavar="NAME=VALUE", help="The one thing that is changed there.")
+@click.option(
+    "--change", metavar="NAME=VALUE", help="Change this one thing at PLACE (docs/fork.md)."
+)
 @click.option(
     "--fault",
     metavar="NAME[@N]",
-    help="In place of --change: what goes wrong with request N of the tape, as truncated@2.",
+    help="Let request N of the tape fail, for example truncated@2; replaces --change.",
 )
-@click.option("--list-faults", is_flag=True, help="List all faults, and do nothing.")
+@click.option("--list-faults", is_flag=True, help="List all faults and run nothing.")
 @click.option(
-    "-o", "--output", metavar="CHILD", type=click.Path(path_type=Path), help="The new cassette."
+    "-o",
+    "--output",
+    metavar="CHILD",
+    type=click.Path(path_type=Path),
+    help="Write the new cassette to CHILD.",
 )
 @click.option(
     "--tail",
     type=click.Choice(["scripted", "held", "fake", "live"]),
     default="scripted",
     show_default=True,
-    help="Who answers afterwards: the recorded answers or --script; held: the recorded ones in"
-    " their order, whatever is asked; or a provider.",
+    help="Choose who answers afterwards; scripted: the recording or --script; held: the recording"
+    " in its order, whatever is asked; live: a provider.",
 )
 @click.option(
     "--script",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --tail scripted: answers (docs/fake-provider.md) in place of the recorded ones.",
+    help="With --tail scripted: answer from FILE (docs/fake-provider.md) instead of the recording.",
 )
 @click.option(
     "--input",
     "typed",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Type this afterwards (as rec --input), in place of the rest of the recorded inputs.",
+    help="Type this script afterwards (as rec --input), instead of the rest of the recorded input.",
 )
 @live_options
-@click.option("--places", is_flag=True, help="List where it can be forked, and do nothing.")
+@click.option("--places", is_flag=True, help="List the places for --at and run nothing.")
 @program_options
-@click.option("--overwrite", is_flag=True, help="Replace CHILD.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing CHILD.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status has the result.")
 @json_option
 def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> int:
     """Run a recording again up to a place, change one thing there, and record what follows.
 
-    The real program runs as in `rerun`. Up to PLACE every request and every screen must be
-    the recorded one; if not, this ends with 1, and there is no child. Then one thing is changed.
-    At an exchange of the terminal: what is typed (input=TEXT). At a request of the tape: what the
-    model answers (response=TEXT, or @FILE), what it is told of a tool (tool-result=TEXT), what
-    goes wrong (--fault: rate-limit, truncated, stalled, ...), or the answer to another request
-    (swap=tape:N). skip types nothing, none changes nothing. At either: the model (model=NAME),
-    the program, which must do the same up to there (binary=PATH), the size of the terminal
-    (size=COLSxROWS), the end (exit=STATUS).
+    The real program runs as in `rerun`. Up to PLACE every request and screen must
+    match the recording; otherwise it ends with 1 and writes no child. Then one
+    thing changes. At an exchange of the terminal: the typed input (input=TEXT, or
+    skip). At a request of the tape: the answer of the model (response=TEXT, or
+    @FILE), the result of a tool (tool-result=TEXT), a fault (--fault: rate-limit,
+    truncated, stalled, ...), or the answer to another request (swap=tape:N). At
+    both: the model (model=NAME), the program, which must behave the same up to
+    there (binary=PATH), the size of the terminal (size=COLSxROWS), the end
+    (exit=STATUS), or no change (none).
 
-    CHILD is a cassette that can be played, and run again. See docs/fork.md.
+    CHILD is a cassette that can be played and run again. See docs/fork.md.
 
     Example: ptycassette fork --trust a.cassette --at tape:2 --change response=No -o b.cassette
 

@@ -37,9 +37,11 @@ LINE_LIMIT = 60
 
 @click.command("frames")
 @cassette_argument
-@click.option("--at", type=TIME, metavar="TIME", help="One frame: the last at or before TIME.")
-@click.option("--seq", type=click.IntRange(min=1), help="One frame: the last at or before SEQ.")
-@click.option("--last", is_flag=True, help="One frame: the last.")
+@click.option("--at", type=TIME, metavar="TIME", help="Show the last frame at or before TIME.")
+@click.option(
+    "--seq", type=click.IntRange(min=1), help="Show the last frame at or before this seq."
+)
+@click.option("--last", is_flag=True, help="Show the last frame.")
 @click.option(
     "-f",
     "--format",
@@ -47,11 +49,15 @@ LINE_LIMIT = 60
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="How one frame is written.",
+    help="Write one frame in this format.",
 )
-@click.option("--diff", is_flag=True, help="Show what changed instead of whole frames.")
 @click.option(
-    "--render", is_flag=True, help="Render the screen anew at exactly --at or --seq; not stored."
+    "--diff", is_flag=True, help="Show the changes between frames instead of whole frames."
+)
+@click.option(
+    "--render",
+    is_flag=True,
+    help="Render the screen at exactly --at or --seq, instead of a stored frame.",
 )
 @json_option
 @allow_unscrubbed_option
@@ -68,10 +74,10 @@ def command(
 ) -> None:
     """Show the rendered screens of CASSETTE.
 
-    Without a choice, lists all frames. With --at, --seq or --last, writes one
-    screen: as JSON, or as export writes it: text, text with colours (ansi), a
-    picture (svg, png), a page (html). Nothing but text and colours comes out,
-    whatever was recorded.
+    By default it lists all frames. With --at, --seq or --last it writes one screen,
+    as JSON or in a format of export: text, text with colours (ansi), a picture
+    (svg, png) or a page (html). The output holds only text and colours, whatever
+    was recorded.
 
     Example: ptycassette frames hello.cassette --at 2.5 --format ansi
     """
@@ -85,7 +91,9 @@ def command(
     if render and diff:
         raise click.UsageError("--diff compares stored frames, it does not go with --render")
     if not one and form != "text":
-        raise click.UsageError(f"--format {form} writes one frame; say which: --at, --seq, --last")
+        raise click.UsageError(
+            f"--format {form} writes one frame: choose it with --at, --seq or --last"
+        )
     as_json = as_json or form == "json"
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         if not one:

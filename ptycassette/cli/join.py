@@ -15,7 +15,11 @@ from ptycassette.cli._options import TIME
     "cassettes", metavar="CASSETTE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option(
-    "--gap", type=TIME, default=0.0, metavar="TIME", help="Between the end of one and the next."
+    "--gap",
+    type=TIME,
+    default=0.0,
+    metavar="TIME",
+    help="Leave a pause of TIME between two recordings. Default: none.",
 )
 @edit_options
 def command(
@@ -24,9 +28,9 @@ def command(
     output: Path,
     overwrite: bool,
 ) -> None:
-    """Put recordings one behind the other, each on a fresh screen.
+    """Join recordings, one after the other, each on a fresh screen.
 
-    Program and terminal are those of the first, the exit is that of the last.
+    The program and terminal come from the first recording, the exit from the last.
     Model traffic is left out.
 
     Example: ptycassette join one.cassette two.cassette --gap 1 -o both.cassette

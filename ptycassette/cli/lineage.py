@@ -14,11 +14,10 @@ from ptycassette.cli._present import json_text, write_lines
 @click.argument("path", metavar="CASSETTE|DIR", type=click.Path(path_type=Path))
 @json_option
 def command(path: Path, as_json: bool) -> int:
-    """Show which recordings were forked of which, as trees.
+    """Show which recordings were forked from which, as trees.
 
-    A child names its parent by the digest of the parent's manifest, so a parent that was changed
-    since is another recording, and the child's is missing. For one CASSETTE the folder that it
-    is in is looked through.
+    A child names its parent by the digest of the parent's manifest; a parent that
+    changed since then counts as missing. For one CASSETTE, its folder is searched.
 
     Example: ptycassette lineage fixtures
     """

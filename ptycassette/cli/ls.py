@@ -37,30 +37,35 @@ SORTS: dict[str, Callable[[ListedCassette], Any]] = {
 
 @click.command("ls")
 @click.argument("directory", metavar="[DIR]", type=click.Path(), required=False)
-@click.option("-R", "--recursive", is_flag=True, help="Also those in directories below.")
+@click.option("-R", "--recursive", is_flag=True, help="Also list cassettes in directories below.")
 @click.option(
     "-s",
     "--sort",
     type=click.Choice(list(SORTS)),
     default="name",
     show_default=True,
-    help="What they are sorted by.",
+    help="Sort by this.",
 )
-@click.option("-r", "--reverse", is_flag=True, help="The last first.")
+@click.option("-r", "--reverse", is_flag=True, help="Reverse the order.")
 @click.option(
-    "--harness", metavar="PATTERN", help="Only those of this harness, such as claude or 'c*'."
+    "--harness",
+    metavar="PATTERN",
+    help="List only cassettes whose harness matches PATTERN, such as claude or 'c*'.",
 )
 @click.option(
     "--state",
     "states",
     type=click.Choice(STATES),
     multiple=True,
-    help="Only those in this state (repeatable).",
+    help="List only cassettes in this state. Repeatable.",
 )
 @click.option(
-    "--newer", metavar="AGE", type=AGE, help="Only those younger than 90m, 12h, 7d or 2w."
+    "--newer",
+    metavar="AGE",
+    type=AGE,
+    help="List only cassettes younger than AGE (90m, 12h, 7d, 2w).",
 )
-@click.option("--older", metavar="AGE", type=AGE, help="Only those older than that.")
+@click.option("--older", metavar="AGE", type=AGE, help="List only cassettes older than AGE.")
 @json_option
 def command(
     directory: str | None,
@@ -75,11 +80,11 @@ def command(
 ) -> None:
     """List the cassettes in DIR.
 
-    DIR is the library of the project file when left out, else the current directory.
-    Only manifests are read: a state of `ok` means that it can be opened, and
-    `ptycassette verify` checks every byte. `stale` is older than the freshness
-    window in its manifest, `unscrubbed` was recorded without scrubbing, `failed` is
-    the diagnostic of a run that failed, `invalid` cannot be opened.
+    Default for DIR: the library of the project file, or the current directory. Only
+    manifests are read: `ok` means that the cassette can be opened; `ptycassette
+    verify` checks every byte. `stale` is older than the freshness window in its
+    manifest, `unscrubbed` was recorded without scrubbing, `failed` is the
+    diagnostic of a failed run, `invalid` cannot be opened.
 
     Example: ptycassette ls tests/cassettes --sort age --harness claude
     """

@@ -21,16 +21,16 @@ _REGION = re.compile(r"(\d{1,4}),(\d{1,4}):(\d{1,4})x(\d{1,4})")
 
 @click.command("mask")
 @click.argument("cassette", metavar="CASSETTE", type=click.Path(path_type=Path))
-@click.option("--word", "words", multiple=True, metavar="TEXT", help="This text. Repeatable.")
+@click.option("--word", "words", multiple=True, metavar="TEXT", help="Mask this text. Repeatable.")
 @click.option(
     "--word-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Every line of this file.",
+    help="Mask the text of every line of this file.",
 )
 @click.option(
     "--region",
     metavar="ROW,COLUMN:COLUMNSxROWS",
-    help="A part of the screen, counted from 1, between --from and --to.",
+    help="Mask a rectangle of the screen between --from and --to. ROW and COLUMN count from 1.",
 )
 @stretch_options(exchanges=True)
 @edit_options
@@ -45,11 +45,11 @@ def command(
     output: Path,
     overwrite: bool,
 ) -> None:
-    """Make text of CASSETTE unreadable, in as many characters.
+    """Make text in CASSETTE unreadable; its length stays.
 
-    A --word goes wherever it is: output, input, titles, service events, model
-    traffic. Of a --region goes what was seen there, and of --exchanges, or between
-    --from and --to, all that was typed and printed; model traffic is left out then.
+    --word masks a text wherever it is: output, input, titles, service events, model
+    traffic. --region masks what was shown there. --exchanges, or --from and --to,
+    mask all that was typed and printed in between, and leave out model traffic.
 
     Example: ptycassette mask demo.cassette --word jane.roe -o shown.cassette
 
@@ -63,7 +63,9 @@ def command(
     hidden = _words(words, word_file)
     stretch = not (start is None and end is None and exchanges is None)
     if not (hidden or region or stretch):
-        raise UsageError("nothing to mask", hint="say --word, --region, --exchanges or --from")
+        raise UsageError(
+            "nothing to mask", hint="choose text with --word, --region, --exchanges or --from"
+        )
     if hidden and (region or stretch):
         raise UsageError("--word goes everywhere: it takes neither a region nor a stretch of time")
     begin_us, stop_us = stretch_us(cassette, start, end, exchanges)

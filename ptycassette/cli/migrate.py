@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     "--output",
     metavar="NEW",
     type=click.Path(path_type=Path),
-    help="The cassette to make; without it, only say which form CASSETTE has.",
+    help="Write the new cassette to NEW. Default: only print the form of CASSETTE.",
 )
 @click.option(
     "--to",
     type=click.Choice([rung.name for rung in LADDER]),
     default=NEWEST,
     show_default=True,
-    help="The form.",
+    help="Convert to this form. Default: the newest.",
 )
-@click.option("--allow-unscrubbed", is_flag=True, help="Also a recording that was not scrubbed.")
-@click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
+@click.option(
+    "--allow-unscrubbed", is_flag=True, help="Also convert a recording that was not scrubbed."
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing cassette.")
 @follow_links_option
 @json_option
 def command(
@@ -45,10 +47,10 @@ def command(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Make a cassette of another form of the format, newer or older.
+    """Convert a cassette to another form of the format, newer or older.
 
-    CASSETTE stays as it is. Every file but the manifest is the same, byte for byte, and the way
-    back gives the same manifest.
+    CASSETTE stays as it is. Only the manifest changes, and converting back gives
+    the same manifest.
 
     Example: ptycassette migrate old.cassette -o new.cassette
 

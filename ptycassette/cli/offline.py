@@ -26,28 +26,35 @@ PROBLEMS_STATUS = 1
     "-s",
     "--script",
     metavar="FILE",
-    text="What the provider answers (docs/fake-provider.md); without it, an example for HARNESS.",
+    text="Answer from this script (docs/fake-provider.md). Default: an example for HARNESS.",
 )
 @click.option(
     "-p",
     "--prompt",
     metavar="TEXT",
-    help="Instead of ARGV: one prompt, without the terminal interface.",
+    help="Run one prompt without the terminal interface, instead of ARGV.",
 )
-@click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
-@click.option("--model", metavar="NAME", help="The model it asks for.")
+@click.option(
+    "--mode",
+    metavar="NAME",
+    help="Sign the CLI in by this mode of its profile: key (default), logged-out, ...",
+)
+@click.option("--model", metavar="NAME", help="Configure the CLI with the model NAME.")
 @script_options
 @click.option(
     "-e",
     "--env",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Add to the environment; a NAME alone takes your own value.",
+    help="Set a variable in the program's environment; NAME alone passes your own value."
+    " Repeatable.",
 )
 @click.option("--empty", is_flag=True, help="Run in an empty folder, not in this one.")
 @click.option("--keep", is_flag=True, help="Keep the temporary home when the program has ended.")
 @click.option(
-    "--strict", is_flag=True, help="End with 1 where the provider met what it did not expect."
+    "--strict",
+    is_flag=True,
+    help="End with 1 if the provider got a request that it did not expect.",
 )
 @click.option("--print", "prints", is_flag=True, help="Print files and variables; run nothing.")
 @click.option("--example", is_flag=True, help="Print the example script for HARNESS; run nothing.")
@@ -55,11 +62,11 @@ PROBLEMS_STATUS = 1
 def command(harness: str, argv: tuple[str, ...], **given: Any) -> int:
     """Run the agent CLI HARNESS without network, account or money.
 
-    It gets a temporary home with the configuration that it needs, a small
+    The CLI gets a temporary home with the configuration it needs, a small
     environment, and a provider on 127.0.0.1 that answers from a script. Without
-    ARGV its terminal interface starts; ARGV may be any command, such as
-    `ptycassette rec` or a test run, in which the CLI is started. What is set up
-    is reported on stderr. Ends with the status of the program.
+    ARGV its terminal interface starts; ARGV may be any command that starts the CLI,
+    such as `ptycassette rec` or a test run. The set-up is reported on stderr. Ends
+    with the status of the program.
 
     Example: ptycassette offline codex -p "What does note.txt say?"
 

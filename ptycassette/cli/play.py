@@ -26,28 +26,32 @@ if TYPE_CHECKING:
 @click.command("play")
 @cassette_argument
 @click.option(
-    "-s", "--speed", type=click.FloatRange(min=0.01, max=100), help="Times as fast; 2 is double."
+    "-s",
+    "--speed",
+    type=click.FloatRange(min=0.01, max=100),
+    help="Play this many times faster than recorded.",
 )
 @click.option(
     "-i",
     "--idle-limit",
     type=TIME,
     metavar="TIME",
-    help="No pause longer than this; else what the recording suggests.",
+    help="Shorten longer pauses to TIME. Default: the limit in the recording.",
 )
 @click.option("-l", "--loop", is_flag=True, help="Start again at the end, until q or ctrl-c.")
 @click.option(
     "-m",
     "--mode",
     type=click.Choice(["realtime", "scaled", "collapsed"]),
-    help="realtime is the default on a terminal, collapsed (no waiting) elsewhere.",
+    help="Play in realtime (default on a terminal) or without waiting (collapsed, default"
+    " elsewhere).",
 )
-@click.option("--start", type=TIME, metavar="TIME", help="Begin here (12.5, 250ms, 1:02).")
-@click.option("--end", type=TIME, metavar="TIME", help="End here.")
+@click.option("--start", type=TIME, metavar="TIME", help="Start at TIME (12.5, 250ms, 1:02).")
+@click.option("--end", type=TIME, metavar="TIME", help="End at TIME.")
 @click.option(
     "--raw",
     is_flag=True,
-    help="Write the recorded bytes as they are: they can act on your terminal.",
+    help="Write the recorded bytes unfiltered; they can change your terminal.",
 )
 @allow_unscrubbed_option
 def command(
@@ -63,9 +67,9 @@ def command(
 ) -> int:
     """Play CASSETTE in the terminal.
 
-    The picture is drawn from our own emulator: text, colours and cursor, and
-    nothing that could act on your terminal. Where stdout is no terminal, the
-    text of the session is written instead.
+    Only text, colours and the cursor reach your terminal, so a recording cannot
+    change its settings. If stdout is not a terminal, the text of the session is
+    written instead.
 
     \b
     Keys: space        pause, continue
@@ -79,7 +83,7 @@ def command(
     Example: ptycassette play hello.cassette --speed 2 --idle-limit 1
     """  # noqa: D301 - \b keeps click from wrapping the list of keys
     if start is not None and end is not None and end < start:
-        raise click.UsageError("--end lies before --start")
+        raise click.UsageError("--end is before --start")
     if speed is not None and mode not in {None, "scaled"}:
         raise click.UsageError(f"--speed is for mode scaled, not for {mode}")
     on_terminal = sys.stdout.isatty()

@@ -23,29 +23,42 @@ NOT_OK_STATUS = 1
 
 @click.command("probe", epilog="Example: ptycassette probe codex --from codex.cassette --json")
 @click.argument("harness")
-@click.option("--probe", "name", help="Which probe: a name or a file. Default: HARNESS's own.")
+@click.option(
+    "--probe", "name", help="Use this probe, by name or file. Default: the probe of HARNESS."
+)
 @path_option(
     "--from",
     "source",
     metavar="CASSETTE",
-    text="Ask a recording instead of the program; needs no credentials.",
+    text="Read a recording instead of running the program; needs no credentials.",
 )
 @path_option(
     "--record",
     "target",
     metavar="DIR",
-    text="Record the run; the cassette gets quota.json and discovery.json.",
+    text="Record the run to DIR, with quota.json and discovery.json.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the cassette at --record.")
-@click.option("--max-age", metavar="TIME", help="Older evidence is stale (90s, 15m, 24h, 7d).")
-@click.option("--account", default="default", show_default=True, help="One run each at a time.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing cassette at --record.")
+@click.option(
+    "--max-age",
+    metavar="TIME",
+    help="Report evidence older than TIME as stale (90s, 15m, 24h, 7d).",
+)
+@click.option(
+    "--account",
+    default="default",
+    show_default=True,
+    help="Let only one run at a time use this account.",
+)
 @path_option(
     "--watch",
     "snapshot",
     metavar="FILE",
-    text="Ask again and again; keep the latest result in FILE.",
+    text="Repeat the probe and keep the latest result in FILE.",
 )
-@click.option("--every", default="5m", show_default=True, help="How often with --watch.")
+@click.option(
+    "--every", default="5m", show_default=True, help="With --watch: repeat at this interval."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/probes.md).")
 def command(
     harness: str,
@@ -61,8 +74,8 @@ def command(
 ) -> int:
     """Ask HARNESS for its usage windows, account class and models.
 
-    Ends with 0 when the answer is complete and fresh enough, else with 1; the
-    status says why: unauthenticated, unavailable, error or stale.
+    Ends with 0 if the answer is complete and fresh enough, otherwise with 1; the
+    result has the reason: unauthenticated, unavailable, error or stale.
     """
     from ptycassette.harness.io import (
         ProbeFailedError,

@@ -19,16 +19,19 @@ from ptycassette.model import visible
     required=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="The directory of fixtures; each run gets one of its own in it.",
+    help="Write the fixtures into DIR, one directory per run.",
 )
-@click.option("--reviewed-by", required=True, metavar="NAME", help="Who has read the run.")
+@click.option(
+    "--reviewed-by", required=True, metavar="NAME", help="Name the person who reviewed the run."
+)
 @click.option(
     "--evidence",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="The evidence of the one RUN; by default RUN's name with .evidence for its ending.",
+    help="Read the evidence of a single RUN from DIR. Default: the name of RUN with the ending"
+    " .evidence.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace fixtures that are there.")
+@click.option("--overwrite", is_flag=True, help="Replace existing fixtures.")
 @json_option
 def command(
     runs: tuple[Path, ...],
@@ -38,11 +41,12 @@ def command(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Make a fixture of each RUN, a cassette that somebody has reviewed.
+    """Make a fixture from each RUN, a cassette that a person has reviewed.
 
-    DIR/NAME gets the cassette, a scenario of what it showed (screens, exit, final text,
-    requests, tools), and review.json: who reviewed what, and when. A run whose guard
-    says FAIL, or whose evidence is another run's, is refused; nothing is written then.
+    DIR/NAME gets the cassette, a scenario of its screens, exit, final text,
+    requests and tools, and review.json with the name of the reviewer and the date.
+    A run that failed its guard, or has the evidence of another run, is refused, and
+    nothing is written.
 
     Example: ptycassette promote codex.cassette -o fixtures --reviewed-by "A. Reader"
     """

@@ -34,7 +34,38 @@ if TYPE_CHECKING:
     from ptycassette.recording.io import Lifeline, RecordPlan, Saver
 
 
-@click.command("rec", cls=RecCommand)
+SECTIONS = {
+    "Options": (
+        "--headless", "--input", "--pipes", "--size", "--env", "--cwd", "--timeout", "--harness",
+        "--tape", "--overwrite", "--help",
+    ),
+    "The program (docs/recording.md)": (
+        "--command", "--clean-env", "--scenario", "--require", "--account", "--probe-version",
+    ),
+    "Input, streams and signals (docs/recording.md)": (
+        "--as-given", "--pass-signals", "--secret-key",
+    ),
+    "Terminal and screens (docs/screens.md)": (
+        "--cols", "--rows", "--answers", "--emulator", "--frame-policy", "--resolution-ms",
+    ),
+    "Scrubbing (docs/scrubbing.md)": ("--no-scrub", "--hooks"),
+    "Model traffic, with --tape (docs/tape.md)": (
+        "--provider", "--proxy-env", "--yes", "--approval", "--max-requests", "--max-tokens",
+        "--max-usd", "--unknown-models", "--forbid", "--strip", "--unsearched", "--retries",
+        "--answer-timeout", "--fallback", "--evidence",
+    ),
+    "What the cassette holds besides": (
+        "--title", "--idle-time-limit", "--id", "--meta", "--service-event", "--account-class",
+        "--freshness", "--permission-mode",
+    ),
+    "For scripts and programs that start ptycassette": (
+        "--quiet", "--durability", "--lifeline", "--keep-journal",
+    ),
+}  # fmt: skip
+"""The sections of the help; the first one has the options that people use first."""
+
+
+@click.command("rec", cls=RecCommand, sections=SECTIONS)
 @click.argument("cassette", metavar="[CASSETTE]", type=click.Path(), required=False)
 @click.argument("argv", metavar="[-- ARGV...]", nargs=-1, type=click.UNPROCESSED)
 @click.option(
@@ -42,142 +73,153 @@ if TYPE_CHECKING:
     "--command",
     "line",
     metavar="LINE",
-    help="Instead of ARGV: one string, split as a shell would, run without one.",
+    help="Run LINE instead of ARGV; it is split like a shell command, but no shell runs it.",
 )
-@click.option("-t", "--title", help="Title of the cassette.")
+@click.option("-t", "--title", help="Set the title of the cassette.")
 @click.option(
     "-i",
     "--idle-limit",
     "--idle-time-limit",
     type=TIME,
     metavar="TIME",
-    help="Suggest to players to shorten longer pauses.",
+    help="Let players shorten longer pauses to TIME; the recording keeps them.",
 )
 @click.option(
     "--size",
     "--window-size",
     metavar="COLSxROWS",
-    help="Size of the program's terminal; else your terminal's, or 80x24.",
+    help="Set the size of the program's terminal. Default: that of your terminal, or 80x24.",
 )
-@click.option("--cols", type=click.IntRange(1, 65535), help="Only the number of columns.")
-@click.option("--rows", type=click.IntRange(1, 65535), help="Only the number of rows.")
+@click.option("--cols", type=click.IntRange(1, 65535), help="Set only the number of columns.")
+@click.option("--rows", type=click.IntRange(1, 65535), help="Set only the number of rows.")
 @click.option(
     "-e",
     "--env",
     "env",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Add to the program's environment; secrets among the values are scrubbed.",
+    help="Set a variable in the program's environment; secret values are scrubbed. Repeatable.",
 )
 @click.option(
-    "--clean-env", is_flag=True, help="Give the program only what it needs from your environment."
+    "--clean-env",
+    is_flag=True,
+    help="Pass the program only the variables it needs from your environment.",
 )
 @click.option(
     "--scenario",
     metavar="FILE",
     type=click.Path(),
-    help="Record in the environment that a scenario asks for (docs/scenarios.md).",
+    help="Use the environment that this scenario asks for (docs/scenarios.md).",
 )
-@click.option("--cwd", type=click.Path(file_okay=False), help="Where the program starts.")
+@click.option(
+    "--cwd", type=click.Path(file_okay=False), help="Start the program in this directory."
+)
 @click.option(
     "--timeout",
     type=TIME,
     metavar="TIME",
-    help="End the program after this long; the run is a failed one then.",
+    help="End the program after TIME; the run then counts as failed.",
 )
 @click.option(
-    "--headless", is_flag=True, help="Without your terminal: output is shown, nothing is asked."
+    "--headless",
+    is_flag=True,
+    help="Record without your terminal: show the output, take no input from you.",
 )
 @click.option(
     "--pipes",
     is_flag=True,
-    help="Without a terminal: the program's stdin, stdout and stderr are pipes, or the files that"
-    " are given.",
+    help="Give the program pipes, or the redirected files, instead of a terminal.",
 )
 @click.option(
     "--as-given",
     is_flag=True,
-    help="The program's stdin, stdout and stderr are what this command has: terminal, pipe, file.",
+    help="Give the program each of stdin, stdout and stderr as this command has it: terminal, pipe"
+    " or file.",
 )
 @click.option(
     "--input",
     "script",
     metavar="SCRIPT",
     type=click.Path(),
-    help="What to type and wait for, one step a line (docs/recording.md); implies --headless.",
+    help="Type and wait by SCRIPT, one step per line (docs/recording.md); implies --headless.",
 )
 @click.option(
     "--pass-signals",
     is_flag=True,
-    help="Pass signals on to the program and record them; without it, those that would end a"
+    help="Pass signals on to the program and record them. Default: those that would end a"
     " program end the recording.",
 )
 @click.option(
     "--secret-key",
     metavar="KEY",
-    help="A key (ctrl-], f12) that the program does not get: what you type after it, up to Enter,"
-    " is secret. In your terminal only.",
+    help="Press KEY (ctrl-], f12) in your terminal to make the input up to Enter secret; the"
+    " program does not get KEY.",
 )
 @click.option(
     "--hooks",
     metavar="FILE",
     type=click.Path(),
-    help="A Python file, which is run: its before_record(event) sees each event before it is kept.",
+    help="Run this Python file; its before_record(event) gets each event before it is stored.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
-@click.option("--id", "cassette_id", metavar="UUID", help="Id of the cassette; else a random one.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing cassette.")
+@click.option(
+    "--id", "cassette_id", metavar="UUID", help="Set the id of the cassette. Default: a random one."
+)
 @click.option(
     "--require",
     metavar="COMMAND",
     multiple=True,
-    help="Must succeed before anything starts, e.g. a login check.",
+    help="Start only if COMMAND succeeds, for example a login check. Repeatable.",
 )
 @click.option(
     "--harness",
     metavar="NAME",
-    help="What the program is called as a product; a known one (docs/harnesses.md) is also"
-    " started by its name and has its session log read. A name that looks like a mistyped known"
-    " one is refused.",
+    help="Record the program as the agent CLI NAME (docs/harnesses.md): read its session log, and"
+    " start it if ARGV is missing. A mistyped name is refused.",
 )
 @tape_options
 @click.option(
-    "--account", metavar="NAME", help="Which account it uses: only one recording of it at a time."
+    "--account",
+    metavar="NAME",
+    help="Lock the account NAME, so that only one recording at a time uses it.",
 )
-@click.option("--account-class", metavar="CLASS", help="What kind of account, for the manifest.")
+@click.option(
+    "--account-class", metavar="CLASS", help="Store this kind of account in the manifest."
+)
 @click.option(
     "--freshness",
     metavar="TIME",
-    help="For how long the recording is to be trusted, for the manifest (24h).",
+    help="Store in the manifest how long the recording stays fresh (24h).",
 )
 @click.option(
     "--permission-mode",
     metavar="MODE",
-    help="How the program was allowed to act, for the manifest.",
+    help="Store the program's permission mode in the manifest.",
 )
 @click.option(
     "--probe-version/--no-probe-version",
     default=None,
-    help="Find the program's version (default: for known agent CLIs).",
+    help="Find the program's version, or do not. Default: for known agent CLIs.",
 )
 @click.option(
     "--meta",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Kept in the manifest; VALUE is JSON or a string.",
+    help="Store VALUE, JSON or a text, in the manifest. Repeatable.",
 )
 @click.option(
     "--service-event",
     "notes",
     metavar="JSON",
     multiple=True,
-    help="Put a service event at the start of the record.",
+    help="Add a service event at the start of the recording. Repeatable.",
 )
 @click.option(
     "--frame-policy",
     type=click.Choice(POLICY_NAMES),
     default=POLICY_NAMES[0],
     show_default=True,
-    help="When screens are kept as frames.",
+    help="Store frames at these moments (docs/screens.md).",
 )
 @emulator_options
 @click.option(
@@ -185,26 +227,26 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 60_000),
     default=1,
     show_default=True,
-    help="What the milliseconds are floored to.",
+    help="Round times down to this many milliseconds.",
 )
 @click.option(
     "--durability",
     type=click.Choice(["os", "disk"]),
     default="os",
     show_default=True,
-    help="os survives a crash of ptycassette, disk also one of the machine.",
+    help="Keep the journal through a crash of ptycassette (os), or also of the machine (disk).",
 )
 @click.option(
     "--no-scrub",
     is_flag=True,
-    help="Keep secrets. Readers refuse such a cassette by default.",
+    help="Do not remove secrets. Readers refuse such a cassette by default.",
 )
 @click.option(
     "--lifeline",
     type=click.IntRange(3),
     metavar="FD",
-    help="For programs that start this one: the reading end of a pipe. A byte ends the program;"
-    " the end of the pipe does too, and nothing is published.",
+    help="Watch the reading end of a pipe: a byte ends the program; the end of the pipe also"
+    " discards the recording.",
 )
 @click.option(
     "--keep-journal",
@@ -212,17 +254,19 @@ if TYPE_CHECKING:
     help="With --lifeline: keep the journal; the owner of the pipe deletes it.",
 )
 @click.option(
-    "-q", "--quiet", is_flag=True, help="Say nothing; with --headless also do not show the output."
+    "-q", "--quiet", is_flag=True, help="Print no messages; with --headless, hide the output too."
 )
 def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     """Record a program into CASSETTE, a new directory.
 
-    Without CASSETTE the directory is called after the program and the time, such
-    as bash-20261123-184502.cassette; the `--` is needed then. Without ARGV it
+    Without CASSETTE the directory gets the name of the program and the time, such
+    as bash-20261123-184502.cassette; write the `--` then. Without ARGV it
     records your shell; exit the shell to stop. Options of ptycassette come
-    before CASSETTE or the `--`. Ends with the status of the
-    program: its own, or 128 and the number of the signal; 125, 126 or 127 when
-    ptycassette itself failed, 6 when it refused to start.
+    before CASSETTE or the `--`.
+
+    Ends with the status of the program, or 128 and the number of the signal that
+    ended it; with 125, 126 or 127 if ptycassette itself failed, with 6 if it
+    refused to start.
 
     Example: ptycassette rec hello.cassette -- bash -c 'echo hello'
 

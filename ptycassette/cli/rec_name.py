@@ -18,12 +18,13 @@ from pathlib import Path
 
 import click
 
+from ptycassette.cli._options import SectionedCommand
 from ptycassette.model import visible
 
 _LONGEST_STEM = 40
 
 
-class RecCommand(click.Command):
+class RecCommand(SectionedCommand):
     """Options may stand anywhere before ``--``; without one, only before CASSETTE."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

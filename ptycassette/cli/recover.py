@@ -28,16 +28,20 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command("recover")
 @click.argument("journals", metavar="[JOURNAL]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--all", "everything", is_flag=True, help="Recover all that crashed recorders left.")
-@click.option("--list", "listing", is_flag=True, help="List journals; the default without JOURNAL.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Recover every journal that a crashed recorder left."
+)
+@click.option(
+    "--list", "listing", is_flag=True, help="List the journals. Default if there is no JOURNAL."
+)
 @click.option(
     "-o",
     "--output",
     metavar="CASSETTE",
     type=click.Path(path_type=Path),
-    help="Where to publish; else where the recorder would have.",
+    help="Write the cassette to CASSETTE. Default: the place that the recorder was given.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing cassette.")
 @click.option(
     "--salvage", is_flag=True, help="Recover the events before the damage in a damaged journal."
 )
@@ -53,8 +57,8 @@ def command(
 ) -> int:
     """Turn journals that a crash left behind into cassettes.
 
-    They are scrubbed first, as the recorder would have done it; a journal is
-    deleted once its cassette is durable. A recording in progress is not touched.
+    They are scrubbed first, as in a normal recording. A journal is deleted when its
+    cassette is safely on disk. Recordings in progress are not touched.
 
     Example: ptycassette recover --all
     """

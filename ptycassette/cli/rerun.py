@@ -38,49 +38,61 @@ DROVE_OTHERWISE = 125
 @click.option(
     "--home",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Lay the files of this folder over its temporary home: your settings, hooks, prompts.",
+    help="Copy the files of this folder into the temporary home: your settings, hooks, prompts.",
 )
 @click.option(
     "--strict-order",
     is_flag=True,
-    help="Requests of one conversation must come in their recorded order.",
+    help="Require the requests of each conversation in their recorded order.",
 )
 @click.option(
     "--tape-only",
     is_flag=True,
-    help="Type nothing: whoever started this command drives the program, the tape answers it.",
+    help="Type nothing: your own driver types, and the tape answers the program.",
 )
 @click.option(
-    "--report", metavar="FILE", type=click.Path(path_type=Path), help="Write the report as JSON."
+    "--report",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the report to FILE, as JSON.",
 )
 @click.option(
     "--faketime",
     is_flag=True,
-    help="Its clock starts when the recording did (libfaketime; linked dynamically only).",
+    help="Start the program's clock at the time of the recording (needs libfaketime).",
 )
-@click.option("--shared-network", is_flag=True, help="Do not leave the network (see docs/tape.md).")
-@click.option("--junit", metavar="FILE", type=click.Path(), help="Also write JUnit XML.")
 @click.option(
-    "--html", metavar="FILE", type=click.Path(), help="Also write a page: recorded and now."
+    "--shared-network",
+    is_flag=True,
+    help="Keep the program in this machine's network (docs/tape.md).",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the files of --junit and --html.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
+@click.option("--junit", metavar="FILE", type=click.Path(), help="Also write JUnit XML to FILE.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(),
+    help="Also write a page to FILE that shows recorded and new screens.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace existing files of --junit and --html.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status has the result.")
 @follow_links_option
 @json_option
 def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any) -> int:
     """Run the recorded program again, offline, and report what differs.
 
-    The real program starts in a temporary home, without network. Its model traffic is
-    answered from the tape of CASSETTE, which `rec --tape` recorded; the recorded keys are
-    typed when the screen is where it was when they were typed. With ARGV another version or
-    configuration is run. Several cassettes, and directories with cassettes that have a tape, are
-    run one after the other. Without --trust it only says what it would do, and ends with 6: a
-    tape makes an agent call tools, on this machine. Ends with 0 when nothing differs, with
-    1 when something does.
+    The real program starts in a temporary home, without network. Its requests are
+    answered from the tape of CASSETTE, which `rec --tape` recorded; the recorded
+    keys are typed when the screen is the recorded one. With ARGV it runs another
+    version or configuration. Several cassettes, and directories of cassettes with a
+    tape, run one after the other.
 
-    With --tape-only the program gets the terminal, the streams and the signals of this
-    command, and the current folder; nothing is typed, and no screens are compared. It ends
-    with the program's status, or with 125 when requests differ, as a stand-in does.
+    Without --trust it only prints its plan and ends with 6, because a tape makes an
+    agent call tools on this machine. Ends with 0 if nothing differs, with 1 if
+    something does.
+
+    With --tape-only the program gets the terminal, streams, signals and folder of
+    this command; nothing is typed and no screens are compared. It ends with the
+    program's status, or with 125 if requests differ, like a stand-in.
 
     Example: ptycassette rerun --trust hello.cassette
 

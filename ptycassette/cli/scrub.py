@@ -27,18 +27,19 @@ def known_options(function: F) -> F:
             "--known-env",
             multiple=True,
             metavar="NAME",
-            help="The value of this environment variable is secret. Repeatable.",
+            help="Treat the value of the environment variable NAME as a secret. Repeatable.",
         ),
         click.option(
             "--known-file",
             multiple=True,
             type=click.Path(exists=True, dir_okay=False),
-            help="Every line of this file is secret. Repeatable.",
+            help="Treat every line of this file as a secret. Repeatable.",
         ),
         click.option(
             "--config",
             type=click.Path(exists=True, dir_okay=False),
-            help="Rules, secrets and exceptions (TOML); ptycassette.toml when it is there.",
+            help="Read rules, secrets and exceptions from this TOML file. Default:"
+            " ptycassette.toml if it exists.",
         ),
         click.option(
             "--scrub",
@@ -79,8 +80,10 @@ def scrubber_of(
 
 @click.command("scrub")
 @cassette_argument
-@click.option("--output", type=click.Path(), help="Write here; the cassette stays as it is.")
-@click.option("--explain", is_flag=True, help="Say what was replaced and why; never a value.")
+@click.option(
+    "--output", type=click.Path(), help="Write the result here; the cassette stays as it is."
+)
+@click.option("--explain", is_flag=True, help="List what was replaced and why, without the values.")
 @known_options
 @json_option
 def command(
@@ -90,11 +93,10 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Remove secrets from CASSETTE, in its place or into --output.
+    """Remove secrets from CASSETTE, in place or into --output.
 
-    Output and input keep their lengths, frames their cells, records their
-    numbers and times. Ends with 6, and writes nothing, when something would be
-    left.
+    Output and input keep their lengths, frames their cells, records their numbers
+    and times. Ends with 6 and writes nothing if a secret would be left.
 
     Example: ptycassette scrub old.cassette --explain
     """

@@ -14,11 +14,23 @@ from ptycassette.model import visible
 
 @click.command("seal")
 @click.argument("cassettes", metavar="CASSETTE...", nargs=-1, type=click.Path())
-@path_option("--key", metavar="FILE", text="The private key (or in PTYCASSETTE_SEAL_KEY).")
-@path_option("--new-key", metavar="FILE", text="Make a key first: FILE, and FILE.pub to publish.")
-@click.option("--identity", is_flag=True, help="Seal as the CI job that runs (Sigstore; public).")
-@path_option("--sigstore", metavar="FILE", text="With --identity: an instance of your own.")
-@click.option("--overwrite", is_flag=True, help="Replace a seal of another key, or an old one.")
+@path_option(
+    "--key",
+    metavar="FILE",
+    text="Sign with the private key in FILE. Default: the key in PTYCASSETTE_SEAL_KEY.",
+)
+@path_option(
+    "--new-key", metavar="FILE", text="First make a key: FILE is private, FILE.pub is for others."
+)
+@click.option(
+    "--identity",
+    is_flag=True,
+    help="Seal with the identity of the running CI job (Sigstore, public).",
+)
+@path_option(
+    "--sigstore", metavar="FILE", text="With --identity: use the Sigstore instance in FILE."
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing seal.")
 @json_option
 @allow_unscrubbed_option
 def command(
@@ -33,10 +45,11 @@ def command(
 ) -> int:
     """Seal each CASSETTE: sign the digests of all its files, in CASSETTE.seal.json beside it.
 
-    The files must be those that the manifest pins. A seal of the same key that
-    still holds stays as it is. ptycassette verify --sealed checks seals.
-    With --identity there is no key: Sigstore says who sealed, and writes it into
-    a log that everybody can read.
+    The files must match the manifest. A valid seal of the same key stays as it is.
+    `ptycassette verify --sealed` checks seals.
+
+    With --identity there is no key: Sigstore confirms the identity and adds it to a
+    public log.
 
     Example: ptycassette seal tests/cassettes/* --key release.key
     """

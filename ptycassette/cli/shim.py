@@ -14,22 +14,32 @@ from ptycassette.system.files import absolute, find_project
     "shim", epilog="Example: ptycassette shim --dir bin --library cassettes claude codex"
 )
 @click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
-@click.option("--dir", "directory", type=click.Path(), required=True, help="Where shims go.")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(),
+    required=True,
+    help="Write the shims into this directory.",
+)
 @click.option(
     "--library",
     type=click.Path(),
-    help="Directory of cassettes; else the library of the project file.",
+    help="Read cassettes from this directory. Default: the library in the project file.",
 )
 @click.option("--mode", metavar="MODE", help=f"{MODE_HELP}. PTYCASSETTE_MODE is stronger.")
-@click.option("--report", type=click.Path(), default="", help="Where reports go.")
-@click.option("--state", type=click.Path(), help="Where it is kept which session is next.")
+@click.option("--report", type=click.Path(), default="", help="Write reports to this directory.")
+@click.option(
+    "--state", type=click.Path(), help="Keep the number of the next session in this directory."
+)
 @click.option(
     "--hooks",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="A Python file, which is run: before_record(event) and matches(sent, recorded).",
+    help="Run this Python file: before_record(event) and matches(sent, recorded).",
 )
-@click.option("--option", "options", multiple=True, help="A word for the stand-in, repeatable.")
+@click.option(
+    "--option", "options", multiple=True, help="Pass this word to the stand-in. Repeatable."
+)
 def command(
     programs: tuple[str, ...],
     directory: str,
@@ -42,9 +52,9 @@ def command(
 ) -> int:
     """Make an executable for each PROGRAM that plays a cassette of the library.
 
-    Put the directory first on PATH. In the modes that record, the shim runs the
-    real program found further along PATH through the recorder. Which session of a
-    library is next begins anew.
+    Put the directory of the shims first on PATH. In the modes that record, a shim
+    records the real program, the next one on PATH. Making shims again starts each
+    library at its first session.
     """
     if mode is not None:
         mode_named(mode, where="--mode")

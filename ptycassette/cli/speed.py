@@ -23,7 +23,7 @@ def command(
     output: Path,
     overwrite: bool,
 ) -> None:
-    """Make CASSETTE, or a stretch of it, FACTOR times as fast; 0.5 is half as fast.
+    """Make CASSETTE, or a stretch of it, FACTOR times faster; 0.5 is half as fast.
 
     Example: ptycassette speed demo.cassette 2 -o fast.cassette
 

@@ -30,8 +30,8 @@ class StandInCommand(click.Command):
 def command(words: tuple[str, ...]) -> int:
     """Pose as the recorded program, in a terminal or over pipes.
 
-    Plays the recorded output, compares what is typed with the recording, and ends
-    as the recorded program ended. What differs is reported to PTYCASSETTE_REPORT,
-    never to the terminal; the exit status is 125 then.
+    It plays the recorded output, compares the typed input with the recording, and
+    ends as the recorded program ended. Differences are reported to
+    PTYCASSETTE_REPORT, never to the terminal; the exit status is then 125.
     """
     return run(words)

@@ -34,7 +34,9 @@ _BODY_LIMIT = 20_000
 
 @click.command("tape")
 @cassette_argument
-@click.option("--entry", "number", type=click.IntRange(min=1), help="Only this one, with bodies.")
+@click.option(
+    "--entry", "number", type=click.IntRange(min=1), help="Show only this entry, with its bodies."
+)
 @click.option("--full", is_flag=True, help="Do not shorten bodies.")
 @json_option
 @allow_unscrubbed_option
@@ -43,9 +45,9 @@ def command(
 ) -> None:
     """List the model traffic of CASSETTE, which was recorded with `rec --tape`.
 
-    One line a question: when, what was asked of which model, the status, bytes sent and
-    received, tokens in and out, and how it ended if not as it should. With --entry its
-    headers and bodies, control characters escaped.
+    One line per request: time, address, model, status, bytes sent and received,
+    tokens in and out, and the failure if there was one. With --entry: its headers
+    and bodies, with control characters escaped.
 
     Example: ptycassette tape codex.cassette --entry 2
     """

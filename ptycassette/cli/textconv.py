@@ -14,10 +14,10 @@ MOST_BYTES = 256 << 20
 @click.command("textconv")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
-    """Print a file of a cassette so that a diff shows what people see.
+    """Print a file of a cassette as text that makes a readable diff.
 
-    Screens, what was typed, events and requests, without times, numbers and digests.
-    Git runs it once it is told to:
+    The text has screens, typed input, events and requests, without times, numbers
+    and digests. To make git use it:
 
     git config diff.cassette.textconv "ptycassette textconv"
 

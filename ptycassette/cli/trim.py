@@ -19,10 +19,10 @@ def command(
     output: Path,
     overwrite: bool,
 ) -> None:
-    """Keep one stretch of CASSETTE, and leave out what is before and after.
+    """Keep one stretch of CASSETTE and leave out the rest.
 
-    It begins with the screen as it was. How the program ended stays. Model
-    traffic is left out.
+    The new recording begins with the screen as it was then and keeps the exit.
+    Model traffic is left out.
 
     Example: ptycassette trim demo.cassette --from 2.5 --to 1:10 -o best.cassette
     """

@@ -46,17 +46,28 @@ LARGE_BYTES = 20_000_000
 @click.command("verify")
 @click.argument("cassettes", metavar="CASSETTE...", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--rederive", is_flag=True, help="Also make every frame again from the output, and compare."
+    "--rederive", is_flag=True, help="Also render every frame again from the output and compare."
 )
 @click.option(
     "--fix",
     is_flag=True,
-    help="First restore what the digests prove, and protect each from git (docs/git.md).",
+    help="First repair damage that the digests prove, and protect each cassette from git"
+    " (docs/git.md).",
 )
-@click.option("--sealed", is_flag=True, help="Check seals, and bytes by them, not the format.")
-@path_option("--trust", metavar="FILE", text="Whose seals count (TOML: docs/sealing.md).")
+@click.option(
+    "--sealed",
+    is_flag=True,
+    help="Check the seals, and the bytes against them, instead of the format.",
+)
+@path_option(
+    "--trust",
+    metavar="FILE",
+    text="Accept only the seals that this TOML file trusts (docs/sealing.md).",
+)
 @files_option
-@path_option("--summary", metavar="FILE", text="Append a table in Markdown: for a CI job's page.")
+@path_option(
+    "--summary", metavar="FILE", text="Append a Markdown table to FILE, for the page of a CI job."
+)
 @follow_links_option
 @json_option
 @allow_unscrubbed_option
@@ -73,17 +84,16 @@ def command(
 ) -> int:
     """Check everything in each CASSETTE: format, order, times, every digest.
 
-    Ends with 0 when all are valid, else with the status of the first that is
-    not: 3 not there, 4 not valid or never scrubbed, 1 when frames differ from
-    those made again (--rederive), 7 when it is not as somebody trusted sealed it.
+    Ends with 0 if all are valid, otherwise with the status of the first that is
+    not: 3 not found, 4 not valid or never scrubbed, 1 if frames differ from those
+    rendered again (--rederive), 7 if its seal does not hold or is not trusted.
 
-    In a work tree of git it says what git would change. --fix adds a
-    .gitattributes that keeps git from it, and undoes what git or an editor did
-    to line ends. It changes a cassette only if every digest holds afterwards.
+    In a git work tree it reports what git would change. --fix adds a .gitattributes
+    that prevents this, and undoes changes of line ends by git or an editor. It
+    changes a cassette only if every digest matches afterwards.
 
-    With --sealed it checks that every byte is as sealed, and leaves the format
-    out. Where the project file says that seals are required, they are checked
-    without it, too.
+    With --sealed it checks every byte against the seal instead of the format. If
+    the project file requires seals, they are checked without the option, too.
 
     Example: ptycassette verify tests/cassettes/* --rederive
     """

@@ -21,7 +21,7 @@ FOUND_STATUS = 6
     "--auditor",
     multiple=True,
     type=click.Choice(["gitleaks", "betterleaks", "kingfisher", "detect-secrets"]),
-    help="Also ask this installed scanner. Repeatable.",
+    help="Also run this installed scanner. Repeatable.",
 )
 @known_options
 @files_option
@@ -34,13 +34,13 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Look at each CASSETTE with other eyes than the scrubber's: nothing may be left.
+    """Check each CASSETTE for secrets, independently of the scrubber.
 
-    All rules and all known values (environment, credential files, config) are
-    looked for in bytes, screens, titles, keys, events and documents, also
-    encoded. A finding says channel, time and rule, never the value.
+    It searches bytes, screens, titles, keys, events and documents, also encoded
+    ones, by all rules and for all known values (environment, credential files,
+    config). A finding names channel, time and rule, never the value.
 
-    Ends with 0 when nothing is left, 6 when something is.
+    Ends with 0 if no secret is left, with 6 if one is.
 
     Example: ptycassette verify-scrub tests/cassettes/*
     """

@@ -19,7 +19,7 @@ memory_option = click.option(
     default=300,
     show_default=True,
     metavar="MB",
-    help="How much memory the viewer may take.",
+    help="Limit the viewer to MB megabytes of memory.",
 )
 
 
@@ -47,7 +47,7 @@ def viewer(name: str) -> Callable[..., Any]:
 @click.command("view")
 @click.argument("path", metavar="PATH", type=click.Path())
 @click.argument("other", metavar="[OTHER]", type=click.Path(), required=False)
-@click.option("--start", type=TIME, metavar="TIME", help="Begin here (12.5, 250ms, 1:02).")
+@click.option("--start", type=TIME, metavar="TIME", help="Start at TIME (12.5, 250ms, 1:02).")
 @memory_option
 @click.option(
     "--report",
@@ -58,15 +58,19 @@ def viewer(name: str) -> Callable[..., Any]:
 @click.option(
     "--no-cache",
     is_flag=True,
-    help="Keep nothing of what is found out about a long recording, and use nothing kept.",
+    help="Neither read nor write the cache for long recordings.",
 )
-@click.option("--serve", is_flag=True, help="Show it in a browser; prints the address to open.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where --serve listens.")
+@click.option(
+    "--serve", is_flag=True, help="Show the recording in a browser; prints the address to open."
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="With --serve: listen on this address."
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Where --serve listens; 0 is any that is free.  [default: 0]",
+    help="With --serve: listen on this port; 0 takes any free one.  [default: 0]",
 )
 @allow_unscrubbed_option
 @follow_links_option
@@ -84,14 +88,14 @@ def command(
 ) -> int:
     """Scrub through a recording: PATH is a cassette, or a directory of cassettes.
 
-    With OTHER, a second cassette, both are shown side by side, and what differs is
-    marked; if one was forked of the other, from that place on. Press ? for the keys. Notes are
-    kept beside the cassette, never in it.
+    With OTHER, a second cassette, both are shown side by side with the differences
+    marked; if one was forked from the other, from that place on. Press ? for the
+    keys. Notes are stored beside the cassette, never in it.
 
-    `ptycassette view trace` shows what failed tests left: the traces in
-    .ptycassette-traces, here or in a directory above, the newest first; with OTHER
-    those of tests with this in their names. PATH may also be a trace itself, or a
-    directory of them.
+    `ptycassette view trace` shows the traces of failed tests in
+    .ptycassette-traces, here or in a directory above, newest first; OTHER selects
+    tests by a part of their names. PATH may also be a trace, or a directory of
+    traces.
 
     Example: ptycassette view hello.cassette
     """

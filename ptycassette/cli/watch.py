@@ -14,10 +14,10 @@ from ptycassette.errors import NotFoundError, UsageError
 @click.argument("target", metavar="[TARGET]", required=False, type=click.Path())
 @memory_option
 def command(target: str | None, memory: int) -> int:
-    """Follow a recording in progress, the newest one or that which will be TARGET.
+    """Follow a recording in progress: the newest one, or the one that becomes TARGET.
 
-    Nothing is written, and the recording is not disturbed. What is shown is not scrubbed
-    yet: it is what the program prints. TARGET may also be a journal.
+    It writes nothing and does not disturb the recording. The output is shown as the
+    program prints it, before it is scrubbed. TARGET may also be a journal.
 
     Example: ptycassette watch hello.cassette
     """

@@ -60,7 +60,7 @@ def trim(take: Take, start_us: int = 0, end_us: int | None = None) -> Take:
     """
     if end_us is not None and end_us < take.end_us:
         if end_us < start_us:
-            raise BadEditError(f"{_seconds(end_us)} lies before {_seconds(start_us)}")
+            raise BadEditError(f"{_seconds(end_us)} is before {_seconds(start_us)}")
         take = cut(take, end_us + 1)
     elif not start_us:
         raise BadEditError(f"this keeps all of it: it ends at {_seconds(take.end_us)}")

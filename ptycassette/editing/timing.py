@@ -26,7 +26,7 @@ def change_speed(take: Take, factor: float, start_us: int = 0, end_us: int | Non
         raise BadEditError(f"a speed is a finite number above 0, not {factor}")
     stop_us = take.end_us if end_us is None else min(end_us, take.end_us)
     if start_us >= stop_us and take.end_us:
-        raise BadEditError("nothing lies between the start and the end")
+        raise BadEditError("there is nothing between the start and the end")
     length_us = round((stop_us - start_us) / exact)
 
     def moved(t_us: int) -> int:

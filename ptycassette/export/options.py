@@ -33,49 +33,64 @@ class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EXPORT_OPTIONS = (
-    ExportOption(name="title", short="t", kind="text", help="A title for the picture or the file."),
+    ExportOption(
+        name="title",
+        short="t",
+        kind="text",
+        help="Set the title of the file. Default: the title of the recording.",
+    ),
     ExportOption(
         name="idle_limit",
         short="i",
         kind="seconds",
-        help="Shorten pauses to this (pictures, html: 2 s unless given).",
+        help="Shorten longer pauses to this time. Default for pictures and html: 2 s.",
     ),
-    ExportOption(name="theme", kind="choice", choices=("dark", "light"), help="The colours."),
-    ExportOption(name="speed", kind="factor", help="So many times as fast as recorded."),
-    ExportOption(name="start", spelled="from", kind="seconds", help="From this moment on."),
+    ExportOption(name="theme", kind="choice", choices=("dark", "light"), help="Use these colours."),
+    ExportOption(name="speed", kind="factor", help="Play FACTOR times faster than recorded."),
     ExportOption(
-        name="end", spelled="to", kind="seconds", help="Until this moment; png: the screen then."
+        name="start", spelled="from", kind="seconds", help="Start at this time (12.5, 250ms, 1:02)."
     ),
-    ExportOption(name="caption", kind="flag", help="Below the screen, what was typed."),
+    ExportOption(
+        name="end",
+        spelled="to",
+        kind="seconds",
+        help="End at this time; png: show the screen at this time.",
+    ),
+    ExportOption(name="caption", kind="flag", help="Show the typed input below the screen."),
     ExportOption(
         name="font",
         kind="text",
-        help="Files or families of fonts, with commas: for the text, then for what that one lacks.",
+        help="Use these fonts, by file or family, separated by commas; the next one fills the gaps"
+        " of the one before.",
     ),
-    ExportOption(name="font_size", kind="pixels", help="Height of the font (15 unless given)."),
-    ExportOption(name="still", kind="flag", help="The last frame alone, no animation."),
-    ExportOption(name="with_input", kind="flag", help="Also what was typed."),
+    ExportOption(
+        name="font_size", kind="pixels", help="Set the height of the font to PIXELS. Default: 15."
+    ),
+    ExportOption(name="still", kind="flag", help="Write only the last frame, without animation."),
+    ExportOption(name="with_input", kind="flag", help="Also write the typed input."),
     ExportOption(
         name="scrollback",
         kind="rows",
-        help="Above the last screen, up to so many rows that scrolled off (10000 unless given).",
+        help="Write up to ROWS scrolled-off rows above the last screen. Default: 10000.",
     ),
     ExportOption(
-        name="frames", kind="flag", help="Instead of the session every frame, below its time."
+        name="frames", kind="flag", help="Write every frame below its time, instead of the session."
     ),
     ExportOption(
         name="all",
         kind="flag",
-        help="Every line that was ever shown, once each: also what scrolled off or was erased.",
+        help="Write every line that was ever on screen, once, also if it scrolled off or was"
+        " erased.",
     ),
     ExportOption(
         name="exchanges",
         kind="range",
-        help="Only these exchanges: 3-7, or 3.",
+        help="Write only exchanges N to M, or N.",
     ),
     ExportOption(
         name="report",
         kind="reports",
-        help="Also the divergences in this report of a stand-in, or directory of reports.",
+        help="Also show the divergences in this report of a stand-in, or in a directory of"
+        " reports.",
     ),
 )

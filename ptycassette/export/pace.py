@@ -37,7 +37,7 @@ def pace_of(
         UsageError: the stretch ends before it starts.
     """
     if start is not None and end is not None and end < start:
-        raise UsageError(f"--to {end:g} is before --from {start:g}", hint="exchange them")
+        raise UsageError(f"--to {end:g} is before --from {start:g}", hint="swap the two times")
     return Pace(
         start_us=round((start or 0) * 1_000_000),
         end_us=None if end is None else round(end * 1_000_000),

@@ -300,7 +300,7 @@ def export_of_file(name: str, *, of: Made) -> ExportFormat:
         return endings[max(matching, key=len)]
     *most, last = endings
     raise UsageError(
-        "the ending of the name does not tell the format",
+        "the format is not clear from the ending of the name",
         where=name,
         hint=f"end it in {', '.join(most)} or {last}",
     )

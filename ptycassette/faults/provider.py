@@ -192,8 +192,8 @@ class SwappedToolResult(ProviderFault):
         swapped = with_swapped(question)
         if swapped is None:
             raise UsageError(
-                "swapped-tool-result needs a request that tells two results of tools that differ",
-                hint="ptycassette fork --places CASSETTE shows which request tells results",
+                "swapped-tool-result needs a request with two different tool results",
+                hint="find such a request with: ptycassette fork --places CASSETTE",
             )
         return swapped
 

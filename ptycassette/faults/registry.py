@@ -81,7 +81,7 @@ def answer_fault(spec: FaultSpec) -> ProviderFault:
     fault = provider_fault(spec)
     if fault.of_questions:
         raise UsageError(
-            f"{spec.name} changes what the model is told, and recorded answers do not depend on it",
+            f"{spec.name} changes the request, but recorded answers do not depend on the request",
             hint=f"ptycassette fork --fault {spec} --tail fake CASSETTE",
         )
     return fault

@@ -138,7 +138,7 @@ def settings_cause() -> DriftCause:
     return DriftCause(
         cause="settings",
         status=DriftStatus.NOT_RECORDED,
-        hint="files with its settings are not part of a recording",
+        hint="files with settings are not part of a recording",
     )
 
 

@@ -193,7 +193,7 @@ def _events(data: bytes, begin: int, version: int) -> Iterator[JournalEvent | Sk
         yield one
         if isinstance(one, Finished):
             if data[end:].strip():
-                raise BadImportError(f"line {number + 1}: it stands behind the exit")
+                raise BadImportError(f"line {number + 1}: an event after the exit")
             return
 
 

@@ -122,7 +122,7 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
 
     def _refuse_unless(self, flag: str, *, able: bool) -> None:
         if not able:
-            raise UsageError(f"{self.name} takes no {flag}", hint="leave it out")
+            raise UsageError(f"{self.name} takes no {flag}", hint="leave the option out")
 
 
 IMPORTS = (
@@ -252,7 +252,7 @@ def import_of_file(name: str, begin: bytes = b"") -> ImportFormat:
             return one
     names = ", ".join(one.name for one in IMPORTS)
     raise UsageError(
-        "neither the ending of the name nor the content tells the format",
+        "the format is not clear from the name or the content",
         where=name,
-        hint=f"say it with --format: {names}",
+        hint=f"choose it with --format: {names}",
     )

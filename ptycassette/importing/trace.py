@@ -198,7 +198,7 @@ def _url(url: object, line: dict[str, Any], body: object) -> str:
         return base + (provider.messages if provider else CHAT)
     if "input" in body:
         return f"{base}/v1/responses"
-    raise SkippedError("it does not say where it was sent")
+    raise SkippedError("the address it was sent to is missing")
 
 
 def _answer(line: dict[str, Any]) -> tuple[int | None, Headers, bytes, bool]:

@@ -139,7 +139,7 @@ class FilePattern:
     def _too_costly(self, length: int) -> UsageError:
         return UsageError(
             f"the regular expression {self.pattern!r} may take too long on {length} bytes",
-            hint="repeat less in it, or look at less text",
+            hint="use fewer repetitions, or search less text",
         )
 
 

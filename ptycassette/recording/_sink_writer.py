@@ -240,7 +240,7 @@ class SinkWriter:
         imported = "imported" in self._meta.options  # then there was no program to be seen
         if self.offset == 0 and final.exit is None and not imported:
             raise RunFailedError(
-                "it holds no output, and nobody saw the program end", stage="output"
+                "it holds no output, and the end of the program was not seen", stage="output"
             )
 
     def _report(self) -> ScrubReport:

@@ -87,7 +87,7 @@ def replay_mode(
         raise ManifestError(
             f"replay_default is {default!r}, none of {', '.join(get_args(ReplayMode))}",
             where="manifest.json",
-            hint="say which mode to replay in",
+            hint="choose the mode of the replay",
         )
     return _mode(default)
 

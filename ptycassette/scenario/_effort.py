@@ -43,5 +43,5 @@ class Effort:
             raise UsageError(
                 "this scenario looks at too much: its predicates, times the screens and events"
                 " that each looks at, would take more than about half a second",
-                hint="split it into several files, or say at_ms or within_ms",
+                hint="split it into several files, or set at_ms or within_ms",
             )

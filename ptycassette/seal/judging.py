@@ -55,7 +55,7 @@ class SealVerdict(msgspec.Struct, frozen=True, kw_only=True):
 def unsigned(path: str) -> SealVerdict:
     """The verdict on a cassette that has no seal."""
     error = UnsealedError(
-        "there is no seal: nobody signed it, or it was removed",
+        "there is no seal: it was never signed, or the seal was removed",
         where=visible(path),
         hint="look at it, then seal it: ptycassette seal --key FILE CASSETTE",
     )
@@ -189,7 +189,7 @@ def _untrusted(opened: OpenedSeal, trust: Trust, place: str) -> UntrustedError:
     names = [one.name for one in trust.keys] + [one.name for one in trust.identities]
     if not names:
         return UntrustedError(
-            "no key is trusted: nothing says whose seals count",
+            "no key is trusted: there is no trust file",
             where=place,
             hint="name a trust file with --trust, or as seal.trust in the project file",
         )

@@ -115,7 +115,7 @@ def pointing(
     if name not in used:
         raise UsageError(
             f"{profile.title if profile else 'the program'} cannot be pointed at {name}",
-            hint="--proxy-env records whatever it sends through an HTTP proxy",
+            hint="--proxy-env records all that it sends, through an HTTP proxy",
         )
     return Pointing(
         environment=dict(variables),
@@ -131,7 +131,7 @@ def _unknown(name: str, providers: Providers, profile: Profile | None) -> UsageE
         title = profile.title if profile else "a program without a profile"
         return UsageError(
             f"it is not known whom {title} talks to",
-            hint=f"say it with --provider ({known}), set a variable for it (OPENAI_BASE_URL,"
+            hint=f"name it with --provider ({known}), set a variable for it (OPENAI_BASE_URL,"
             " ANTHROPIC_BASE_URL, ...), or use --proxy-env",
         )
     return UsageError(f"no provider {name!r}", hint=known)
@@ -158,7 +158,7 @@ def _set_already(
                 if same != address:
                     raise UsageError(
                         f"{other} and {variable} name two addresses",
-                        hint="say with --provider which of them is to be recorded",
+                        hint="choose the one to record with --provider",
                     )
     return first, found
 

@@ -162,7 +162,7 @@ class _Cutter:
             raise LimitError(
                 f"the recording holds more than {MOST_KEYS} keys of input",
                 where=f"seq {record.seq}",
-                hint="no replay compares so many; record long texts as pastes",
+                hint="replays do not compare so many keys; record long texts as pastes",
             )
 
     def _finish(self, action: str, *, cut: bool) -> None:

@@ -185,7 +185,7 @@ def _recorded_outcome(path: Path, options: BlameOptions) -> str:
     try:
         return answer(options.oracle, path, timeout_s=options.oracle_s)
     except Undecided as nothing:
-        raise UsageError(f"the oracle says nothing of the recording: {nothing}") from nothing
+        raise UsageError(f"the oracle has no verdict on the recording: {nothing}") from nothing
 
 
 def _run_all(pool: ProcessPoolExecutor, jobs: dict[Trial, Job], meter: Meter) -> dict[Trial, Ran]:

@@ -112,7 +112,7 @@ def _check_is_cassette(entries: frozenset[str], place: str) -> None:
         raise DiagnosticError(
             "the diagnostic directory of a failed run, and no cassette",
             where=place,
-            hint=f"{DIAGNOSTIC} in it says why the run failed; record again",
+            hint=f"read in {DIAGNOSTIC} why the run failed, then record again",
         )
     if MANIFEST not in entries:
         raise MissingFileError(
@@ -152,7 +152,7 @@ def _declared_tape(
     for name in (TAPE, TAPE_BODIES) if declared is not None else ():
         if name not in files:
             raise MissingFileError(
-                f"{name} is missing, and optional.tape says that there is a tape",
+                f"{name} is missing, but optional.tape declares a tape",
                 where=place,
                 hint="the copy is incomplete: fetch the cassette again, or record it again",
             )

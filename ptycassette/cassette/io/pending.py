@@ -140,7 +140,7 @@ def refuse_unwanted(made: Path, target: Path) -> None:
         raise RefusedError(
             kept,
             where=target.name,
-            hint="delete the cassette that is there if the program is to fail without a word",
+            hint="delete the existing cassette if the program should fail without output",
         )
     if silent and (status is None or status.signaled):
         raise RefusedError(

@@ -94,7 +94,7 @@ class Tape:
             raise TapeError(f"a body is not {body.bytes} bytes long", where=self._place(body))
         if digest.hexdigest() != body.sha256:
             raise TapeError(
-                f"a body's sha256 is {digest.hexdigest()}, and its entry says {body.sha256}",
+                f"a body's sha256 is {digest.hexdigest()}, but its entry has {body.sha256}",
                 where=self._place(body),
             )
 
@@ -168,7 +168,7 @@ def verify_tape(tape: Tape, files: Mapping[str, FileHandle], limits: Limits) -> 
                     pass
     _check_covered(seen, files[TAPE_BODIES])
     if number != len(tape):
-        raise TapeError(f"{number} entries, and the manifest says {len(tape)}", where=place)
+        raise TapeError(f"{number} entries, but the manifest counts {len(tape)}", where=place)
     _check_moments(moments, files[SERVICE_EVENTS], limits)
     return number
 

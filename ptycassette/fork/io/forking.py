@@ -281,8 +281,8 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
             fault.check(recorded_question(one), MonotonicClock())
         if options.change.kind == "tool-result" and last_call(one.question()) is None:
             raise UsageError(
-                f"{options.at} tells the model no tool's result",
-                hint="ptycassette fork --places CASSETTE shows which request does",
+                f"the request at {options.at} has no tool result",
+                hint="find one with: ptycassette fork --places CASSETTE",
             )
 
 

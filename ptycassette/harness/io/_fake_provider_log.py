@@ -149,7 +149,7 @@ class _ScrubbedLines:
         except OSError as refused:
             self._fail(
                 f"the request log could not be looked through again: {refused.strerror}",
-                hint="what a later request gave away may stand in earlier lines: do not commit it",
+                hint="earlier lines may hold a secret that a later request showed: do not commit the file",
             )
         try:
             os.close(self._fd)

@@ -80,7 +80,7 @@ def read_log_file(profile: Profile, path: Path) -> LogFacts:
     named = [log for log in profile.logs if fnmatch(path.name, PurePath(log.glob).name)]
     logs = named or [log for log in profile.logs if log.glob == profile.logs[0].glob]
     if not logs:
-        raise UsageError(f"the profile of {profile.name} says nothing of session logs")
+        raise UsageError(f"the profile of {profile.name} describes no session log")
     facts = LogFacts()
     for log in logs:
         files = (*_together(path, log), *_more(path, log))

@@ -142,7 +142,7 @@ def _term() -> Finding:
             name="TERM",
             status="warn",
             detail=term or "not set",
-            hint="set it to what your terminal is; recordings get xterm-256color",
+            hint="set it to the type of your terminal; recordings get xterm-256color",
         )
     return Finding(name="TERM", status="ok", detail=term)
 

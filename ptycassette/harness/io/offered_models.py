@@ -84,7 +84,7 @@ def probed_models(profile: Profile) -> tuple[str, ...]:
             raise UnknownModelsError(failed.message) from failed
         if result.discovery is None or not result.discovery.models:
             said = result.diagnostic.message if result.diagnostic else result.status
-            raise UnknownModelsError(f"the probe {name} says: {said}; {_PROBE}")
+            raise UnknownModelsError(f"the probe {name} reported: {said}; {_PROBE}")
         return tuple(sorted(set(result.discovery.models)))
     raise UnknownModelsError(f"{profile.name} has no probe that lists models")
 

@@ -234,7 +234,7 @@ def _program(profile: Profile) -> str:
     """The path of the CLI's program."""
     if not profile.binaries:
         raise UsageError(
-            f"the profile {profile.name!r} names no program", hint="say which to run: -- ARGV"
+            f"the profile {profile.name!r} names no program", hint="name the program: -- ARGV"
         )
     binary = find_binary(profile)
     if binary is None:

@@ -74,7 +74,7 @@ class ServerThread:
         if self._failed is not None:
             raise UsageError(
                 f"cannot listen on {HOST}:{self._wanted_port}: {self._failed}",
-                hint="take another port, or 0 for a free one",
+                hint="choose another port, or 0 for a free one",
             ) from self._failed
 
     def serve(self, listener: socket.socket) -> None:

@@ -264,7 +264,9 @@ def _refused(path: Path, by: ImportFormat) -> Iterator[None]:
         yield
     except BadImportError as exc:
         raise UnreadableError(
-            f"no {by.name}: {exc}", where=str(path), hint="say another --format, or mend the file"
+            f"no {by.name}: {exc}",
+            where=str(path),
+            hint="choose another --format, or repair the file",
         ) from exc
 
 

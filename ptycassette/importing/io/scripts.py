@@ -50,7 +50,9 @@ def import_script(
         parse_script("\n".join(made.steps), name=str(path))
     except (BadImportError, UsageError) as exc:
         raise UnreadableError(
-            f"no {by.name}: {exc}", where=str(path), hint="say another --format, or mend the file"
+            f"no {by.name}: {exc}",
+            where=str(path),
+            hint="choose another --format, or repair the file",
         ) from exc
     command = (
         "ptycassette",

@@ -71,9 +71,9 @@ def read_session_log(name: str, *, harness: str | None) -> ImportedSession:
             harness = harness_of_log(path.name, file.read(_BEGIN_CHARS * 4))
     if harness is None:
         raise UsageError(
-            "neither the name nor the content tells whose session log it is",
+            "the name and the content do not show which CLI wrote this session log",
             where=str(path),
-            hint="say it with --harness claude, codex, gemini, opencode, ...",
+            hint="name the CLI: --harness claude, codex, gemini, opencode, ...",
         )
     profile = load_profile(harness)
     facts = read_log_file(profile, path)
@@ -193,7 +193,7 @@ class LogToAdd:
         """
         take = takes[0]
         if self._log.recorded_at is None:
-            raise BadEditError("the log does not say when anything happened")
+            raise BadEditError("the log has no times")
         offset_us = (self._log.recorded_at - self._began) // timedelta(microseconds=1)
         first, last = offset_us, offset_us + self._log.end_us
         if last < -_OTHER_SESSION_US or first > take.end_us + _OTHER_SESSION_US:

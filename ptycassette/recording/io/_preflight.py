@@ -139,5 +139,5 @@ def _require(command: str, env: Mapping[str, str], cwd: Path | None) -> None:
         raise PreflightError(
             f"the requirement {visible(command)} failed with status {done.returncode}"
             + (f"\n{said}" if said else ""),
-            hint="nothing was recorded; see to it and record again",
+            hint="nothing was recorded: fix this, then record again",
         )

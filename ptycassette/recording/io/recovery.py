@@ -212,7 +212,7 @@ def _check_ours(path: Path) -> None:
         raise RefusedError(
             "not in a private directory of yours, so it does not decide where to publish",
             where=str(path),
-            hint="say where, with --output",
+            hint="choose the place with --output",
         )
 
 

@@ -116,7 +116,7 @@ def live_streams(plan: Plan) -> StreamChoice:
     try:
         return kinds_named(kinds)
     except ValueError as exc:
-        raise UsageError(str(exc), where=str(plan.path), hint="or say streams='pipes'") from exc
+        raise UsageError(str(exc), where=str(plan.path), hint="or pass streams='pipes'") from exc
 
 
 def recording_options(plan: Plan, **more: Any) -> Any:

@@ -243,7 +243,7 @@ def _check_streams(plan: Plan, cassette: Cassette) -> None:
     if wanted.only_terminal != recorded.only_terminal:
         what = "at a terminal" if recorded.only_terminal else "over pipes or files"
         raise UsageError(
-            f"it was recorded {what}, and streams says otherwise",
+            f"it was recorded {what}, but streams asks for another kind",
             where=str(plan.path),
             hint="record it again (mode rewrite), or leave streams out",
         )

@@ -98,7 +98,7 @@ class Library:
         raise NotFoundError(
             f"no rule holds for {_shown(start)}\n" + "\n".join(reasons[:MAX_CANDIDATES]),
             where=str(self.place / RULES_FILE),
-            hint="add a rule, or change what is started",
+            hint="add a rule, or start the recorded program",
         )
 
     def _next_of(
@@ -110,7 +110,7 @@ class Library:
                 f"rule {number} has {len(rule.cassettes)} sessions "
                 f"({', '.join(rule.cassettes)}), and this is start {used + 1} of {_shown(start)}",
                 where=str(self.place / RULES_FILE),
-                hint="name more cassettes in the rule, or say 'repeat: true'",
+                hint="name more cassettes in the rule, or write 'repeat: true'",
             )
         name = rule.cassettes[used % len(rule.cassettes)]
         path = self._current(self._named(name))
@@ -192,7 +192,7 @@ class Library:
                 f"{_shown(start)} was recorded {len(meant)} times: "
                 + ", ".join(path.name for path in meant),
                 where=str(self.place),
-                hint=f"say which, or in what order, in {RULES_FILE}",
+                hint=f"choose one, or their order, in {RULES_FILE}",
             )
         if record:
             return ChosenCassette(path=self._new_path(start), exists=False)

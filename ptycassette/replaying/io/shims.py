@@ -60,7 +60,8 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
     for program in programs:
         if not program or Path(program).name != program or program.startswith("."):
             raise UsageError(
-                f"{program!r} is not the name of a program", hint="no path, no dots first"
+                f"{program!r} is not the name of a program",
+                hint="give a name without a path and without a dot at the start",
             )
         target = directory / program
         if not _may_replace(target):

@@ -254,7 +254,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     if isinstance(match, Matching):
         for name, value in (("order", order), ("secrets", secrets)):
             if value is not None:
-                raise ValueError(f"say it to the Matching: Matching(..., {name}={value!r})")
+                raise ValueError(f"pass it to the Matching: Matching(..., {name}={value!r})")
         matching = match
     else:
         matching = Matching(match, order=order or "strict", secrets=secrets)

@@ -202,7 +202,7 @@ def rerun_error(report: RerunReport, *, where: str) -> DivergenceError:
     return DivergenceError(
         "\n".join([first, *(f"  {line}" for line in finding_lines(report))]),
         where=where,
-        hint="if the change is meant, record again; rules say what may vary (docs/tape.md)",
+        hint="if the change is intended, record again; rules declare what may vary (docs/tape.md)",
     )
 
 

@@ -192,7 +192,7 @@ def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
     """What was run, with the program where it is on this machine."""
     program, *rest = map(native_text, cassette.manifest.command.argv or ("",))
     if not program:
-        raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
+        raise UsageError("the recording names no program", hint="name it: -- ARGV")
     return located(program, current_dir()), *rest
 
 
@@ -216,7 +216,7 @@ def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
         f"would run: {visible(shlex.join(argv), limit=500)}; its tape makes it call tools:"
         f" {visible(calls, limit=500) or 'none'}",
         where=visible(str(cassette.path)),
-        hint="if you trust whoever made it: --trust (trusted=True in Python)",
+        hint="if you trust its author: --trust (trusted=True in Python)",
     )
 
 

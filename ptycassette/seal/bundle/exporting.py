@@ -55,7 +55,7 @@ def exported(
     said = answer_of(answer, content_type)
     transcript = said.transcript()
     if transcript is None:
-        raise RefusedError("the answer says nothing and calls no tool", where=where)
+        raise RefusedError("the answer has no text and calls no tool", where=where)
     actual = _actual(asked, said, transcript, where)
     bundle: dict[str, Any] = {
         "rerun_version": VERSION,
@@ -72,7 +72,7 @@ def exported(
         bundle["signature"] = _signature(bundle, signer)
     wrong = violations(bundle, BUNDLE, "bundle") + violations(actual, ACTUAL, "actual")
     if wrong:
-        raise RefusedError(f"no bundle can say this: {wrong[0]}", where=where)
+        raise RefusedError(f"a bundle cannot hold this: {wrong[0]}", where=where)
     return Exported(bundle, actual)
 
 
@@ -152,7 +152,7 @@ def _model(asked: Mapping[str, Any], said: ModelAnswer, where: str) -> str:
     model = asked.get("model")
     found = model if isinstance(model, str) and model else said.model
     if not found:
-        raise RefusedError("nobody said which model it is", where=where)
+        raise RefusedError("the model is not named in the question or the answer", where=where)
     return found
 
 

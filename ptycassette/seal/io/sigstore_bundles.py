@@ -180,5 +180,5 @@ class IdentitySealer:
 def _not_signed(wrong: Exception) -> RefusedError:
     return RefusedError(
         f"Sigstore did not sign: {visible(str(wrong), limit=300)}",
-        hint="the instance must be reachable, and the token as it wants it",
+        hint="check that the instance can be reached and accepts the token",
     )

@@ -41,7 +41,7 @@ def hint_for_missing(path: str | os.PathLike[str]) -> str:
     if meant is not None:
         return f"did you mean {meant}?"
     if os.path.isabs(path):  # noqa: PTH117
-        return "look at the path"
+        return "check the path"
     return f"a relative path starts in {_here()}"
 
 

@@ -75,7 +75,7 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool = True)
         raise ExistsError(
             "is there already",
             where=os.fspath(target),
-            hint="name another place, or say --overwrite",
+            hint="choose another path, or add --overwrite",
         )
 
 

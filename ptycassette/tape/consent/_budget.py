@@ -82,7 +82,7 @@ class Budget:
         counts_tokens = self._limit.tokens is not None or self._limit.usd is not None
         if model is None and counts_tokens and not self._unknown:
             raise QuestionRefusedError(
-                f"budget: nobody knows what the model {name!r} may cost (the table is of"
+                f"budget: there is no price for the model {name!r} (the table is of"
                 f" {self._prices.date}); let it pass with --unknown-models"
             )
         model = model or _UNKNOWN

@@ -69,7 +69,7 @@ class TermsGate:
         """
         origin = question.origin
         if not self._terms.allows(origin):
-            raise QuestionRefusedError(f"nobody has agreed to send anything to {origin}")
+            raise QuestionRefusedError(f"sending data to {origin} was not agreed to")
         plain = _unpacked(question)
         document = decoded_json(plain)
         permitted = self._permitted(question, plain)

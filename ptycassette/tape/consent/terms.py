@@ -116,7 +116,9 @@ class Approval(StrictTable, frozen=True, kw_only=True):
             PreflightError: it does not hold any more.
         """
         if self.until is not None and today > self.until:
-            raise PreflightError(f"the approval held until {self.until}", hint="renew it")
+            raise PreflightError(
+                f"the approval held until {self.until}", hint="ask for a new approval"
+            )
         own, given = terms.limit, self.limit
         limit = Limit(
             requests=_narrower(own.requests, given.requests),
@@ -139,7 +141,7 @@ class ApprovalNeededError(PreflightError):
     def __init__(self, text: str) -> None:
         super().__init__(
             f"nobody has agreed to this:\n{text}",
-            hint="--yes agrees; or --approval FILE, where somebody has agreed to it before",
+            hint="agree with --yes, or with --approval FILE",
         )
         self.text = text
 

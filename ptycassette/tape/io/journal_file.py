@@ -94,7 +94,7 @@ class TapeJournalFile(Closing):
         self.failure = StorageError(
             f"cannot write the tape's journal: {exc.strerror or exc}",
             where=str(self.path),
-            hint="make room, and record again: what was noted up to here is whole",
+            hint="make room, then record again; the notes up to here are complete",
         )
         raise self.failure from exc
 

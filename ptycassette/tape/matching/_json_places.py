@@ -147,7 +147,7 @@ class _Parser:
                 raise NoJsonError(f"neither a comma nor an end before byte {self._at}")
             token = self._next()
         if len({self._body[key.start : key.end] for key in keys}) != len(keys):
-            raise NoJsonError(f"a key stands twice in the object at byte {start}")
+            raise NoJsonError(f"a key is there twice in the object at byte {start}")
         return Node("object", start, self._at, tuple(items), tuple(keys))
 
 

@@ -208,6 +208,6 @@ def _checked(text: str, where: str) -> _RuleFile:
         raise UsageError(
             f"{compared[0]} is never compared: it holds a key",
             where=where,
-            hint="questions are told apart by what they ask, not by who asks",
+            hint="questions are compared by their content, not by their sender",
         )
     return file

@@ -121,7 +121,7 @@ def test_other_evidence_is_refused(
     path.write_text(json.dumps({**before, **changed}))
     made = promote(run, reviewed, "-o", tmp_path / "fixtures")
 
-    said = "does not say PASS" if file == "guard.json" else "not that of this run"
+    said = "is not PASS" if file == "guard.json" else "not that of this run"
     assert (made.status, said in made.err) == (6, True)
     assert not (tmp_path / "fixtures").exists()
 

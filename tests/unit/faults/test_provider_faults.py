@@ -181,7 +181,7 @@ def test_results_of_tools_are_swapped(api: str) -> None:
 def test_one_result_cannot_be_swapped(api: str) -> None:
     """Nor two that are the same: refused before anything is started."""
     for one in (asked(api), twice(api, second="milk")):
-        with pytest.raises(UsageError, match="two results"):
+        with pytest.raises(UsageError, match="two different tool results"):
             fault_of("swapped-tool-result").check(one, ManualClock())
 
 

@@ -312,7 +312,7 @@ def test_nothing_is_replaced_without_being_asked(imported: Import) -> None:
 def test_the_ending_tells_the_format() -> None:
     """Another ending asks for --format."""
     assert import_of_file("A.HAR").name == "har"
-    with pytest.raises(UsageError, match="ending"):
+    with pytest.raises(UsageError, match="the format is not clear"):
         import_of_file("traffic.bin")
 
 

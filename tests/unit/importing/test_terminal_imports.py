@@ -176,7 +176,7 @@ BROKEN = [
     ("asciicast", V2 + HI + b'[1,"r","99999x99999"]\n', "line 3: the size 99999x99999"),
     ("asciicast", V2 + HI + b'[1,"r","wide"]\n', "line 3: a resize"),
     ("asciicast", V3 + HI + b'[1,"x","one"]\n', "line 3: the exit status"),
-    ("asciicast", V3 + HI + b'[0,"x","0"]\n' + HI, "line 4: it stands behind the exit"),
+    ("asciicast", V3 + HI + b'[0,"x","0"]\n' + HI, "line 4: an event after the exit"),
     ("asciicast", V3 + b'[9e8,"o","x"]\n' * 3, "line 3"),
     ("asciicast", b'{"version":1,"width":80,"height":24}', "`stdout`"),
     ("asciicast", b'{"version":1,"width":80,"height":24,"stdout":[[-1,"x"]]}', "stdout[0]"),
@@ -280,7 +280,7 @@ def test_options_of_another_format_are_refused() -> None:
         import_named("har").read(b"", partial=True)
     with pytest.raises(UsageError, match="ttyrec takes no --input-log"):
         import_named("ttyrec").read(A, beside={"input_log": b""})
-    with pytest.raises(UsageError, match="neither the ending"):
+    with pytest.raises(UsageError, match="the format is not clear"):
         import_of_file("notes", b"plain text")
 
 

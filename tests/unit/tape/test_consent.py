@@ -264,7 +264,7 @@ PACKED = gzip.compress(b'{"auth": "x"}')
 @pytest.mark.parametrize(
     ("upstreams", "question", "says"),
     [
-        ((), asked(b"", origin=FAR), r"agreed to send .* https://api.anthropic.com"),
+        ((), asked(b"", origin=FAR), r"sending data to https://api.anthropic.com"),
         (("*",), asked({"a": {"auth": "x"}}, origin=FAR), r"forbidden keys: a\.auth$"),
         (("*",), asked(PACKED, origin=FAR, packing="gzip"), "auth"),
         (("*",), asked(PACKED[:-9], origin=FAR, packing="gzip"), "cannot be looked at"),

@@ -194,7 +194,7 @@ class FakeProvider:
         """A request of Codex about a ChatGPT account, which exists if the script has its limits."""
         limits = self._script.limits.codex
         if limits is None:
-            raise WireError("the script has no limits.codex to tell", status=404)
+            raise WireError("the script has no limits.codex", status=404)
         if operation.name == "usage":
             body = chatgpt.usage(limits, int(self._clock.wall().timestamp()))
         else:

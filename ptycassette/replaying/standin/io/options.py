@@ -26,30 +26,34 @@ class Option(NamedTuple):
 
 
 STANDIN_OPTIONS: tuple[Option, ...] = (
-    Option("--match", "STRATEGY", "exact, prompt (default), normalised, semantic or any; "
-           "N=STRATEGY for input N alone (repeatable)"),
-    Option("--hooks", "FILE", "a Python file, which is run: its matches(sent, recorded) compares "
-           "inputs in place of the strategy of --match"),
-    Option("--order", "ORDER", "strict (default), or loose: exchanges may come in another order"),
-    Option("--secrets", "HOW", "same (default): a secret that is typed is the recorded one, where "
-           "the recording tells; any: another one will do (PTYCASSETTE_SECRETS)"),
-    Option("--threshold", "SCORE", f"least likeness for semantic ({DEFAULT_THRESHOLD})"),
-    Option("--speed", "FACTOR", "play in time, FACTOR times as fast as recorded; without it no "
-           "recorded pause is waited for"),
-    Option("--lenient", "", "continue after a divergence; it is reported all the same"),
-    Option("--report", "PATH", "where the report goes; a directory gets one per process "
-           "(PTYCASSETTE_REPORT)"),
-    Option("--input-timeout", "SECONDS", "how long the driver may take to act (60; 0 is for ever)"),
-    Option("--timing-tolerance", "MS", "diverge when a pause before an input differs by more"),
-    Option("--ignore-size", "", "play at any terminal size"),
-    Option("--expect-id", "ID", "refuse any other cassette"),
-    Option("--expect-sha256", "DIGEST", "refuse other output"),
-    Option("--allow-unscrubbed", "", "also play what was recorded without scrubbing"),
-    Option("--newlines", "HOW", "over pipes: 'unix' turns CR LF into LF (default for what was "
-           "recorded at a terminal), 'recorded' leaves it"),
-    Option("--fault", "NAME[@K]", "let this go wrong at input K, as enter-dropped@2 "
-           "(PTYCASSETTE_FAULT); ptycassette fork --list-faults lists them"),
-    Option("--name", "NAME", "what reports call this run"),
+    Option("--match", "STRATEGY", "Compare inputs by exact, prompt (default), normalised, semantic "
+           "or any; N=STRATEGY for input N alone. Repeatable."),
+    Option("--hooks", "FILE", "Run this Python file; its matches(sent, recorded) compares inputs "
+           "instead of --match."),
+    Option("--order", "ORDER", "Require the recorded order of exchanges (strict, default), or "
+           "allow another one (loose)."),
+    Option("--secrets", "HOW", "Require the recorded value of a typed secret if it is known (same, "
+           "default), or accept any value (any). Also: PTYCASSETTE_SECRETS."),
+    Option("--threshold", "SCORE", "Require this similarity (0 to 1) for semantic. Default: "
+           f"{DEFAULT_THRESHOLD}."),
+    Option("--speed", "FACTOR", "Play in time, FACTOR times faster than recorded. Default: do not "
+           "wait for recorded pauses."),
+    Option("--lenient", "", "Continue after a divergence; it is still reported."),
+    Option("--report", "PATH", "Write the report to PATH; a directory gets one report per process. "
+           "Also: PTYCASSETTE_REPORT."),
+    Option("--input-timeout", "SECONDS", "Wait at most this long for the driver to act; 0 waits "
+           "forever. Default: 60."),
+    Option("--timing-tolerance", "MS", "Diverge if the pause before an input differs by more than "
+           "MS milliseconds."),
+    Option("--ignore-size", "", "Play at any terminal size."),
+    Option("--expect-id", "ID", "Refuse any cassette but the one with this id."),
+    Option("--expect-sha256", "DIGEST", "Refuse a cassette whose output has another digest."),
+    Option("--allow-unscrubbed", "", "Also play a cassette that was recorded without scrubbing."),
+    Option("--newlines", "HOW", "Over pipes: turn CR LF into LF (unix, default for a recording at "
+           "a terminal), or keep it (recorded)."),
+    Option("--fault", "NAME[@K]", "Let this go wrong at input K, for example enter-dropped@2 "
+           "(PTYCASSETTE_FAULT). List: ptycassette fork --list-faults."),
+    Option("--name", "NAME", "Use NAME for this run in reports."),
 )  # fmt: skip
 _BY_NAME = {option.name: option for option in STANDIN_OPTIONS}
 
