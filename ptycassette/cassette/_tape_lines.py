@@ -105,7 +105,7 @@ def check_entries_fit(
             raise TapeError(
                 f"a body of {body.bytes} bytes out of {body.packed}: more than a reader accepts",
                 where=where,
-                hint="no recorder writes this: record it again, and check where the file comes from",
+                hint="no recorder writes this: check the origin of the file, and record it again",
             )
 
 

@@ -119,7 +119,7 @@ def follow_links_option(function: F) -> F:
         is_flag=True,
         expose_value=False,
         callback=_follow_links,
-        help="The cassette or its files may be links.",
+        help="Allow the cassette, or files in it, to be links.",
     )(function)
 
 

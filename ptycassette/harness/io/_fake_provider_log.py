@@ -149,7 +149,7 @@ class _ScrubbedLines:
         except OSError as refused:
             self._fail(
                 f"the request log could not be looked through again: {refused.strerror}",
-                hint="earlier lines may hold a secret that a later request showed: do not commit the file",
+                hint="do not commit it: earlier lines may hold a secret that a later one showed",
             )
         try:
             os.close(self._fd)
