@@ -165,6 +165,10 @@ def _service_item(made: Any, payload: Any) -> Item:
     match kind:
         case "message":
             item: Item = made("message", "message", f"{payload.get('role')}: {payload.get('text')}")
+        case "thinking" | "summary":
+            item = made("message", kind, str(payload.get("text", "")))
+        case "attachment":
+            item = made("message", kind, _words(payload, "role", "kind", "media_type", "name"))
         case "tool-call":
             item = made("tool", "tool call", _words(payload, "name", "arguments"))
         case "tool-result":

@@ -33,6 +33,7 @@ class LogReading:
         self._inputs: list[InputRecord] = []
         self._untimed = 0  # so many steps were read after the last input and output
         self._callers: dict[str, Step] = {}
+        self._thought: list[str] = []  # until the text or call that it leads to
 
     def take(self, event: Event) -> None:
         """The next event."""
@@ -60,11 +61,15 @@ class LogReading:
                 source: Any = role if role in {"user", "system"} else "agent"
                 model = payload.get("model")
                 model = model if isinstance(model, str) and source == "agent" else None
-                self._steps.append(Step(source=source, text=text, t_us=t_us, model=model))
+                thought = self._thoughts() if source == "agent" else ""
+                step = Step(source=source, text=text, t_us=t_us, model=model, thought=thought)
+                self._steps.append(step)
+            case "thinking" if isinstance(text, str):
+                self._thought.append(text)
             case "tool-call":
                 last = self._steps[-1] if self._steps else None
-                if last is None or last.source != "agent" or last.results:
-                    last = Step(source="agent", t_us=t_us)
+                if last is None or last.source != "agent" or last.results or self._thought:
+                    last = Step(source="agent", t_us=t_us, thought=self._thoughts())
                     self._steps.append(last)
                 call = Call(call_id, str(payload.get("name", "")), payload.get("arguments"))
                 last.calls += (call,)
@@ -76,6 +81,11 @@ class LogReading:
             case _:
                 return False
         return True
+
+    def _thoughts(self) -> str:
+        thought = "\n".join(self._thought)
+        self._thought.clear()
+        return thought
 
     def steps(self) -> list[Step]:
         """The steps; what was typed is among them if the log does not tell what the user said."""

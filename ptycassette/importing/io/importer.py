@@ -264,7 +264,7 @@ def _refused(path: Path, by: ImportFormat) -> Iterator[None]:
         yield
     except BadImportError as exc:
         raise UnreadableError(
-            f"no {by.name}: {exc}",
+            f"not a valid {by.name} file: {exc}",
             where=str(path),
             hint="choose another --format, or repair the file",
         ) from exc

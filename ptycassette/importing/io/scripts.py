@@ -50,7 +50,7 @@ def import_script(
         parse_script("\n".join(made.steps), name=str(path))
     except (BadImportError, UsageError) as exc:
         raise UnreadableError(
-            f"no {by.name}: {exc}",
+            f"not a valid {by.name} file: {exc}",
             where=str(path),
             hint="choose another --format, or repair the file",
         ) from exc

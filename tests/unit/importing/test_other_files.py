@@ -15,6 +15,7 @@ import pytest
 from ptycassette import open_cassette, record
 from ptycassette.cli.entry import main
 from ptycassette.errors import UsageError
+from ptycassette.export import export_named
 from ptycassette.importing import import_named
 from ptycassette.importing.io import add_log, import_file, import_of, import_script
 from ptycassette.model import Resized
@@ -493,3 +494,19 @@ def test_cassettes_of_cendor_are_read(version: int, tmp_path: Path) -> None:
         notes = [one.payload for one in cassette.service_events() if "entry" not in one.payload]
         assert [note["type"] for note in notes] == ["tool-call", "tool-result"]
         assert (cassette.final.usage or {})["input_tokens"] == 5
+
+
+def test_what_a_log_thought_is_in_exports_of_the_conversation(tmp_path: Path) -> None:
+    """With the text or the call that it led to."""
+    path = tmp_path / "any.jsonl"
+    path.write_bytes(_lines(*_PI_SESSION))
+    import_file(path, tmp_path / "made", by=import_of(path))
+
+    with open_cassette(tmp_path / "made") as cassette:
+        made = json.loads(b"".join(export_named("atif").recording(cassette)))
+        page = b"".join(export_named("html").recording(cassette)).decode()
+    agent = next(step for step in made["steps"] if step["source"] == "agent")
+    assert (agent["message"], agent["reasoning_content"]) == ("I look.", "hm")
+    assert [call["tool_call_id"] for call in agent["tool_calls"]] == ["t1", "t2"]
+    assert "<b>thinking</b> hm" in page
+    assert "<b>attachment</b> user image image/png" in page
