@@ -32,6 +32,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Literal
 from uuid import UUID
 
@@ -59,6 +60,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS = 1e14
 _NUMBER = re.compile(r"\$?([0-9][0-9,]*(?:\.[0-9]+)?)\s*([kKmM]?)")
 _BEGIN_CHARS = 400
+_MOST_KINDS = 1000
 _SHORT_FILE = 256
 _BASE64 = re.compile(r"[A-Za-z0-9+/\r\n]{256}")
 _DATA_URL = re.compile(r"data:[\w.+/-]{1,80};base64,")
@@ -218,6 +220,8 @@ class _Reading:
         self._copy = _Copy(source)
         self._totals: dict[str, int | float] = {}
         self._version: str | None = None
+        self._paths = tuple(dict.fromkeys(path for rule in source.events for path in rule.where))
+        self._rules: dict[Any, tuple[EventRule, ...]] = {}
 
     def take(self, row: Any) -> None:
         """The next row."""
@@ -231,7 +235,7 @@ class _Reading:
         }
         read = False
         left: dict[str, dict[int, Any]] = {}
-        for rule in source.events:
+        for rule in self._rules_for(row):
             if not _agrees(row, rule):
                 continue
             elements = [row] if rule.each is None else _elements(_at(row, rule.each))
@@ -249,6 +253,18 @@ class _Reading:
         self._unread.update(f"parts of kind {_kind(element)}" for element in parts)
         if not read and not parts:
             self._unread[f"rows of kind {_kind(row)}"] += 1
+
+    def _rules_for(self, row: Any) -> tuple[EventRule, ...]:
+        """The rules whose ``where`` a row agrees with; looked up, because rows are of few kinds."""
+        key = tuple(_at(row, path) for path in self._paths)
+        if not all(one is None or isinstance(one, bool | int | str) for one in key):
+            return tuple(rule for rule in self._source.events if _matches(row, rule.where))
+        found = self._rules.get(key)
+        if found is None:
+            found = tuple(rule for rule in self._source.events if _matches(row, rule.where))
+            if len(self._rules) < _MOST_KINDS:
+                self._rules[key] = found
+        return found
 
     def _own(
         self, rule: EventRule, event: dict[str, Any], *, inherited: bool
@@ -463,11 +479,9 @@ def _begins(text: str, pattern: str) -> bool:
 
 
 def _agrees(row: Any, rule: EventRule) -> bool:
-    """Whether a rule is about a row."""
-    return (
-        _matches(row, rule.where)
-        and not any(_is(_at(row, path), one) for path, one in rule.unless.items())
-        and all(_at(row, path) is not None for path in rule.exists)
+    """Whether a rule is about a row, beyond its ``where``."""
+    return not any(_is(_at(row, path), one) for path, one in rule.unless.items()) and all(
+        _at(row, path) is not None for path in rule.exists
     )
 
 
@@ -556,10 +570,15 @@ def _sum(element: Any, paths: str) -> int | float | None:
     return sum(counts) if counts else None
 
 
+@cache
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))
+
+
 def _at(value: Any, path: str) -> Any:
     """What is at a dotted path; None where there is nothing."""
-    for part in path.split("."):
-        if isinstance(value, Mapping):
+    for part in _parts(path):
+        if isinstance(value, dict):
             value = value.get(part)
         elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]
