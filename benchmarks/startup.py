@@ -1,13 +1,26 @@
-"""How long commands take to start, beside an interpreter that imports click."""
+"""How long commands take to start, and a run of pytest with our plugin.
+
+Commands are measured beside an interpreter that imports click. A run of pytest with one empty test,
+and one with one ``use``, are measured beside a run without the plugin. For these the processor time
+counts. Plugins of others are left out, and nothing compiled is written, as in most containers.
+Measure it in an installed copy as well: pytest rewrites what an installed plugin loads.
+"""
 
 from __future__ import annotations
 
+import compileall
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine, run
+from ptycassette import model
+from ptycassette.model import Output
+from ptycassette.testing import write_cassette
 
 __all__ = ["measure"]
 
@@ -25,6 +38,36 @@ def started(code: str) -> Callable[[], float]:
     return run
 
 
+EMPTY = "def test_it(): pass\n"
+USE = """
+from ptycassette import use
+def test_it():
+    with use("c.cassette") as session:
+        session.wait_for_text("hello")
+"""
+
+
+def tested(folder: Path, test: str, *words: str) -> Callable[[], float]:
+    """Runs one test; returns the seconds of the processor that it took."""
+    pytest = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    quiet = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run() -> float:
+        process = subprocess.Popen(
+            [*pytest, *words, test],
+            cwd=folder,
+            env={**os.environ, **quiet},
+            stdout=subprocess.DEVNULL,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise RuntimeError(f"{test} ended with {process.returncode}")
+        return used.ru_utime + used.ru_stime
+
+    return run
+
+
 def measure(*, quick: bool = False) -> Report:
     """Everything above, alternating."""
     report = Report(name="startup", title="Start-up", machine=machine())
@@ -36,6 +79,20 @@ def measure(*, quick: bool = False) -> Report:
     }
     times = alternate(contenders, 5 if quick else 25)
     report.add("start-up", "ms", times, base="python -c 'import click'", scale=1000)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        compileall.compile_dir(Path(model.__file__).parents[1], quiet=1)
+        write_cassette(folder / "c.cassette", Output(0, b"hello"))
+        (folder / "test_empty.py").write_text(EMPTY)
+        (folder / "test_use.py").write_text(USE)
+        plugin = ("-p", "ptycassette.pytest_plugin.plugin")
+        runs = {
+            "pytest without us, an empty test": tested(folder, "test_empty.py"),
+            "pytest, an empty test": tested(folder, "test_empty.py", *plugin),
+            "pytest, a test with one use": tested(folder, "test_use.py", *plugin),
+        }
+        times = alternate(runs, 3 if quick else 15)
+    report.add("pytest", "ms", times, base="pytest without us, an empty test", scale=1000)
     return report
 
 

@@ -6,15 +6,13 @@ PTY. Time is logical: it advances only while the session waits, and nothing slee
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.faults import FaultSpec
 from ptycassette.model import Event, ExitStatus, OutputRecord, OutputStream, Size, streams_of
 from ptycassette.replaying.divergence import divergence_error
 from ptycassette.replaying.io.faults import faulty_engine_of
@@ -27,6 +25,10 @@ from ptycassette.replaying.standin import (
 )
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
 from ptycassette.timeline import Matching, read_secrets
+
+if TYPE_CHECKING:
+    from ptycassette.faults import FaultSpec
+
 
 ENDED = ExitStatus(code=125, exited=True, signaled=False)
 _RAW = LineMode(canonical=False, echo=False)
@@ -60,6 +62,8 @@ class LogicalSleeper:
     async def sleep(self, seconds: float) -> None:
         """Let time pass."""
         self._clock.sleep(seconds)
+        import asyncio  # noqa: PLC0415 - most tests do without it, and it takes long to load
+
         await asyncio.sleep(0)
 
 

@@ -1,16 +1,22 @@
-"""The fault that a stand-in has: from its option, or from the environment."""
+"""The fault that a stand-in has: from its option, or from the environment.
+
+The faults are loaded where there is one: they load a fake provider, which would take most of the
+time of a test with a ``use``.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import StorageError
-from ptycassette.faults import TERMINAL_FAULTS, FaultSpec, check_terminal, parse_fault
 from ptycassette.model import Size
-from ptycassette.replaying.standin import StandinEngine, faulty_engine
+from ptycassette.replaying.standin import StandinEngine
+
+if TYPE_CHECKING:
+    from ptycassette.faults import FaultSpec
 
 FAULT_VARIABLE = "PTYCASSETTE_FAULT"
 """``NAME[:NUMBER][@K]``, for every recording that is played: in this process, or by a stand-in."""
@@ -31,6 +37,8 @@ def fault_in_force(given: str, env: Mapping[str, str]) -> FaultSpec | None:
     text = given or env.get(FAULT_VARIABLE, "")
     if not text:
         return None
+    from ptycassette.faults import check_terminal, parse_fault  # noqa: PLC0415 - see above
+
     spec = parse_fault(text)
     check_terminal(spec)
     return spec
@@ -48,8 +56,12 @@ def faulty_rerun(env: Mapping[str, str]) -> dict[str, Any]:
         UsageError: there is no such fault, or recorded answers do not depend on it.
     """
     text = env.get(FAULT_VARIABLE, "")
-    spec = parse_fault(text) if text else None
-    if spec is None or spec.name in TERMINAL_FAULTS:
+    if not text:
+        return {}
+    from ptycassette.faults import TERMINAL_FAULTS, parse_fault  # noqa: PLC0415 - see above
+
+    spec = parse_fault(text)
+    if spec.name in TERMINAL_FAULTS:
         return {}
     # It loads an HTTP server, which replay does not need.
     from ptycassette.fork.io import run_with_fault  # noqa: PLC0415
@@ -74,6 +86,7 @@ def faulty_engine_of(
     inputs = tuple(cassette.inputs())
     if spec is None:
         return StandinEngine(cassette.events(), inputs, **options)
+    from ptycassette.replaying.standin import faulty_engine  # noqa: PLC0415 - see above
 
     def noted() -> None:
         met()
