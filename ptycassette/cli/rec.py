@@ -254,6 +254,12 @@ SECTIONS = {
     help="With --lifeline: keep the journal; the owner of the pipe deletes it.",
 )
 @click.option(
+    "--publish-alone",
+    is_flag=True,
+    help="With --keep-journal: if the owner is gone when the recording is saved, move it into the"
+    " library.",
+)
+@click.option(
     "-q", "--quiet", is_flag=True, help="Print no messages; with --headless, hide the output too."
 )
 def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
@@ -320,7 +326,11 @@ def _lifeline(given: dict[str, Any]) -> Lifeline | None:
     from ptycassette.recording.io import Lifeline
 
     try:
-        return Lifeline(given["lifeline"], keeps_journal=given["keep_journal"])
+        return Lifeline(
+            given["lifeline"],
+            keeps_journal=given["keep_journal"],
+            publishes=given["publish_alone"],
+        )
     except OSError as exc:
         raise click.UsageError(f"--lifeline {given['lifeline']}: {exc.strerror}") from exc
 

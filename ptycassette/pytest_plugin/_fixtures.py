@@ -16,9 +16,9 @@ import pytest
 
 from ptycassette.errors import CassetteError
 from ptycassette.pytest_plugin._fault_option import without_fault
-from ptycassette.pytest_plugin._naming import cassette_path
+from ptycassette.pytest_plugin._naming import cassette_path, library_of, without_leading_dots
 from ptycassette.pytest_plugin._settings import Settings, config_value, project_of, settings_of
-from ptycassette.pytest_plugin._state import TestState
+from ptycassette.pytest_plugin._state import RecordedOnce, TestState
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette
@@ -41,8 +41,14 @@ def default_path(item: pytest.Item, marker_path: str | None) -> Path:
     base = directory_of(item)
     if marker_path is not None:
         return base / marker_path
-    inner = without_fault(item.nodeid).partition("::")[2].replace("::", ".")
-    return cassette_path(base, item.path.stem, inner or item.name)
+    head, bracket, parameters = without_fault(item.nodeid).partition("::")[2].partition("[")
+    name = f"{head.replace('::', '.')}{bracket}{parameters}" or item.name
+    path = cassette_path(base, item.path.stem, name)
+    if path.is_relative_to(item.path.parent) or path.exists():
+        return path
+    # A directory for files of several folders, which may have the same name.
+    folder = Path(os.path.relpath(item.path.parent, item.config.rootpath))
+    return cassette_path(base / without_leading_dots(folder), item.path.stem, name)
 
 
 def settings(request: pytest.FixtureRequest, given: Mapping[str, Any]) -> Settings:
@@ -143,7 +149,7 @@ def shims_factory(
 
     def make(
         *programs: str,
-        library: str | os.PathLike[str] = "",
+        library: str | os.PathLike[str] | None = None,
         hooks: str | os.PathLike[str] | None = settings.hooks,
     ) -> Shims:
         state: TestState = request.node.stash[STATE]
@@ -151,7 +157,10 @@ def shims_factory(
         place = tmp_path / f"ptycassette-{number}"
         reports = place / "reports"
         reports.mkdir(parents=True)
-        shelf = directory_of(request.node) / library
+        if library is None:
+            shelf = library_of(default_path(request.node, settings.path))
+        else:
+            shelf = directory_of(request.node) / library
         options: list[str] = []
         if not isinstance(settings.match, str):
             raise pytest.UsageError(
@@ -177,7 +186,9 @@ def shims_factory(
             state.spared.append(shelf)
         pending = PendingRecordings.new(shelf) if records else None
         config = ShimConfig(
-            library=str(shelf), state=str(place / "state"), mode=settings.mode,
+            library=str(shelf), each=library is None,
+            state=str((tmp_path / "ptycassette-starts") if library is None else place / "state"),
+            mode=settings.mode,
             options=tuple(options), pending=str(pending.place) if pending else "",
             hooks="" if code is None else str(code),
             project=str(project_of(request.config).where or ""),
@@ -187,7 +198,13 @@ def shims_factory(
         monkeypatch.setenv(MODE_VARIABLE, settings.mode)
         monkeypatch.setenv("PTYCASSETTE_REPORT", f"{reports}/")
         run = ShimRun(
-            reports, state, shelf, allow_unplayed=settings.allow_unplayed, pending=pending
+            reports,
+            state,
+            shelf,
+            mode=settings.mode,
+            allow_unplayed=settings.allow_unplayed,
+            pending=pending,
+            once=RecordedOnce(request.config, request.node.nodeid),
         )
         state.add(run)
         return Shims(place / "bin", shelf, run)

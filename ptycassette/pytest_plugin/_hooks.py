@@ -17,7 +17,7 @@ from ptycassette.pytest_plugin._frames import leave_our_frames_out, name_the_end
 from ptycassette.pytest_plugin._network import LEVEL, blocked_network
 from ptycassette.pytest_plugin._run_summary import RunSummary
 from ptycassette.pytest_plugin._settings import config_value, project_of, settings_of
-from ptycassette.pytest_plugin._state import TestState
+from ptycassette.pytest_plugin._state import TestState, forget_recorded
 from ptycassette.pytest_plugin._tracing import (
     close_traces,
     kept_runs,
@@ -64,6 +64,8 @@ def pytest_report_collectionfinish(config: pytest.Config) -> str:
 
 
 def _header(config: pytest.Config) -> str:
+    if config.get_verbosity() < 0:
+        return ""
     mode = settings_of(config, None, {}).mode
     network = config_value(config, "network", "block")
     if mode in {"replay", "auto"} and network == "block":
@@ -199,7 +201,7 @@ def pytest_runtest_makereport(
             trace = written_trace(item, report, state)
             report.sections.append(("ptycassette", trace))
             if drifted and report.passed:  # nobody sees the sections of a test that passes
-                run_summary.add_note(item.nodeid, trace)
+                run_summary.add_trace(item.nodeid, trace)
         stale = run_summary.stale_of(state)
         if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
             report.outcome = "failed"
@@ -222,15 +224,20 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         output["ptycassette"] = run_summary.dump()
         return
     run_summary.traces = close_traces(session.config)
+    forget_recorded(session.config)
     run_summary.judge(exitstatus)
     if run_summary.failures and session.exitstatus == 0:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Drift, stale recordings, orphans."""
-    lines = config.stash[RUN_SUMMARY].lines()
+    """Recordings, drift, stale recordings, orphans; at last one line with the counts."""
+    run_summary = config.stash[RUN_SUMMARY]
+    lines = run_summary.lines()
     if lines:
         terminalreporter.section("ptycassette")
         for line in lines:
             terminalreporter.write_line(line)
+    if last := run_summary.last_line():
+        terminalreporter.write_line(last)

@@ -32,3 +32,17 @@ def cassette_path(base: Path, module: str, name: str) -> Path:
         head = safe.encode()[: MAX_NAME - 9].decode("utf-8", "ignore")
         safe = f"{head}-{digest}"
     return base / _UNSAFE.sub("_", module) / f"{safe}.cassette"
+
+
+def library_of(cassette: Path) -> Path:
+    """The directory of the cassettes of one test that starts programs: the test's own, as a folder.
+
+    Args:
+        cassette: the test's own path.
+    """
+    return cassette.with_name(cassette.name.removesuffix(".cassette"))
+
+
+def without_leading_dots(folder: Path) -> Path:
+    """A relative path that stays below what it is joined to."""
+    return Path(*(part if part != ".." else "up" for part in folder.parts))

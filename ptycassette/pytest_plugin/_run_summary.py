@@ -6,7 +6,9 @@ merges them and judges the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import pytest
 from ptycassette.errors import CassetteError
 from ptycassette.model import printable
 from ptycassette.pytest_plugin._settings import config_value
-from ptycassette.pytest_plugin._state import TestState
+from ptycassette.pytest_plugin._state import Run, TestState
 from ptycassette.pytest_plugin.plugin import LEFT_OUT
 
 
@@ -34,8 +36,10 @@ class RunSummary:
         self._known: set[str] = set()
         self._shelves: set[str] = set()
         self._spared: set[str] = set()
-        self._notes: list[str] = []
-        self._unchanged = 0
+        self._drift: dict[tuple[str, str], list[str]] = {}
+        self._runs: list[tuple[str, Run]] = []
+        self._counts: Counter[str] = Counter()
+        self._recorded: list[str] = []
         self._stale: dict[str, str] = {}
         self._orphans: list[str] = []
         self.partial = any("::" in str(arg) or Path(arg).is_file() for arg in config.args)
@@ -51,13 +55,30 @@ class RunSummary:
     def take(self, test: str, state: TestState) -> None:
         """Note the result of a test."""
         self._known.update(str(path) for path in state.used)
-        self._notes += [f"{test}: {note}" for run in state.runs for note in run.notes()]
-        self._unchanged += sum(run.unchanged() for run in state.runs)
+        self._runs += [(test, run) for run in state.runs]
+        self._settle(at_end=False)
         self._spared.update(str(path) for path in state.spared)
 
-    def add_note(self, test: str, note: str) -> None:
-        """Add a note about drift in a test."""
-        self._notes.append(f"{test}: {note}")
+    def _settle(self, *, at_end: bool) -> None:
+        """Count runs; one that a fixture of a module or session still holds, at the end."""
+        runs, self._runs = self._runs, []
+        for test, run in runs:
+            if not (run.over or at_end):
+                self._runs.append((test, run))
+                continue
+            for name, line in run.notes():
+                self._drift.setdefault((test, name), []).append(line)
+            for counted, path in run.counted():
+                self._counts[counted] += 1
+                if counted == "recorded":
+                    self._recorded.append(path)
+
+    def add_trace(self, test: str, line: str) -> None:
+        """Name the trace of a test that drifted."""
+        for key in self._drift:
+            if key[0] == test:
+                self._drift[key].append(f"  {line}")
+                return
 
     def spare(self, shelf: Path) -> None:
         """Note a test that did not finish: it may use any cassette on its file's shelf."""
@@ -79,12 +100,14 @@ class RunSummary:
 
     def dump(self) -> dict[str, Any]:
         """As plain data."""
+        self._settle(at_end=True)
         return {
             "known": sorted(self._known),
             "shelves": sorted(self._shelves),
             "spared": sorted(self._spared),
-            "notes": self._notes,
-            "unchanged": self._unchanged,
+            "drift": [[*key, lines] for key, lines in self._drift.items()],
+            "counts": dict(self._counts),
+            "recorded": self._recorded,
             "stale": self._stale,
             "partial": self.partial or self._config.stash.get(LEFT_OUT, False),
         }
@@ -94,8 +117,9 @@ class RunSummary:
         self._known.update(dumped["known"])
         self._shelves.update(dumped["shelves"])
         self._spared.update(dumped["spared"])
-        self._notes += dumped["notes"]
-        self._unchanged += dumped["unchanged"]
+        self._drift.update({(test, name): lines for test, name, lines in dumped["drift"]})
+        self._counts.update(dumped["counts"])
+        self._recorded += dumped["recorded"]
         self._stale.update(dumped["stale"])
         self.partial = self.partial or dumped["partial"]
 
@@ -124,7 +148,7 @@ class RunSummary:
         found = {
             manifest.parent
             for shelf in shelves
-            for depth in ("*/manifest.json", "*/*/manifest.json")
+            for depth in ("*/manifest.json", "*/*/manifest.json", "*/*/*/manifest.json")
             for manifest in shelf.glob(depth)
         }
         spared = [Path(_resolved(shelf)) for shelf in self._spared]
@@ -136,15 +160,43 @@ class RunSummary:
         ]
 
     def lines(self) -> list[str]:
-        """The lines of the summary."""
-        said = [f"drift: {note}" for note in self._notes]
-        if self._unchanged:
-            many = "s" if self._unchanged > 1 else ""
-            said.append(f"no drift: {self._unchanged} recording{many}")
+        """The lines of the summary, but the last one."""
+        self._settle(at_end=True)
+        said = [f"recorded: {self._shown(path)}" for path in self._recorded]
+        for (test, name), lines in self._drift.items():
+            changes = sum(not line.startswith(" ") for line in lines)
+            said.append(f"drift: {test}: {name}: {changes} change{'s' if changes > 1 else ''}")
+            said += [f"  {line}" for line in _with_counts(lines)]
         said += [f"stale: {path}: {problem}" for path, problem in sorted(self._stale.items())]
         said += [f"orphan: no test uses {path}" for path in self._orphans]
         said += filter(None, (self.traces,))
         return [printable(line) for line in said]
+
+    def last_line(self) -> str:
+        """What the run did with cassettes; empty if it used none."""
+        names = ("recorded", "replayed", "rerun", "live", "drifted", "unchanged")
+        parts = [f"{name} {self._counts[name]}" for name in names if self._counts[name]]
+        return f"ptycassette: {', '.join(parts)}" if parts else ""
+
+    def _shown(self, path: str) -> str:
+        absolute = Path(self._config.rootpath, path)
+        with suppress(ValueError):
+            return str(absolute.relative_to(self._config.rootpath))
+        return path
+
+
+def _with_counts(lines: list[str]) -> Iterator[str]:
+    """The changes, each once; a change is a line and the indented ones below it."""
+    found: Counter[tuple[str, ...]] = Counter()
+    change: tuple[str, ...] = ()
+    for line in [*lines, ""]:
+        if change and not line.startswith(" "):
+            found[change] += 1
+            change = ()
+        change = (*change, line)
+    for (first, *rest), count in found.items():
+        yield first if count == 1 else f"{first} ({count} times)"
+        yield from rest
 
 
 def _problem(path: Path) -> str | None:

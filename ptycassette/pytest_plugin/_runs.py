@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.io import PendingRecordings
-from ptycassette.errors import DivergenceError
+from ptycassette.cassette.io import PendingRecordings, open_cassette
+from ptycassette.errors import CassetteError, DivergenceError, SessionError
 from ptycassette.model import printable, visible
-from ptycassette.pytest_plugin._state import TestState
+from ptycassette.pytest_plugin._state import Counted, RecordedOnce, TestState, private_place
 from ptycassette.pytest_plugin.traces import drift_object, steps_object
+from ptycassette.recording.io import JOURNAL_SUFFIX, delete_journal
 from ptycassette.replaying import (
     INPUT_MISSING,
     NO_DRIFT,
@@ -29,7 +30,31 @@ from ptycassette.replaying.io import Use, UseResult
 from ptycassette.replaying.standin.io import read_reports
 from ptycassette.rerun import finding_lines
 from ptycassette.session import Session, StepLog
-from ptycassette.system.files import lock_dir, try_lock
+from ptycassette.system.files import journal_dir, try_lock
+
+_SAVING_S = 60.0
+"""Recorders save at most for seconds after the end of their program."""
+
+
+def _drop_journal_of(recording: Path) -> None:
+    """Delete the journal that a shim which was killed has left of a recording that is saved."""
+    with suppress(CassetteError):
+        with open_cassette(recording, check="manifest", allow_unscrubbed=True) as cassette:
+            name = f"{cassette.manifest.id}{JOURNAL_SUFFIX}"
+        delete_journal(journal_dir() / name)
+
+
+def _counted(action: str, cassette: str, *, drift: object) -> Iterator[tuple[Counted, str]]:
+    """What a use or a start counts as; ``drift`` is None where nothing was compared."""
+    match action:
+        case "replay" | "auto":
+            yield "replayed", cassette
+        case "recorded":
+            yield "recorded", cassette
+        case "rerun" | "live":
+            yield action, cassette
+    if drift is not None and action != "rerun":
+        yield ("drifted" if drift else "unchanged"), cassette
 
 
 class SessionRun:
@@ -67,13 +92,15 @@ class SessionRun:
         """False: the use in it is a run of its own."""
         return False
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[tuple[str, str]]:
         """None: the use in it is a run of its own."""
         return []
 
-    def unchanged(self) -> int:
-        """None of its own: the use in it is a run, too."""
-        return 0
+    over = True
+
+    def counted(self) -> Iterator[tuple[Counted, str]]:
+        """Nothing of its own: the use in it is a run, too."""
+        yield from ()
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """None: the use in it is a run of its own."""
@@ -107,16 +134,23 @@ class UseRun:
         """Taken from the result."""
         return bool(self._result.drift)
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[tuple[str, str]]:
         """The drift, after ``rerecord`` and ``rewrite``."""
         if self._result.drift is None:
             return []
         name = visible(Path(self._result.cassette).name)
-        return [f"{name}: {line}" for line in drift_lines(self._result.drift)]
+        return [(name, line) for line in drift_lines(self._result.drift)]
 
-    def unchanged(self) -> int:
+    @property
+    def over(self) -> bool:
+        """Whether its block was left; then a result is complete."""
+        return self._result.over
+
+    def counted(self) -> Iterator[tuple[Counted, str]]:
         """From the result."""
-        return int(self._result.drift is not None and not self._result.drift)
+        result = self._result
+        action = "recorded" if result.recorded else result.action
+        yield from _counted(action, result.cassette, drift=result.drift)
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the result, and the steps of its session."""
@@ -147,15 +181,20 @@ class ShimRun:
         state: TestState,
         library: Path,
         *,
+        mode: str,
         allow_unplayed: bool,
+        once: RecordedOnce,
         pending: PendingRecordings | None = None,
     ) -> None:
+        self._mode = mode
+        self._once = once
         self._place = reports
         self._state = state
         self._library = library
         self._allow_unplayed = allow_unplayed
         self._pending = pending
-        self._notes: list[str] = []
+        self._notes: list[tuple[str, str]] = []
+        self._kept: list[Path] = []
 
     def reports(self) -> list[dict[str, Any]]:
         """The reports so far, in the order of the starts."""
@@ -165,9 +204,22 @@ class ShimRun:
         """Raise for the first stand-in that did not pass; else keep the recordings."""
         __tracebackhide__ = True
         try:
+            if self._pending is not None and not self._pending.wait(_SAVING_S):
+                raise SessionError(
+                    f"a recording is not saved {_SAVING_S:g} s after the end of the test",
+                    where=str(self._library),
+                    hint="ptycassette recover lists it",
+                )
             self._judge()
             if self._pending is not None:
-                self._pending.publish()
+                made = self._pending.place.rglob("manifest.json")
+                for manifest in sorted(made):
+                    self._once.check(self._settled_path(manifest.parent))
+                self._kept = self._pending.publish()
+                for path in self._kept:
+                    self._once.note(path)
+                    self._note(path)
+                    _drop_journal_of(path)
         finally:
             if self._pending is not None:
                 self._pending.drop()
@@ -179,7 +231,7 @@ class ShimRun:
             self._note(cassette)
             if report["result"] in {"drifted", "recorded"}:
                 drifted = [note for note in report["notes"] if note != NO_DRIFT]
-                self._notes += [f"{visible(cassette.name)}: {note}" for note in drifted]
+                self._notes += [(visible(cassette.name), note) for note in drifted]
                 continue
             problem = self._problem(report)
             if problem:
@@ -204,6 +256,9 @@ class ShimRun:
         for report in self.reports():
             self._note(self._settled(report))
         if self._pending is not None:
+            self._pending.wait(_SAVING_S)
+            for manifest in self._pending.place.rglob("manifest.json"):
+                _drop_journal_of(manifest.parent)
             self._pending.drop()
 
     def _note(self, cassette: Path) -> None:
@@ -213,7 +268,9 @@ class ShimRun:
 
     def _settled(self, report: dict[str, Any]) -> Path:
         """The report's cassette, by its path in the library."""
-        cassette = Path(report["cassette"])
+        return self._settled_path(Path(report["cassette"]))
+
+    def _settled_path(self, cassette: Path) -> Path:
         if self._pending is not None and cassette.is_relative_to(self._pending.place):
             return self._library / cassette.relative_to(self._pending.place)
         return cassette
@@ -232,13 +289,24 @@ class ShimRun:
         """Taken from the reports."""
         return any(report["result"] == "drifted" for report in self.reports())
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[tuple[str, str]]:
         """What the recorders reported."""
         return self._notes
 
-    def unchanged(self) -> int:
+    over = True
+
+    def counted(self) -> Iterator[tuple[Counted, str]]:
         """From the reports."""
-        return sum(report["notes"] == [NO_DRIFT] for report in self.reports())
+        for report in self.reports():
+            notes, result = report["notes"], report["result"]
+            drift = None if not notes or result == "failed" else notes != [NO_DRIFT]
+            action = result if result in {"recorded", "drifted"} else self._mode
+            if result != "recorded":
+                yield from _counted(action, str(self._settled(report)), drift=drift)
+            elif drift is not None and self._kept:
+                yield ("drifted" if drift else "unchanged"), str(self._settled(report))
+        for path in self._kept:
+            yield "recorded", str(path)
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the reports, one for each stand-in."""
@@ -277,10 +345,8 @@ def _text_of(place: Path, report: dict[str, Any]) -> str:
 def recording_lock(path: Path) -> Iterator[None]:
     """If several processes want one cassette, one records it; the others wait and replay it."""
     name = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:24]
-    place = lock_dir()
-    fd = os.open(
-        place / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-    )
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    fd = os.open(private_place() / f"{name}.lock", flags, 0o600)
     try:
         try_lock(fd, wait=True)
         yield

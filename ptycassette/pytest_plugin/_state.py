@@ -6,11 +6,22 @@ a test that would have passed, and a failed test keeps no recording.
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+import pytest
+
+from ptycassette.errors import RefusedError
+from ptycassette.pytest_plugin.plugin import run_of
 from ptycassette.session import StepLog
+
+Counted = Literal["recorded", "replayed", "rerun", "live", "drifted", "unchanged"]
 
 
 class Run(Protocol):
@@ -32,12 +43,17 @@ class Run(Protocol):
         """Whether a new recording differs from the cassette."""
         ...
 
-    def notes(self) -> list[str]:
-        """Lines for the end of the test run: what drifted."""
+    def notes(self) -> list[tuple[str, str]]:
+        """Names of cassettes, and lines for the end of the test run: what drifted."""
         ...
 
-    def unchanged(self) -> int:
-        """How many recordings were compared with their cassettes, and are the same."""
+    @property
+    def over(self) -> bool:
+        """Whether nothing about it will change."""
+        ...
+
+    def counted(self) -> Iterator[tuple[Counted, str]]:
+        """What was done, for the line that ends the test run, and the path of the cassette."""
         ...
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
@@ -98,3 +114,63 @@ class TestState:
     def note(self, run: Run) -> None:
         """Add a run that others finish, for the trace."""
         self.runs.append(run)
+
+
+class RecordedOnce:
+    """The cassettes that this run has recorded, in all of its processes, and by which tests.
+
+    Args:
+        config: of the run.
+        test: the id of the test.
+    """
+
+    def __init__(self, config: pytest.Config, test: str) -> None:
+        self._place = recorded_place(config)
+        self._test = test
+
+    def check(self, path: Path, *, stated: bool = False) -> None:
+        """Refuse to record a cassette again.
+
+        Args:
+            path: of the cassette.
+            stated: the test says itself that it records, so it may replace what it has recorded.
+
+        Raises:
+            RefusedError: a test of this run has recorded it.
+        """
+        with suppress(FileNotFoundError):
+            test = self._file(path).read_text(encoding="utf-8")
+            if stated and test == self._test:
+                return
+            by = "this test" if test == self._test else test
+            raise RefusedError(
+                f"it was recorded in this run already, by {by}, and is not replaced",
+                where=str(path),
+                hint="give each session a cassette of its own; if they are to share it, record it "
+                "in mode auto, which records it once and replays it then",
+            )
+
+    def note(self, path: Path) -> None:
+        """Note that the test has recorded a cassette."""
+        self._place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file(path).write_text(self._test, encoding="utf-8")
+
+    def _file(self, path: Path) -> Path:
+        return self._place / hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()
+
+
+def recorded_place(config: pytest.Config) -> Path:
+    """The directory of a run's notes of what it has recorded."""
+    return private_place() / f"run-{run_of(config)}"
+
+
+def private_place() -> Path:
+    """A directory of this user for what the processes of a run share."""
+    place = Path(tempfile.gettempdir()) / f"ptycassette-{os.getuid()}"
+    place.mkdir(mode=0o700, exist_ok=True)
+    return place
+
+
+def forget_recorded(config: pytest.Config) -> None:
+    """The run is over: remove its notes."""
+    shutil.rmtree(recorded_place(config), ignore_errors=True)

@@ -15,7 +15,7 @@ import pytest
 from ptycassette.errors import CassetteError
 from ptycassette.pytest_plugin._frames import code_under_test
 from ptycassette.pytest_plugin._settings import config_value
-from ptycassette.pytest_plugin._state import TestState
+from ptycassette.pytest_plugin._state import RecordedOnce, TestState
 from ptycassette.pytest_plugin.plugin import run_of
 from ptycassette.replaying.io import watch_uses
 from ptycassette.session import SessionStep, StepLog, collect_steps
@@ -39,20 +39,32 @@ def kept_runs(config: pytest.Config) -> int:
     return int(value)
 
 
-@contextmanager
-def traced(item: pytest.Item, state: TestState) -> Iterator[None]:
-    """While entered, the test's steps and uses are collected, with or without our fixtures."""
+class _Watch:
+    """Collects the uses of a test. A ``UseWatcher``."""
 
-    def note(result: UseResult, session: SessionBase) -> None:
+    def __init__(self, item: pytest.Item, state: TestState) -> None:
+        self._item, self._state = item, state
+
+    def used(self, result: UseResult, session: SessionBase) -> None:
         from ptycassette.pytest_plugin._runs import UseRun
 
         path = Path(result.cassette)
-        if path not in state.used:
-            state.used.append(path)
-        state.note(UseRun(result, state.steps.number_of(session)))
+        if path not in self._state.used:
+            self._state.used.append(path)
+        self._state.note(UseRun(result, self._state.steps.number_of(session)))
 
+    def recording(self, path: Path, *, stated: bool) -> None:
+        RecordedOnce(self._item.config, self._item.nodeid).check(path, stated=stated)
+
+    def recorded(self, path: Path) -> None:
+        RecordedOnce(self._item.config, self._item.nodeid).note(path)
+
+
+@contextmanager
+def traced(item: pytest.Item, state: TestState) -> Iterator[None]:
+    """While entered, the test's steps and uses are collected, with or without our fixtures."""
     wanted = config_value(item.config, "trace", "on-failure") != "never"
-    with collect_steps(state.steps if wanted else None), watch_uses(note):
+    with collect_steps(state.steps if wanted else None), watch_uses(_Watch(item, state)):
         yield
 
 

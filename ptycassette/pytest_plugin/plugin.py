@@ -197,7 +197,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if (
         any(os.environ.get(name) for name in _VARIABLES)
         or any(config.getoption(_PREFIX + name.replace("-", "_")) is not None for name in given)
-        or any(key.startswith(_PREFIX) for key in config.inicfg)
+        or any(config.getini(_PREFIX + name.replace("-", "_")) for name in [*_HELP, *_FLAGS])
     ):
         hooks_of(config)
 

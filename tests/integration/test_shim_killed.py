@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -47,7 +49,9 @@ class Desk:
         words = ["shim", "--dir", str(place / "bin"), "--library", str(self.library), "agent"]
         assert main(words) == 0
 
-    def start(self, *words: str, mode: str = "record") -> subprocess.Popen[bytes]:
+    def start(
+        self, *words: str, mode: str = "record", process_group: int | None = None
+    ) -> subprocess.Popen[bytes]:
         """The shim, or what starts it, over pipes; returns when the program has shown something."""
         path = os.pathsep.join([str(self.place / "bin"), str(self.place / "real")])
         started = subprocess.Popen(
@@ -58,6 +62,7 @@ class Desk:
             },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            process_group=process_group,
         )  # fmt: skip
         self.started.append(started)
         assert started.stdout is not None
@@ -180,3 +185,60 @@ def test_a_shim_that_is_not_killed_leaves_no_journal(desk: Desk) -> None:
     assert len(journals) == 1
     assert list(journal_dir().glob("*.journal")) == []
     assert json.loads((desk.library / "agent-one.cassette" / "manifest.json").read_text())
+
+
+SLOW_TO_SAVE = """
+import os, time
+
+def before_record(event):
+    open(os.environ["SAVING"], "w").close()
+    while not os.path.exists(os.environ["GO"]):
+        time.sleep(0.02)
+    return event
+"""
+
+
+@pytest.fixture
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of hooks: saving begins with ``saving`` and goes on when there is ``go``."""
+    monkeypatch.setenv("SAVING", str(tmp_path / "saving"))
+    monkeypatch.setenv("GO", str(tmp_path / "go"))
+    hooks = tmp_path / "hooks.py"
+    hooks.write_text(SLOW_TO_SAVE)
+    return hooks
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait until it does."""
+    deadline = time.monotonic() + LONG_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("killed", ["alone", "with its group"])
+def test_a_shim_that_is_killed_while_it_saves_is_recorded(
+    desk: Desk, slow: Path, killed: str
+) -> None:
+    """As by a client that closes stdin, sends SIGTERM and, seconds later, SIGKILL."""
+    words = ["shim", "--dir", str(desk.place / "bin"), "--library", str(desk.library)]
+    assert main([*words, "--hooks", str(slow), "agent"]) == 0
+    shim = desk.start(process_group=0)
+    family = desk.below(shim)
+    program = psutil.Process(int(desk.pidfile.read_text()))
+    program.terminate()
+    until((desk.place / "saving").exists)
+    shim.terminate()  # reaches the recorder, which is saving
+    shim.send_signal(signal.SIGTERM)
+    if killed == "alone":
+        shim.kill()
+    else:
+        os.killpg(shim.pid, signal.SIGKILL)
+    shim.wait()
+    (desk.place / "go").touch()
+    _, alive = psutil.wait_procs(family, timeout=LONG_S)
+
+    assert alive == []
+    assert shown(desk.library / "agent-one.cassette").strip() == b"ready"
+    assert desk.hidden() == []
+    assert list(journal_dir().glob("*.journal")) == []

@@ -269,7 +269,7 @@ def test_rerecord_reports_drift_at_the_end(pytester: pytest.Pytester, recorded: 
 
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
-        ["*drift: *test_it*input 1 changed: output*", "drift: *trace: *trace.html"]
+        ["drift: *test_it*change*", "  input 1 changed: output*", "    trace: *trace.html"]
     )
     (page,) = pytester.path.glob(".ptycassette-traces/2*/*/trace.json")
     *_, drifted = json.loads(page.read_text())["runs"][0]["drift"]
@@ -676,7 +676,9 @@ def test_rewrite_replaces_and_says_what_changed(pytester: pytest.Pytester, recor
     result = run(pytester, source, "--ptycassette-mode=rewrite")
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*drift: *test_it*output*"])
+    result.stdout.fnmatch_lines(
+        ["drift: *test_it*", "  *output*", "ptycassette: recorded 1, drifted 1"]
+    )
     assert (recorded / "manifest.json").read_bytes() != before
     run(pytester, source).assert_outcomes(passed=1)
 
@@ -740,11 +742,12 @@ def test_drift_of_a_use_without_fixtures_is_printed(pytester: pytest.Pytester) -
         result = run(pytester, source.replace("{said}", "after"), option)
 
         result.assert_outcomes(passed=3)
-        said = [line for line in result.outlines if "now:      after" in line]
-        changed = [line for line in said if line.startswith("drift: ")]
-        names = [name for name in ("block", "decorated", "fixture") for _ in range(2)]
-        assert len(changed) == len(names) == 6  # output and screen, each
-        assert all(any(f"{name}.cassette: " in line for line in changed) for name in names)
+        drifted = [line.split(": ")[2:] for line in result.outlines if line.startswith("drift: ")]
+        # Output and screen, each; every line once.
+        assert drifted == [
+            [f"{name}.cassette", "2 changes"] for name in ("block", "decorated", "test_fixture")
+        ]
+        assert sum(line.startswith("    now:      after") for line in result.outlines) == 6
 
 
 @pytest.mark.integration
@@ -765,7 +768,9 @@ def test_recordings_without_drift_are_counted(pytester: pytest.Pytester) -> None
     result = run(pytester, source.replace("{said}", "after"), "--ptycassette-mode=rerecord")
 
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["drift: *two.cassette: *output*", "no drift: 1 recording"])
+    result.stdout.fnmatch_lines(
+        ["drift: *two.cassette: *", "  *output*", "ptycassette: drifted 1, unchanged 1"]
+    )
     result.stdout.no_fnmatch_line("drift: *one.cassette*")
 
 

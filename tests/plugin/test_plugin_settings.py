@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -326,3 +327,236 @@ def test_a_project_file_that_is_wrong_stops_the_run(pytester: pytest.Pytester) -
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*ptycassette.toml: compare is 'alike', and must be one of*"])
+
+
+UNUSED = {
+    "an empty test": "def test_it(): pass",
+    "a test that fails": "def test_it(): assert 1 == 2",
+    "a test that imports a part of ours": """
+        import ptycassette.model
+        def test_it(): pass
+    """,
+}
+LOADED = """
+    import sys
+    def pytest_unconfigure(config):
+        names = [name for name in sys.modules if name.startswith("ptycassette.")]
+        print("LOADED", *sorted(names))
+"""
+LIGHT = {
+    "ptycassette._faces",
+    "ptycassette.version",
+    "ptycassette.pytest_plugin",
+    "ptycassette.pytest_plugin.plugin",
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "words"), [*((case, ("-v",)) for case in UNUSED), ("an empty test", ("-n", "2"))]
+)
+def test_a_run_that_uses_nothing_of_ours_loads_and_prints_nothing_of_it(
+    pytester: pytest.Pytester, case: str, words: tuple[str, ...]
+) -> None:
+    """Whoever installs us pays for it only where it is used."""
+    pytester.makeconftest(LOADED)
+    pytester.makepyfile(UNUSED[case])
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error", *words)
+    (loaded,) = (line for line in result.outlines if line.startswith("LOADED"))
+    others = [line for line in result.outlines if not line.startswith(("LOADED", "plugins: "))]
+
+    assert "imports" in case or set(loaded.split()[1:]) <= LIGHT
+    assert "ptycassette.pytest_plugin._hooks" not in loaded
+    assert [line for line in others if line.startswith("ptycassette")] == []
+
+
+WAYS_OF_USE = {
+    "at the top": """
+        from ptycassette import use
+        def test_it():
+            with use("c.cassette") as session:
+                session.wait_for_text("hello")
+    """,
+    "in the test": """
+        def test_it():
+            from ptycassette import use
+            with use("c.cassette") as session:
+                session.wait_for_text("hello")
+    """,
+    "in a fixture": """
+        import pytest
+        @pytest.fixture
+        def session():
+            from ptycassette import use
+            with use("c.cassette") as session:
+                yield session
+        def test_it(session):
+            session.wait_for_text("hello")
+    """,
+    "asked for late": """
+        def test_it(request):
+            make = request.getfixturevalue("ptycassette_use")
+            with make(path=request.path.parent / "c.cassette") as session:
+                session.wait_for_text("hello")
+    """,
+    "in a module beside": """
+        def test_it():
+            import beside
+            beside.play()
+    """,
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("case", "words"), [*((case, ("-q",)) for case in WAYS_OF_USE), ("in the test", ("-n", "2"))]
+)
+def test_a_use_is_noticed_however_late_it_comes(
+    pytester: pytest.Pytester, case: str, words: tuple[str, ...]
+) -> None:
+    """It is counted, and a failure leaves a trace."""
+    write_cassette(pytester.path / "c.cassette", Output(0, b"hello"))
+    pytester.makepyfile(
+        beside="""
+        from ptycassette import use
+        def play():
+            with use("c.cassette") as session:
+                session.wait_for_text("hello")
+        """
+    )
+    pytester.makepyfile(test_one=WAYS_OF_USE[case])
+    command = ["-p", "no:cacheprovider", "-W", "error", *words]
+    passed = pytester.runpytest_subprocess(*command)
+    pytester.makepyfile(test_one=WAYS_OF_USE[case].replace('text("hello")', 'text("other")'))
+    pytester.makepyfile(beside="import ptycassette\ndef play(): 1 / 0")
+    failed = pytester.runpytest_subprocess(*command)
+
+    assert passed.outlines[-2] == "ptycassette: replayed 1"
+    assert "1 passed" in passed.outlines[-1]
+    assert "beside" in case or list(pytester.path.glob(".ptycassette-traces/2*/*/trace.html"))
+    assert "1 failed" in failed.outlines[-1]
+
+
+def test_one_mode_rules_a_use_that_is_imported_in_the_test(pytester: pytest.Pytester) -> None:
+    """The ini key and the marker too, which nothing has read before."""
+    pytester.makepyfile(
+        """
+        import pytest
+        def play(name):
+            from ptycassette import use
+            with use(name, ["echo", "hello"]) as session:
+                session.wait_for_text("hello")
+        def test_plain():
+            play("plain.cassette")
+        @pytest.mark.ptycassette(mode="live")
+        def test_marked():
+            play("marked.cassette")
+        """
+    )
+    pytester.makeini("[pytest]\nptycassette_mode = record\n")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error")
+
+    result.assert_outcomes(passed=2)
+    assert [path.name for path in pytester.path.glob("*.cassette")] == ["plain.cassette"]
+    assert "ptycassette: recorded 1, live 1" in result.outlines
+
+
+def test_files_of_one_name_in_several_folders_share_no_cassette(pytester: pytest.Pytester) -> None:
+    """Though all cassettes are in one directory, which is not beside the tests."""
+    source = """
+        def test_it(ptycassette_path):
+            print("PATH", ptycassette_path)
+    """
+    for folder in ("one", "two"):
+        pytester.mkdir(folder).joinpath("test_same.py").write_text(textwrap.dedent(source))
+    old = pytester.path / "all" / "test_same" / "test_it.cassette"
+    words = ["-s", f"--ptycassette-dir={pytester.path / 'all'}", "--import-mode=importlib"]
+
+    def paths() -> list[str]:
+        lines = pytester.runpytest_subprocess(*words).outlines
+        return [line.split("PATH ")[1] for line in lines if "PATH " in line]
+
+    apart = paths()
+    old.mkdir(parents=True)
+
+    assert apart == [
+        str(pytester.path / "all" / folder / "test_same" / "test_it.cassette")
+        for folder in ("one", "two")
+    ]
+    assert paths() == [str(old)] * 2  # what was recorded before is still found
+
+
+@pytest.mark.parametrize("where", [".", "sub", "elsewhere"])
+def test_a_cassette_does_not_depend_on_where_pytest_is_started(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Nor on a test that goes elsewhere."""
+    pytester.makeini("[pytest]\n")
+    test = pytester.mkdir("sub") / "test_one.py"
+    test.write_text(
+        "def test_it(tmp_path, monkeypatch, request):\n"
+        "    monkeypatch.chdir(tmp_path)\n"
+        "    print('PATH', request.getfixturevalue('ptycassette_path'))\n"
+    )
+    pytester.mkdir("elsewhere")
+    monkeypatch.chdir(pytester.path / where)
+    lines = pytester.runpytest_subprocess("-s", str(test)).outlines
+
+    expected = test.parent / "cassettes" / "test_one" / "test_it.cassette"
+    assert [line.split("PATH ")[1] for line in lines if "PATH " in line] == [str(expected)]
+
+
+TWICE = """
+    import pytest
+    from ptycassette import use
+    @use("one.cassette", ["echo", "hello"])
+    def test_first(session):
+        session.wait_for_text("hello")
+    {marker}
+    def test_second({argument}):
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("marker", "argument", "body"),
+    [
+        ("", "", 'with use("one.cassette", ["echo", "bye"]) as s: s.wait_for_text("bye")'),
+        (
+            '@pytest.mark.ptycassette("../one.cassette", argv=["echo", "bye"])',
+            "ptycassette_session",
+            'ptycassette_session.wait_for_text("bye")',
+        ),
+        (
+            "",
+            "ptycassette_use",
+            'with ptycassette_use(["echo", "bye"], "../one.cassette") as s: s.wait_for_text("bye")',
+        ),
+    ],
+)
+def test_no_cassette_is_recorded_twice_in_a_run(
+    pytester: pytest.Pytester, marker: str, argument: str, body: str
+) -> None:
+    """The second one is refused before its program starts; the first one's recording stays."""
+    pytester.makepyfile(TWICE.format(marker=marker, argument=argument, body=body))
+    result = pytester.runpytest_subprocess("--ptycassette-mode=record", "-p", "no:randomly")
+
+    result.stdout.fnmatch_lines(["*recorded in this run already, by *::test_first, and is not*"])
+    assert "ptycassette: recorded 1" in result.outlines
+    assert b"hello" in (pytester.path / "one.cassette" / "output.raw").read_bytes()
+    assert not (pytester.path / "one.cassette.diagnostic").exists()
+    again = pytester.runpytest_subprocess("--ptycassette-mode=record", "-k", "first")
+    again.assert_outcomes(passed=1, deselected=1)  # another run may
+
+
+def test_a_test_that_replays_loads_neither_recorder_nor_faults(pytester: pytest.Pytester) -> None:
+    """Nor a fake provider: they would take most of its time."""
+    write_cassette(pytester.path / "c.cassette", Output(0, b"hello"))
+    pytester.makeconftest(LOADED)
+    pytester.makepyfile(WAYS_OF_USE["at the top"])
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    (loaded,) = (line for line in result.outlines if line.startswith("LOADED"))
+
+    result.assert_outcomes(passed=1)
+    assert "ptycassette.replaying.io.using" in loaded
+    for name in ("faults.provider", "recording.io.recorder", "harness", "session.async_session"):
+        assert f"ptycassette.{name}" not in loaded.split()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -120,8 +121,10 @@ def test_rerecord_says_what_drifted(pytester: pytest.Pytester) -> None:
     result = run(pytester, TALK, "--ptycassette-mode=rerecord")
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines([r"drift: *agent-one.cassette:   now: *Yes, you said hello\r"])
-    result.stdout.no_fnmatch_line("drift: *now:      ")
+    result.stdout.fnmatch_lines(
+        ["drift: *agent-one.cassette: *", r"    now: *Yes, you said hello\r"]
+    )
+    result.stdout.no_fnmatch_line("*now:      ")
     (page,) = pytester.path.glob(".ptycassette-traces/2*/*/trace.json")
     drifts = [run["drift"] for run in json.loads(page.read_text())["runs"]]
     assert [len(drift) for drift in drifts] == [1, 1]
@@ -131,14 +134,18 @@ def test_rerecord_says_what_drifted(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["rerecord", "rewrite"])
-def test_shims_without_drift_are_counted(mode: str, pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    ("mode", "counted"), [("rerecord", "unchanged 2"), ("rewrite", "recorded 2, unchanged 2")]
+)
+def test_shims_without_drift_are_counted(
+    mode: str, counted: str, pytester: pytest.Pytester
+) -> None:
     """And print no line of drift."""
     run(pytester, TALK, "--ptycassette-mode=record").assert_outcomes(passed=1)
     result = run(pytester, TALK, f"--ptycassette-mode={mode}")
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["no drift: 2 recordings"])
+    result.stdout.fnmatch_lines([f"ptycassette: {counted}"])
     result.stdout.no_fnmatch_line("drift: *")
 
 
@@ -339,3 +346,91 @@ def test_functions_cannot_be_handed_to_recorders_behind_shims(pytester: pytest.P
         result = run(pytester, f"\n    import pytest\n{source.format(key)}")
         result.assert_outcomes(errors=0, failed=1)
         result.stdout.fnmatch_lines(["*file of hooks*"])
+
+
+ISOLATED = """
+    import pytest
+    def answer(word, line):
+        return f"you said {line}" in drive(word, line)
+
+    class TestOne:
+        def test_it(self, ptycassette_shims):
+            ptycassette_shims("agent")
+            assert answer("one", "class")
+
+    def test_it(ptycassette_shims):
+        ptycassette_shims("agent")
+        assert answer("one", "function")
+
+    @pytest.mark.parametrize("line", ["a/b", "a:b", "a::b", "a.b"])
+    def test_line(ptycassette_shims, line):
+        ptycassette_shims("agent")
+        assert answer("one", line)
+
+    def test_twice(ptycassette_shims):
+        ptycassette_shims("agent")
+        for line in ("first", "second", "third"):
+            assert answer("one", line)
+        assert answer("two", "other")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["auto", "record", "rewrite"])
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_each_test_and_each_start_has_a_cassette_of_its_own(
+    pytester: pytest.Pytester, mode: str, workers: str
+) -> None:
+    """Though all start the same command: nothing is shared or overwritten by accident."""
+    pytester.makepyfile(test_one="    from agent_driver import drive\n" + ISOLATED)
+    words = ["-W", "error", "-n", workers, "-p", "no:textual-snapshot"]
+    first = pytester.runpytest_subprocess(f"--ptycassette-mode={mode}", *words)
+    made = sorted(pytester.path.glob("cassettes/**/manifest.json"))
+    (pytester.path / "real" / "agent").unlink()
+    second = pytester.runpytest_subprocess(*words, "-q")
+
+    first.assert_outcomes(passed=7)
+    assert len(made) == 10
+    first.stdout.fnmatch_lines(["recorded: cassettes/test_one/*/agent-one.cassette"])
+    assert "ptycassette: recorded 10" in first.outlines
+    assert second.outlines[-2:-1] == ["ptycassette: replayed 10"]
+    assert "7 passed" in second.outlines[-1]
+
+
+SHARED = """
+    def test_first(ptycassette_shims):
+        ptycassette_shims("agent", library="agents")
+        assert "you said hello" in drive("one")
+
+    def test_second(ptycassette_shims):
+        ptycassette_shims("agent", library="agents")
+        assert "you said hello" in drive("one")
+"""
+
+
+@pytest.mark.slow
+def test_tests_that_share_a_library_record_its_cassettes_once(pytester: pytest.Pytester) -> None:
+    """The second one replays in mode auto; in mode record it is refused, and replaces nothing."""
+    record = run(pytester, SHARED, "--ptycassette-mode=record")
+    record.assert_outcomes(passed=1, failed=1)
+    record.stdout.fnmatch_lines(["*recorded in this run already, by test_one.py::test_first*"])
+    assert "ptycassette: recorded 1" in record.outlines
+    run(pytester, SHARED).assert_outcomes(passed=2)
+
+    (manifest,) = pytester.path.glob("cassettes/agents/*/manifest.json")
+    manifest.rename(manifest.with_name("gone"))
+    shutil.rmtree(manifest.parent)
+    auto = run(pytester, SHARED, "--ptycassette-mode=auto")
+    auto.assert_outcomes(passed=2)
+    assert "ptycassette: recorded 1, replayed 1" in auto.outlines
+
+
+def test_a_start_is_not_recorded_over_another_one_of_the_same_test(
+    pytester: pytest.Pytester,
+) -> None:
+    """In a library that the test names there is one cassette for a command."""
+    twice = TALK.replace('"two"', '"one"').replace("said hello", "")
+    result = run(pytester, twice, "--ptycassette-mode=record")
+
+    result.assert_outcomes(failed=1)
+    assert kept(pytester) == []

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .migrating import Migrated as Migrated
     from .migrating import migrate_cassette as migrate_cassette
     from .pending import PendingRecordings as PendingRecordings
+    from .pending import hold_pending as hold_pending
     from .pending import published_path as published_path
     from .pending import refuse_unwanted as refuse_unwanted
     from .pending import remove_abandoned_recordings as remove_abandoned_recordings
@@ -41,7 +42,8 @@ else:
             "listing": "ListedCassette listed_in",
             "migrating": "Migrated migrate_cassette",
             "pending": (
-                "PendingRecordings published_path refuse_unwanted remove_abandoned_recordings"
+                "PendingRecordings hold_pending published_path refuse_unwanted"
+                " remove_abandoned_recordings"
             ),
             "published": "published_manifest",
             "raw_output": "write_all write_raw",

@@ -15,6 +15,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from ptycassette.cassette.io._swap import exchange
@@ -27,6 +28,8 @@ from ptycassette.system import Owner
 from ptycassette.system.files import remove_unheld, try_lock
 
 PREFIX = ".ptycassette-pending-"
+_RECORDER = ".recorder-"
+_LOOK_S = 0.02
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -34,14 +37,23 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class PendingRecordings:
     """Recordings for ``library`` in ``place``, a directory of their own inside of it.
 
-    ``lock`` is a descriptor of ``place`` that is locked.
+    ``lock`` is a descriptor of ``place`` that is locked. A process that inherits it holds the lock,
+    too.
     """
 
     def __init__(self, library: Path, place: Path, lock: int) -> None:
         self.library = library
         self.place = place
-        self._lock = lock
+        self.lock = lock
         self._owner = Owner()
+
+    @classmethod
+    def around(cls, recording: Path) -> PendingRecordings | None:
+        """Those that a recording is one of; somebody else holds the lock. None for no such path."""
+        for place in recording.parents:
+            if place.name.startswith(PREFIX):
+                return cls(place.parent, place, -1)
+        return None
 
     @classmethod
     def new(cls, library: Path) -> PendingRecordings:
@@ -62,6 +74,21 @@ class PendingRecordings:
                 os.close(lock)
             (place / ".gitignore").write_text("*\n", encoding="utf-8")
         return cls(library, place, lock)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for recorders that have outlived their shims; whether all have ended in time."""
+        until = time.monotonic() + timeout_s
+        for path in self.place.glob(f"{_RECORDER}*"):
+            with contextlib.suppress(OSError):  # a file system without locks
+                fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                try:
+                    while not _lock_now(fd):
+                        if time.monotonic() > until:
+                            return False
+                        time.sleep(_LOOK_S)
+                finally:
+                    os.close(fd)
+        return True
 
     def publish(self) -> list[Path]:
         """Move all recordings into the library; returns where they are now.
@@ -92,9 +119,9 @@ class PendingRecordings:
         if not self._owner.here:
             return
         shutil.rmtree(self.place, ignore_errors=True)
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        if self.lock >= 0:
+            os.close(self.lock)
+            self.lock = -1
 
     def _move(self, made: Path, target: Path) -> None:
         replaced = check_target(target, overwrite=True)
@@ -105,6 +132,30 @@ class PendingRecordings:
                 replaced = None
             if replaced is None:
                 made.rename(target)
+
+
+def hold_pending(place: Path) -> int:
+    """A locked descriptor for a recorder to inherit; ``PendingRecordings.wait`` waits for it.
+
+    Args:
+        place: of the recordings, which another process publishes.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    with disk_errors("making a place for recordings", place):
+        fd, _ = tempfile.mkstemp(prefix=_RECORDER, dir=place)
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX)
+    return fd
+
+
+def _lock_now(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def published_path(path: Path) -> Path:

@@ -14,7 +14,8 @@ class SavingSignals:
 
     SIGHUP does nothing: the terminal or the driver is gone, but the recording is still saved. So
     do signals that were for the program, such as SIGUSR1, and come late. ctrl-c aborts the
-    saving. Before the saving begins it does nothing.
+    saving. Before the saving begins it does nothing. SIGTERM that a shim passes on does nothing,
+    too: it was for the program.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -23,7 +24,10 @@ class SavingSignals:
 
     def hold(self) -> None:
         """Install the handlers. Call this after the start of the program."""
-        for number in TAKEN - STOPPING - QUIET - {signal.SIGTERM, signal.SIGQUIT, signal.SIGINT}:
+        ending = {signal.SIGQUIT, signal.SIGINT}
+        if not self._recorder.has_owner:
+            ending.add(signal.SIGTERM)
+        for number in TAKEN - STOPPING - QUIET - ending:
             # A handler, because relays leave signals alone that are ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, _nothing)

@@ -7,7 +7,8 @@ the parent's *thread* ends, and is lost if the parent ended before it was set.)
 - One byte means that the owner's caller is gone. The program is ended as by SIGHUP, the recording
   is saved, and the owner handles it as usual.
 - The end of the pipe means that the owner is gone. The program is ended. Nobody will take the
-  recording, so its journal is kept for ``recover``, or deleted if only the owner wanted it.
+  recording, so its journal is kept for ``recover``, or deleted if only the owner wanted it. If the
+  program had ended before, the recording is complete, and the recorder publishes it alone.
 """
 
 from __future__ import annotations
@@ -31,16 +32,19 @@ class Lifeline:
         fd: the reading end. This object owns it, and children do not inherit it.
         keeps_journal: the recording is wanted even without its owner. The journal is kept after
             the cassette is published, until the owner has moved that to its place.
+        publishes: the recorder moves the recording to its place itself if the owner is gone when it
+            is saved; see ``PendingRecordings``.
 
     Raises:
         OSError: ``fd`` is not open.
     """
 
-    def __init__(self, fd: int, *, keeps_journal: bool) -> None:
+    def __init__(self, fd: int, *, keeps_journal: bool, publishes: bool = False) -> None:
         os.set_inheritable(fd, False)
         os.set_blocking(fd, False)
         self._fd = fd
         self.keeps_journal = keeps_journal
+        self.publishes = publishes
 
     def watch(self, end_program: Callable[[], None]) -> None:
         """Call ``end_program`` once, from a thread, when the owner asks for it or is gone."""

@@ -311,6 +311,11 @@ class Recorder:
             self.journal.on_event(Noted(elapsed_us, payload))
 
     @property
+    def has_owner(self) -> bool:
+        """Whether a shim started us."""
+        return self._lifeline is not None
+
+    @property
     def saved(self) -> Published | None:
         """The result of the saver, if it did the work."""
         return self._publisher.saved
@@ -367,7 +372,18 @@ class Recorder:
             raise
         if self._lifeline is None or not self._lifeline.keeps_journal:
             self.journal.discard()
+        elif self._lifeline.publishes and self._lifeline.owner_gone:
+            self._publish_alone()
         return self.manifest
+
+    def _publish_alone(self) -> None:
+        """Move the recording into its library, as our owner would have done."""
+        from ptycassette.cassette.io import PendingRecordings  # shims alone have owners
+
+        pending = PendingRecordings.around(self.target)
+        if pending is not None:
+            pending.publish()
+            self.journal.discard()
 
     def _showed_output(self) -> bool:
         return any(

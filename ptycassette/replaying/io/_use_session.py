@@ -23,7 +23,6 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.model import Size, streams_of, visible, visible_bytes
-from ptycassette.recording.io import arecord, record
 from ptycassette.replaying.divergence import Divergence, divergence_error
 from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
 from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, ReplayPty
@@ -39,11 +38,11 @@ from ptycassette.replaying.io._use_program import (
 from ptycassette.replaying.io.faults import fault_in_force, faulty_rerun
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
+from ptycassette.replaying.io.watched_uses import announce_recorded, announce_recording
 from ptycassette.replaying.standin import StandinOptions, Unplayed
 from ptycassette.rerun import RerunReport
 from ptycassette.seal.io import require_seal
 from ptycassette.session import (
-    AsyncSession,
     Session,
     kinds_named,
     require_asyncio,
@@ -53,6 +52,7 @@ from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries
 
 if TYPE_CHECKING:
     from ptycassette.rerun.io import DrivenRerun
+    from ptycassette.session import AsyncSession
 
 _AWAITED = 500
 
@@ -60,7 +60,8 @@ _AWAITED = 500
 class UseResult(msgspec.Struct, kw_only=True):
     """The result of a use. It is filled during the block, and complete when the block is left.
 
-    ``action`` is what was done in this mode. ``rerecord``, and ``rewrite`` where it replaced a
+    ``action`` is what was done in this mode, ``recorded`` whether that published a cassette, and
+    ``over`` whether the block was left. ``rerecord``, and ``rewrite`` where it replaced a
     cassette, set ``drift`` and the two recordings in ``sides``; ``rerun`` sets ``rerun``.
     """
 
@@ -72,6 +73,8 @@ class UseResult(msgspec.Struct, kw_only=True):
     drift: Drift | None = None
     sides: tuple[Side, Side] | None = None
     rerun: RerunReport | None = None
+    recorded: bool = False
+    over: bool = False
 
     def semantic_drift(
         self, threshold: float = DEFAULT_THRESHOLD, scorer: Scorer | None = None
@@ -100,15 +103,22 @@ def begin(plan: Plan) -> UseResult:
 
     Raises:
         UsageError: the mode is unknown.
+        RefusedError: the cassette was recorded in this test run already.
     """
     mode = mode_in_force(plan.mode, env=os.environ)
     action = action_of(mode, exists=plan.path.exists(), env=os.environ)
+    if action in {"record", "rewrite"}:
+        announce_recording(plan.path, stated=plan.mode == mode)
     return UseResult(action=action, cassette=str(plan.path))
 
 
 @owned_context
 def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
     """The session for ``result.action``."""
+    if result.action in {"record", "rewrite", "rerecord"}:
+        # Imported here, because it loads the recorder, which replay does not need.
+        from ptycassette.recording.io import record  # noqa: PLC0415
+
     match result.action:
         case "replay":
             with _opened(plan) as cassette:
@@ -129,7 +139,7 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                 yield recording
                 recording.close()
                 shown.refuse_nothing(plan.path)
-            _note_drift(result, old, plan.path)
+            _note_recorded(plan, result, old)
         case "rerecord":
             with _place_aside() as place:
                 new = place / "new.cassette"
@@ -146,6 +156,10 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
 @owned_async_context
 async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[AsyncSession]:
     """As ``session_of``, for ``async with``."""
+    # Imported here, because they load asyncio, which most tests do without.
+    from ptycassette.recording.io import arecord  # noqa: PLC0415
+    from ptycassette.session import AsyncSession  # noqa: PLC0415
+
     require_asyncio()
     match result.action:
         case "replay":
@@ -170,7 +184,7 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                 yield recording
                 await recording.close()
                 shown.refuse_nothing(plan.path)
-            _note_drift(result, old, plan.path)
+            _note_recorded(plan, result, old)
         case "rerecord":
             with _place_aside() as place:
                 new = place / "new.cassette"
@@ -192,7 +206,7 @@ def _place_aside() -> Iterator[Path]:
             yield Path(place)
         except BaseException as exc:
             notes = getattr(exc, "__notes__", [])
-            notes[:] = [note for note in notes if place not in note]
+            notes[:] = [note for note in notes if str(place) not in note]
             raise
 
 
@@ -206,9 +220,11 @@ def _old_side(plan: Plan, result: UseResult) -> Side | None:
         return None
 
 
-def _note_drift(result: UseResult, old: Side | None, new: Path) -> None:
+def _note_recorded(plan: Plan, result: UseResult, old: Side | None) -> None:
+    result.recorded = True
+    announce_recorded(plan.path)
     if old is not None:
-        result.sides = old, side_of(new, allow_unscrubbed=True)
+        result.sides = old, side_of(plan.path, allow_unscrubbed=True)
         result.drift = drift_of_sides(*result.sides)
 
 

@@ -52,6 +52,8 @@ class Library:
         pending: the directory of recordings that are not yet in the library. They count as
             part of it, and new ones are written there.
         secrets: ``any`` accepts another secret in the arguments.
+        each: without rules, each start with the same arguments has a cassette of its own, in the
+            order of the starts.
 
     Raises:
         UsageError: ``library.yaml`` is wrong.
@@ -64,8 +66,10 @@ class Library:
         state: Path,
         pending: Path | None = None,
         secrets: SecretsPolicy = "same",
+        each: bool = False,
     ) -> None:
         self.place = place
+        self._each = each
         self._secrets = secrets
         self.pending = pending
         self._starts = StartCounts(state)
@@ -185,6 +189,8 @@ class Library:
                 meant.append(path)
             else:
                 others.append(f"{path.name}: {reason}")
+        if self._each:
+            return self._next_start(start, meant, others, record=record)
         if len(meant) == 1:
             return ChosenCassette(path=meant[0])
         if meant:
@@ -194,6 +200,33 @@ class Library:
                 where=str(self.place),
                 hint=f"choose one, or their order, in {RULES_FILE}",
             )
+        return self._missing(start, others, record=record)
+
+    def _next_start(
+        self, start: ProgramStart, meant: list[Path], others: list[str], *, record: bool
+    ) -> ChosenCassette:
+        """The cassette of this start, of those with the same arguments."""
+        used = self._starts.count(f"start {_shown(start)}")
+        meant = sorted(meant, key=lambda path: (len(path.name), path.name))
+        if used < len(meant):
+            return ChosenCassette(path=meant[used])
+        only = meant[0] if len(meant) == 1 else None
+        if only is not None and (self.pending is None or not only.is_relative_to(self.pending)):
+            return ChosenCassette(path=only)  # recorded once, for every start
+        if meant and not record:
+            raise NotFoundError(
+                f"{_shown(start)} was recorded {len(meant)} times, and this is start {used + 1}",
+                where=str(self.place),
+                hint="record again (mode rewrite), if one more start is meant",
+            )
+        return self._missing(start, others, record=record)
+
+    def _missing(self, start: ProgramStart, others: list[str], *, record: bool) -> ChosenCassette:
+        """The place of a recording to be made.
+
+        Raises:
+            NotFoundError: nothing is recorded in this mode.
+        """
         if record:
             return ChosenCassette(path=self._new_path(start), exists=False)
         listed = "\n".join(others[:MAX_CANDIDATES]) or "the library is empty"
@@ -232,7 +265,7 @@ class Library:
         stem = words[:60].strip("-.") or "session"
         path = self._current(self.place / f"{stem}.cassette")
         number = 2
-        while path.exists():
+        while path.exists() or (self._each and self._starts.count(f"name {path.name}")):
             path = self._current(self.place / f"{stem}-{number}.cassette")
             number += 1
         return path

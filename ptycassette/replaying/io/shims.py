@@ -31,7 +31,8 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     stand-in's own, as words. ``state`` is where the number of the next session is kept.
     ``pending`` is where recordings go until somebody else publishes them; into the
     library at once when empty. ``hooks`` is a file of hooks, for recorder and stand-in.
-    ``project`` is the project file that counts wherever the program is started.
+    ``project`` is the project file that counts wherever the program is started. ``each`` is as for
+    ``Library``.
     """
 
     library: str
@@ -41,6 +42,7 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     report: str = ""
     hooks: str = ""
     project: str = ""
+    each: bool = False
     options: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""How often each rule of a library was used, kept in a file between processes."""
+"""How often each rule or command of a library was used, kept in a file between processes."""
 
 from __future__ import annotations
 

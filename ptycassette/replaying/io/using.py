@@ -23,7 +23,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequen
 from contextlib import AsyncExitStack, ExitStack
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptycassette.model import Size
 from ptycassette.recording.io import RecordOptions
@@ -39,10 +39,13 @@ from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_use
 from ptycassette.scrub.io import concealed
-from ptycassette.session import AsyncSession, Session, StreamChoice, kinds_named
+from ptycassette.session import Session, StreamChoice, kinds_named
 from ptycassette.system import owned_async_context, owned_context
 from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
+
+if TYPE_CHECKING:
+    from ptycassette.session import AsyncSession
 
 __all__ = ["Use", "UseResult", "use"]
 
@@ -178,16 +181,22 @@ class Use:
     @owned_context
     def _session(self) -> Iterator[Session]:
         plan, result = self._begin()
-        with session_of(plan, result) as session:
-            announce_use(result, session)
-            yield session
+        try:
+            with session_of(plan, result) as session:
+                announce_use(result, session)
+                yield session
+        finally:
+            result.over = True
 
     @owned_async_context
     async def _async_session(self) -> AsyncIterator[AsyncSession]:
         plan, result = self._begin()
-        async with async_session_of(plan, result) as session:
-            announce_use(result, session)
-            yield session
+        try:
+            async with async_session_of(plan, result) as session:
+                announce_use(result, session)
+                yield session
+        finally:
+            result.over = True
 
 
 def use(  # noqa: PLR0913 - one for each thing that a user may say

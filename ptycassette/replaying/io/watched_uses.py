@@ -1,4 +1,4 @@
-"""Tells a test runner of every cassette that a test uses, and of its session.
+"""Tells a test runner of every cassette that a test uses or records, and of its session.
 
 One watcher at a time; an inner test runner replaces it until it is done.
 Watching loads nothing, as most tests use no cassette.
@@ -6,26 +6,41 @@ Watching loads nothing, as most tests use no cassette.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ptycassette.replaying.io._use_session import UseResult
     from ptycassette.session import SessionBase
 
-    Watcher = Callable[[UseResult, SessionBase], None]
 
-_watcher: Watcher | None = None
+class UseWatcher(Protocol):
+    """What a test runner is told, in any thread."""
+
+    def used(self, result: UseResult, session: SessionBase) -> None:
+        """A use has begun; ``result`` is complete when its block is left."""
+        ...
+
+    def recording(self, path: Path, *, stated: bool) -> None:
+        """The cassette is about to be recorded; what this raises prevents it.
+
+        ``stated``: the code of the test itself names the mode.
+        """
+        ...
+
+    def recorded(self, path: Path) -> None:
+        """The cassette was recorded."""
+        ...
+
+
+_watcher: UseWatcher | None = None
 
 
 @contextmanager
-def watch_uses(watcher: Watcher) -> Iterator[None]:
-    """While entered, ``watcher`` is called for every use in this process, in any thread.
-
-    Args:
-        watcher: gets the result, which is complete when the block is left, and the session.
-    """
+def watch_uses(watcher: UseWatcher) -> Iterator[None]:
+    """While entered, ``watcher`` is told of every use in this process."""
     global _watcher  # noqa: PLW0603 - threads of a test do not inherit its context variables
     before, _watcher = _watcher, watcher
     try:
@@ -37,4 +52,16 @@ def watch_uses(watcher: Watcher) -> Iterator[None]:
 def announce_use(result: UseResult, session: SessionBase) -> None:
     """Tell the watcher, if there is one."""
     if _watcher is not None:
-        _watcher(result, session)
+        _watcher.used(result, session)
+
+
+def announce_recording(path: Path, *, stated: bool) -> None:
+    """Ask the watcher, if there is one; it may refuse."""
+    if _watcher is not None:
+        _watcher.recording(path, stated=stated)
+
+
+def announce_recorded(path: Path) -> None:
+    """Tell the watcher, if there is one."""
+    if _watcher is not None:
+        _watcher.recorded(path)

@@ -34,12 +34,15 @@ def run_recorder(
     *,
     signals: DriverSignals,
     keep_journal: bool = False,
+    publish_alone: bool = False,
+    held: int = -1,
     hooks: str = "",
 ) -> int:
     """Record the real ``program``, found further along PATH, into ``target``.
 
-    The recorder and the program end when this process ends, for any reason
-    (``recording/io/lifeline.py``). When our caller ends, the recording ends as by SIGHUP.
+    The program ends when this process ends, for any reason, and the recorder with it unless it is
+    saving already (``recording/io/lifeline.py``). When our caller ends, the recording ends as by
+    SIGHUP.
     Our own streams that are not a terminal are closed, so that the caller sees the end of each
     when the program ends it.
 
@@ -49,6 +52,8 @@ def run_recorder(
         args: its arguments.
         signals: entered.
         keep_journal: keep the recording recoverable until ``drop_journal`` is called.
+        publish_alone: the recorder publishes the pending recording if this process ends meanwhile.
+        held: a locked descriptor, which is not released before the recorder ends; -1 for none.
         hooks: a file of hooks for the recorder.
 
     Returns:
@@ -61,6 +66,7 @@ def run_recorder(
     try:
         more = [
             *(["--keep-journal"] if keep_journal else []),
+            *(["--publish-alone"] if publish_alone else []),
             *(["--hooks", hooks] if hooks else []),
         ]
         words = _words(target, program, args, lifeline=theirs, more=more)
@@ -69,7 +75,8 @@ def run_recorder(
         # In a pipeline the terminal belongs to the others, too: `agent | less`.
         shares_terminal = kinds.stdin == "terminal" and not kinds.only_terminal
         group = None if shares_terminal else 0
-        recorder = subprocess.Popen(words, process_group=group, pass_fds=(theirs,))
+        inherited = (theirs,) if held < 0 else (theirs, held)
+        recorder = subprocess.Popen(words, process_group=group, pass_fds=inherited)
         NoCoreDumps().hold()  # for good; the program has kept its limit
         threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import msgspec
 
-from ptycassette.cassette.io import PendingRecordings, open_cassette, refuse_unwanted
+from ptycassette.cassette.io import PendingRecordings, hold_pending, open_cassette, refuse_unwanted
 from ptycassette.errors import CassetteError, NotFoundError, RefusedError
 from ptycassette.model import ExitStatus, visible
 from ptycassette.recording.io import check_network, diagnostic_path
@@ -69,12 +69,23 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
     pending = Path(config.pending) if config.pending else None
     secrets = parse_settings([*config.options, "cassette"]).secrets_compared
     library = Library(
-        Path(config.library), state=Path(config.state), pending=pending, secrets=secrets
+        Path(config.library),
+        state=Path(config.state),
+        pending=pending,
+        secrets=secrets,
+        each=config.each,
     )
     may_record = action_of(mode, exists=False, env=os.environ) in {"record", "rewrite"}
     chosen = library.choose(start, record=may_record)
     match action_of(mode, exists=chosen.exists, env=os.environ):
         case "record" | "rewrite" as action:
+            if pending is not None and chosen.exists and chosen.path.is_relative_to(pending):
+                raise RefusedError(
+                    f"{chosen.path.name} was recorded by this test already, and is not replaced",
+                    where=config.library,
+                    hint="write rules that name one cassette for each start (library.yaml), or use "
+                    "mode auto, which replays it",
+                )
             old = _side_to_replace(chosen) if action == "rewrite" else None
             with DriverSignals() as signals:
                 ended = _record(
@@ -135,9 +146,13 @@ def _record(
     place = library.to_record(wanted)
     if own:
         place = own.place / wanted.relative_to(library.place)
+    held = own.lock if own else hold_pending(library.pending or library.place)
     exit_status = None
     try:
-        status = run_recorder(place, program, args, signals=signals, keep_journal=True, hooks=hooks)
+        status = run_recorder(
+            place, program, args, signals=signals, keep_journal=True,
+            publish_alone=own is not None, held=held, hooks=hooks,
+        )  # fmt: skip
         result = StandinReport(
             result="recorded", cassette=str(wanted), argv=concealed_words(argv), pid=os.getpid()
         )
