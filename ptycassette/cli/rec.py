@@ -59,7 +59,7 @@ SECTIONS = {
         "--freshness", "--permission-mode",
     ),
     "For scripts and programs that start ptycassette": (
-        "--quiet", "--durability", "--lifeline", "--keep-journal",
+        "--quiet", "--durability", "--lifeline", "--keep-journal", "--publish-alone",
     ),
 }  # fmt: skip
 """The sections of the help; the first one has the options that people use first."""

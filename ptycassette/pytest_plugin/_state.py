@@ -17,9 +17,10 @@ from typing import Any, Literal, Protocol
 
 import pytest
 
-from ptycassette.errors import RefusedError
+from ptycassette.errors import RefusedError, StorageError
 from ptycassette.pytest_plugin.plugin import run_of
 from ptycassette.session import StepLog
+from ptycassette.system.files import lock_dir, private_dir
 
 Counted = Literal["recorded", "replayed", "rerun", "live", "drifted", "unchanged"]
 
@@ -165,10 +166,15 @@ def recorded_place(config: pytest.Config) -> Path:
 
 
 def private_place() -> Path:
-    """A directory of this user for what the processes of a run share."""
+    """A directory of this user for what the processes of a run share.
+
+    It is in the temporary directory, or with the locks if somebody else has taken that name.
+    """
     place = Path(tempfile.gettempdir()) / f"ptycassette-{os.getuid()}"
-    place.mkdir(mode=0o700, exist_ok=True)
-    return place
+    try:
+        return private_dir(place, top=place)
+    except (RefusedError, StorageError):
+        return lock_dir()
 
 
 def forget_recorded(config: pytest.Config) -> None:

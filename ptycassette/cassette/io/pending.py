@@ -82,7 +82,7 @@ class PendingRecordings:
             with contextlib.suppress(OSError):  # a file system without locks
                 fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:
-                    while not _lock_now(fd):
+                    while try_lock(fd) is False:
                         if time.monotonic() > until:
                             return False
                         time.sleep(_LOOK_S)
@@ -145,17 +145,8 @@ def hold_pending(place: Path) -> int:
     """
     with disk_errors("making a place for recordings", place):
         fd, _ = tempfile.mkstemp(prefix=_RECORDER, dir=place)
-        with contextlib.suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_EX)
+        try_lock(fd, wait=True)
     return fd
-
-
-def _lock_now(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def published_path(path: Path) -> Path:
