@@ -7,7 +7,6 @@ that was made of it; then one rename publishes.
 
 from __future__ import annotations
 
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from ptycassette.errors import ExistsError, NotFoundError, RefusedError, Unreada
 from ptycassette.model import resolved
 from ptycassette.scenario import draft_expectations, parse_scenario
 from ptycassette.scenario.io import evidence_of, run_scenario
-from ptycassette.system.files import read_plain
+from ptycassette.system.files import copy_tree, read_plain
 
 REVIEW = "review.json"
 _MOST_BYTES = 64 << 20
@@ -132,7 +131,7 @@ def publish(fixture: Fixture, *, overwrite: bool) -> None:
     try:
         cassette, scenario = f"{name}.cassette", staging.content / f"{name}.scenario.yaml"
         with disk_errors("writing the fixture", target):
-            shutil.copytree(fixture.run, staging.content / cassette, symlinks=True)
+            copy_tree(fixture.run, staging.content / cassette)
             protect_from_git(staging.content / cassette)
             scenario.write_text(fixture.scenario, encoding="utf-8")
             review = msgspec.json.format(msgspec.json.encode(fixture.review), indent=2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ from ptycassette.rerun.io._pointed import Pointed
 from ptycassette.rerun.io.guard import Guard
 from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.system import owned_context
-from ptycassette.system.files import current_dir, home_dir
+from ptycassette.system.files import copy_tree, current_dir, home_dir
 from ptycassette.tape.io import base_url_variables, point_at_provider, proxy_variables
 
 
@@ -56,9 +55,7 @@ def copy_folder(folder: Path, target: Path, *, without: Path | None = None) -> N
         ]
 
     with disk_errors("copying the folder", folder):
-        shutil.copytree(
-            folder.absolute(), target, symlinks=True, dirs_exist_ok=True, ignore=left_out
-        )
+        copy_tree(folder.absolute(), target, exists=True, ignore=left_out)
 
 
 @owned_context
@@ -175,7 +172,7 @@ def located(word: str, work: Path) -> str:
         word: of a recorded command line.
         work: the folder that the program works in.
     """
-    for name, folder in (("$PWD", work), ("$HOME", home_dir())):
+    for name, folder in (("$PWD", work), ("$HOME", os.environ.get("HOME") or home_dir())):
         before, found, after = word.partition(name)
         begins = before[-1:] in {"", "="} or (len(before) == _SHORT_OPTION and before[0] == "-")
         if folder is not None and found and begins and after[:1] in {"", "/"}:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .state_dirs import spare_dirs as spare_dirs
     from .state_dirs import state_dir as state_dir
     from .whole_file import check_replaceable as check_replaceable
+    from .whole_file import copy_tree as copy_tree
     from .whole_file import make_durable as make_durable
     from .whole_file import write_whole as write_whole
 else:
@@ -58,6 +59,6 @@ else:
                 "absolute current_dir home_dir journal_dir journal_dirs lock_dir private_dir "
                 "known_state_dirs spare_dirs state_dir"
             ),
-            "whole_file": "check_replaceable make_durable write_whole",
+            "whole_file": "check_replaceable copy_tree make_durable write_whole",
         },
     )

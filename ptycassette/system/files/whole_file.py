@@ -1,11 +1,11 @@
-"""Write a file whole or not at all."""
+"""Write a file whole or not at all; copy a folder."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -52,6 +52,56 @@ def write_whole(
     except BaseException:
         _remove(aside)
         raise
+
+
+def copy_tree(
+    source: Path,
+    target: Path,
+    *,
+    ignore: Callable[[str, list[str]], Iterable[str]] | None = None,
+    exists: bool = False,
+) -> None:
+    """Copy a folder. Links stay links; modes and times are kept where the file system keeps them.
+
+    Args:
+        source: the folder.
+        target: the copy.
+        ignore: as for ``shutil.copytree``.
+        exists: whether ``target`` may be there already.
+
+    Raises:
+        OSError: something cannot be read or written.
+    """
+    import shutil  # noqa: PLC0415 - it loads three packers
+
+    def copy(one: str, to: str) -> str:
+        shutil.copyfile(one, to, follow_symlinks=False)
+        with suppress(OSError):
+            shutil.copystat(one, to, follow_symlinks=False)
+        return to
+
+    try:
+        shutil.copytree(
+            source,
+            target,
+            symlinks=True,
+            ignore=ignore,
+            copy_function=copy,
+            dirs_exist_ok=exists,
+        )
+    except shutil.Error as exc:
+        # Of a folder or a link that was made, only the mode or the times were refused.
+        left = [(one, to, why) for one, to, why in exc.args[0] if not _is_copied(one, to)]
+        if left:
+            name, _, why = left[0]
+            raise OSError(errno.EIO, f"{why} (and {len(left) - 1} more)", str(name)) from exc
+
+
+def _is_copied(one: str, other: str) -> bool:
+    source, made = Path(one), Path(other)
+    if source.is_symlink():
+        return made.is_symlink()
+    return source.is_dir() and made.is_dir()
 
 
 def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool = True) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from ptycassette.errors import ExistsError, StorageError
-from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.files.whole_file import copy_tree, make_durable, write_whole
 
 
 def test_the_parts_become_the_file(tmp_path: Path) -> None:
@@ -109,3 +111,45 @@ def test_what_is_there_stays_unless_told(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
     write_whole(target, [b"new"], overwrite=True)
     assert target.read_bytes() == b"new"
+
+
+def test_a_folder_is_copied_where_modes_cannot_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All files are there; a file that cannot be read is an error all the same."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "file").write_bytes(b"text")
+    (tmp_path / "a" / "link").symlink_to("b/file")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(shutil, "copystat", refuse)
+    copy_tree(tmp_path / "a", tmp_path / "c")
+    assert (tmp_path / "c" / "b" / "file").read_bytes() == b"text"
+    assert (tmp_path / "c" / "link").is_symlink()
+
+    monkeypatch.setattr(shutil, "copyfile", refuse)
+    with pytest.raises(OSError, match="not permitted"):
+        copy_tree(tmp_path / "a", tmp_path / "d")
+
+
+@pytest.mark.parametrize(
+    ("code", "fails"), [(errno.EINVAL, False), (errno.ENOSYS, False), (errno.EIO, True)]
+)
+def test_a_file_system_that_cannot_sync_is_no_error(
+    code: int, fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that fails is one."""
+
+    def refuse(_: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    if fails:
+        with pytest.raises(StorageError):
+            write_whole(tmp_path / "x", [b"data"])
+        assert list(tmp_path.iterdir()) == []
+    else:
+        make_durable(0)
+        write_whole(tmp_path / "x", [b"data"])
