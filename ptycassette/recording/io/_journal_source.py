@@ -134,7 +134,7 @@ def _refuse(path: Path, *, locked: bool) -> None:
         return
     if not is_gone(holder):
         raise LockedError(
-            "its recorder may be alive: this file system has no locks that would tell",
+            "its recorder may be alive: this file system has no locks that would show it",
             where=str(path),
             hint="recover it on the machine that recorded it; or copy it to another directory"
             " and recover the copy, with --output",
