@@ -340,7 +340,7 @@ def test_secrets_that_were_typed_never_miss_the_cassette(tmp_path: Path) -> None
 def test_a_saver_pauses_while_others_want_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     """For longer and longer, up to a second; and not at all when it has a processor to itself."""
     passed_s, used_s = [0.0], [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: passed_s[0])
+    monkeypatch.setattr("ptycassette.recording.io._saver_priority.monotonic_s", lambda: passed_s[0])
     monkeypatch.setattr("time.thread_time", lambda: used_s[0])
     priority = Priority(None)
 
