@@ -177,7 +177,8 @@ def test_no_setting_of_git_changes_a_cassette(
     git(tmp_path, "-c", setting, "clone", "-q", "origin", "clone")
     assert files_of(tmp_path / "clone" / "c.cassette") == made
     git(place, "-c", setting, "archive", "-o", str(tmp_path / "a.tar"), "HEAD")
-    shutil.unpack_archive(tmp_path / "a.tar", tmp_path / "archive", filter="data")
+    (tmp_path / "archive").mkdir()
+    subprocess.run(["/bin/tar", "-xf", "a.tar", "-C", "archive"], cwd=tmp_path, check=True)
     assert files_of(tmp_path / "archive" / "c.cassette") == made
     git(place, "-c", setting, "switch", "-q", "--detach", "HEAD~1")
     git(place, "-c", setting, "switch", "-q", "-")
