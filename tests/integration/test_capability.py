@@ -44,12 +44,12 @@ def recorded(tmp_path: Path, argv: list[str], **options: Any) -> dict[str, Any] 
 
 def test_a_known_cli_has_what_its_profile_knows(tmp_path: Path) -> None:
     """With where it comes from; nothing but ``--version`` was run."""
-    found = recorded(tmp_path, [program(tmp_path, "claude", "2.1.197 (Claude Code)")])
+    found = recorded(tmp_path, [program(tmp_path, "claude", "2.1.332 (Claude Code)")])
 
     assert found is not None
     assert {"acceptEdits", "bypassPermissions", "plan"} <= set(found["permission_modes"])
     assert found["features"] == ["interactive", "oneshot", "session-log", "quota", "models"]
-    assert (found["profile"], found["seen_with"]) == ("claude", ["2.1.197"])
+    assert (found["profile"], found["seen_with"]) == ("claude", ["2.1.332"])
 
 
 @pytest.mark.parametrize(
