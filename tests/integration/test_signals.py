@@ -103,6 +103,13 @@ class Desk:
         (found,) = self.folder.glob("**/manifest.json")
         return found.parent
 
+    def start(self, words: list[str]) -> subprocess.Popen[bytes]:
+        """Start a command over pipes."""
+        return subprocess.Popen(
+            words, cwd=self.folder, env={**self._env, "PATH": self._path},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
     def run(self, way: str, number: int, *, handles: bool, passes: bool = True) -> Outcome:
         """Start the program, send the signal when it is ready, and see what happens."""
         words = [str(number), "handles" if handles else "default"]
@@ -286,3 +293,31 @@ def test_real_time_signals_have_names() -> None:
     for unknown in (0, 32, 1000, "rtmin+99", "rtmin+-1"):
         with pytest.raises(ValueError, match="no such signal"):
             signal_number(unknown)
+
+
+DAEMON = """
+mkfifo wake
+(exec 2>/dev/null; read -r text < wake; echo "$text") &
+echo ready
+exec sleep 300
+"""
+
+
+def test_a_caller_that_ends_a_program_does_not_wait_for_what_it_left_running(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """The shim ends with its program, and what the other process writes later still arrives."""
+    (tmp_path / "real/prog").write_text(f"#!/bin/sh\n{DAEMON}", encoding="ascii")
+    process = desk.start([str(tmp_path / "bin/prog")])
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    process.terminate()
+    status = process.wait(PATIENCE_MS / 1000)
+    with (tmp_path / "wake").open("wb", buffering=0) as wake:  # it waits for the other process
+        wake.write(b"late\n")
+    with process.stdout:
+        late = process.stdout.read()
+
+    assert status == -signal.SIGTERM
+    assert late == b"late\n"
+    assert recorded(desk.cassette())[0] == ["term"]

@@ -6,7 +6,8 @@ Output goes to the journal first and then to the caller, as in ``_interactive.py
   program. A caller that does not read blocks the program.
 - The session is over when the program has ended and no process has its streams open any more:
   processes that it left running may still write to them, and the caller waits for that, too.
-  Other processes may live on.
+  Other processes may live on. A caller that ended the program by a signal does not wait for them:
+  once they are silent, ``cat`` passes on what they write later, which is not recorded.
 - Input is recorded when the program has read it (``_program_input.py``).
 """
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _SOON_MS = 1
 _LATER_MS = 20
 _SOON_TURNS = 50
+_TURNS_OF_SILENCE = 12
+"""Each of them takes ``_LATER_MS`` or more."""
 
 
 class StreamRelay:
@@ -79,6 +82,7 @@ class StreamRelay:
         self._terminal = ProgramTerminal.of(child, journal, given, streams)
         self._ends = StreamEnds()
         self._quiet_turns = 0
+        self._turns_of_silence = 0
         self.failure: str | None = None
         self.stdin_offset: int | None = None
         self.ended_us = 0
@@ -129,7 +133,19 @@ class StreamRelay:
             return False
         if self._terminal is not None and not self._terminal.drain(self._now_us()):
             return False
-        return all(output.done for output in self._outputs)
+        if all(output.done for output in self._outputs):
+            return True
+        if not self._waits_no_more or self._turns_of_silence < _TURNS_OF_SILENCE:
+            return False
+        for output in self._outputs:
+            output.leave()
+        return True
+
+    @property
+    def _waits_no_more(self) -> bool:
+        """Whether the caller has ended the program, and got all that it wrote."""
+        gone = self._signals.asked_to_end and self._child.ended is not None
+        return gone and not any(output.wants_room for output in self._outputs)
 
     def _turn(self, signals: SignalPipe) -> None:
         """Wait for the next event, and handle it."""
@@ -147,6 +163,9 @@ class StreamRelay:
         if self._channel is not None and self._channel.fd in ready:
             self._note(self._channel.read())
         self._settle()
+        self._turns_of_silence = (
+            0 if busy or not self._waits_no_more else self._turns_of_silence + 1
+        )
         self._quiet_turns = 0 if busy or self._input.wants_room else self._quiet_turns + 1
         if self._deadline_us is not None and self._clock.now_us() >= self._deadline_us:
             self._time_out()
@@ -180,6 +199,8 @@ class StreamRelay:
         waits: list[int] = []
         if self._input.unsettled or self._ends:
             waits.append(_SOON_MS if self._quiet_turns < _SOON_TURNS else _LATER_MS)
+        if self._waits_no_more:
+            waits.append(_LATER_MS)
         if self._files or (self._terminal is not None and self._terminal.hung_up):
             waits.append(_LATER_MS)
         if self._deadline_us is not None:

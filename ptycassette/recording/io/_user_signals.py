@@ -66,6 +66,7 @@ class UserSignals:
     Attributes:
         caught: the signals to catch.
         ended_by: the signal that ended the recorder, if one did.
+        asked_to_end: whether a signal was passed on that ends programs by default.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class UserSignals:
             # The system sends these when a process in the background uses the terminal.
             self.caught -= {signal.SIGTTIN, signal.SIGTTOU}
         self.ended_by: int | None = None
+        self.asked_to_end = False
 
     def obey(self, signals: SignalPipe) -> None:
         """Handle the signals that have come."""
@@ -133,6 +135,7 @@ class UserSignals:
             self._child.request_end()
 
     def _pass(self, number: int) -> None:
+        self.asked_to_end = self.asked_to_end or number not in QUIET | STOPPING
         self._journal.on_event(Signalled(self._now_us(), signal_name(number)))
         self._send(number)
 
