@@ -195,13 +195,16 @@ class _EndingSignals:
         self._before: dict[int, Any] = {}
         self._passes = passes
         self._waited = WaitedSignals(lambda number: self._came(number, None))
+        self._early: list[int] = []
         self.number: int | None = None
 
     def watch(self, session: Recording) -> None:
-        """End this session on a signal; at once, if one came already."""
+        """End this session on a signal, or pass it on; at once, if one came already."""
         self._session = session
         if self.number is not None:
             session.request_end()
+        while self._early:
+            self._came(self._early.pop(0), None)
 
     def __enter__(self) -> Self:
         for number in TAKEN - {signal.SIGTTIN, signal.SIGTTOU}:
@@ -222,6 +225,8 @@ class _EndingSignals:
                 raise KeyboardInterrupt
         elif number in STOPPING:
             self._stop(number)
+        elif self._passes and self._session is None:
+            self._early.append(number)
         elif self._passes and self._session is not None:
             # In a thread of its own, because a signal may interrupt the main thread anywhere.
             threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()

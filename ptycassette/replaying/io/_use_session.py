@@ -203,7 +203,7 @@ def _place_aside() -> Iterator[Path]:
     """A temporary directory for a recording for comparison. Errors must not name it."""
     with temporary_folder("ptycassette-") as place:
         try:
-            yield Path(place)
+            yield place
         except BaseException as exc:
             notes = getattr(exc, "__notes__", [])
             notes[:] = [note for note in notes if str(place) not in note]
