@@ -45,7 +45,6 @@ from ptycassette.seal.io import require_seal
 from ptycassette.session import (
     Session,
     kinds_named,
-    require_asyncio,
 )
 from ptycassette.system import owned_async_context, owned_context, temporary_folder
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries
@@ -158,7 +157,7 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
     """As ``session_of``, for ``async with``."""
     # Imported here, because they load asyncio, which most tests do without.
     from ptycassette.recording.io import arecord  # noqa: PLC0415
-    from ptycassette.session import AsyncSession  # noqa: PLC0415
+    from ptycassette.session import AsyncSession, require_asyncio  # noqa: PLC0415
 
     require_asyncio()
     match result.action:
