@@ -167,6 +167,6 @@ def none_to_be_had(plan: StartPlan, exc: OSError) -> SpawnError:
         f"{visible(plan.argv[0])}: no process or no PTY to be had ({exc})",
         exit_status=126,
         where="spawn",
-        hint="end something, or raise the limits (ulimit -u, kernel.pty.max); in a container,"
-        " mount devpts at /dev/pts",
+        hint="end something, or raise the limits (ulimit -n, ulimit -u, kernel.pty.max); in a"
+        " container, mount devpts at /dev/pts",
     )
