@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ptycassette.model import storable
 from ptycassette.pytest_plugin import _fixtures as fixtures
 from ptycassette.pytest_plugin._fixtures import STATE, default_path, directory_of
 from ptycassette.pytest_plugin._frames import leave_our_frames_out, name_the_end
@@ -221,7 +222,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     run_summary = session.config.stash[RUN_SUMMARY]
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["ptycassette"] = run_summary.dump()
+        output["ptycassette"] = storable(run_summary.dump())  # names hold any bytes
         return
     run_summary.traces = close_traces(session.config)
     forget_recorded(session.config)
