@@ -29,7 +29,8 @@ def test_turns_are_folds_with_what_was_typed_and_shown() -> None:
     assert made.startswith("# `codex`\n\n`codex codex-cli ")
     assert re.match(
         r"<summary>Exchanges 1 to 3, 1\.\d\d s: "
-        r"<code>What does note\.txt say\?&lt;enter&gt;</code></summary>\n\n- 1\.\d\d s input `enter`\n",
+        r"<code>What does note\.txt say\?&lt;enter&gt;</code></summary>\n\n"
+        r"- 1\.\d\d s input `enter`\n",
         folds[2],
     )
     assert "\n\u2022 The note says: buy walnuts.\n" in folds[2]
