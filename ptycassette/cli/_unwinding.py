@@ -11,9 +11,14 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
+
+from ptycassette.system import ownership
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _WAIT_S = 0.005
+_ENTERING = frozenset({"contextlib", ownership.__name__})
+_MAKING: Any = ownership.temporary_folder.__wrapped__.__code__  # type: ignore[attr-defined]
 
 
 class _EndedError(BaseException):
@@ -73,9 +78,11 @@ def unwound(run: Callable[[], int]) -> int:
 
 
 def _is_making_a_temporary(frame: FrameType | None) -> bool:
-    """Whether ``tempfile`` is at work: what it has just made, or half removed, nobody knows yet."""
+    """Whether something temporary is just made or removed, so that only its maker has its name."""
+    if frame is not None and frame.f_globals.get("__name__") in _ENTERING:
+        return True  # a block is entered or left: what was made is handed over
     while frame is not None:
-        if frame.f_globals.get("__name__") == "tempfile":
+        if frame.f_globals.get("__name__") == "tempfile" or frame.f_code is _MAKING:
             return True
         frame = frame.f_back
     return False

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ptycassette.errors import UsageError
-from ptycassette.model import EventSource, Finished, JournalEvent
+from ptycassette.model import Begun, EventSource, Finished, JournalEvent
 
 BeforeRecord = Callable[[Any], Any]
 
@@ -28,6 +28,9 @@ def hooked(source: EventSource, before_record: BeforeRecord | None) -> EventSour
 
     def events() -> Iterator[JournalEvent]:
         for event in source():
+            if isinstance(event, Begun):  # ours: it carries nothing of the program
+                yield event
+                continue
             kept = _asked(before_record, event)
             if kept is not None:
                 yield kept

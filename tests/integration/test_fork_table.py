@@ -189,7 +189,7 @@ def _options(one: Row, place: str, agent: str, folder: Path, work: Path) -> Fork
         ("input=x", "tape:2", True, "changed at an input"),
         ("response=x", "exchange:2", False, "changed at a request"),
         ("tool-result=x", "exchange:2", True, "changed at a request"),
-        ("tool-result=x", "tape:1", True, "tells the model no tool's result"),
+        ("tool-result=x", "tape:1", True, "has no tool result"),
         ("tool-result=x", "tape:2", False, "a recorded answer does not depend on tool-result"),
         ("model=m-2", "tape:2", False, "a recorded answer does not depend on model"),
     ],

