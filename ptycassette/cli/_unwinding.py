@@ -13,12 +13,12 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from ptycassette.system import ownership
+from ptycassette.system import temporary_folder
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _WAIT_S = 0.005
-_ENTERING = frozenset({"contextlib", ownership.__name__})
-_MAKING: Any = ownership.temporary_folder.__wrapped__.__code__  # type: ignore[attr-defined]
+_ENTERING = frozenset({"contextlib", temporary_folder.__module__})
+_MAKING: Any = temporary_folder.__wrapped__.__code__  # type: ignore[attr-defined]
 
 
 class _EndedError(BaseException):
