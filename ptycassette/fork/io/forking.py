@@ -15,7 +15,7 @@ import msgspec
 from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import DivergenceError, NotFoundError, UsageError
-from ptycassette.faults import last_call, provider_fault
+from ptycassette.faults import last_call, provider_fault, with_model
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import Branch
 from ptycassette.fork.io.driving import ForkTypist, TailInputs
@@ -257,6 +257,10 @@ def _described(cassette: Cassette) -> Mapping[str, Any]:
     return {name: said[name] for name in ("harness", "pointed") if name in said}
 
 
+_OF_ANSWERS = {"response", "swap", "model"}
+"""Changes to what a model is asked or answers. A handshake has neither."""
+
+
 def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
     """Refuse what needs a tape, a tool's result, or an answer that is not there.
 
@@ -279,6 +283,17 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
         if options.change.fault is not None:
             fault = provider_fault(options.change.fault)
             fault.check(recorded_question(one), MonotonicClock())
+        if one.entry.kind == "websocket" and options.change.kind in _OF_ANSWERS:
+            raise UsageError(
+                f"{options.at} opens a WebSocket: there is no answer of the model to change",
+                hint="name a message over it: ptycassette fork --places CASSETTE",
+            )
+        question = recorded_question(one)
+        if options.change.kind == "model" and with_model(question, "") == question:
+            raise UsageError(
+                f"the request at {options.at} names no model",
+                hint="find one with: ptycassette fork --places CASSETTE",
+            )
         if options.change.kind == "tool-result" and last_call(one.question()) is None:
             raise UsageError(
                 f"the request at {options.at} has no tool result",

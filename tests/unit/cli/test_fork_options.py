@@ -54,3 +54,20 @@ def test_faults_are_listed_without_a_cassette(run: Run) -> None:
     assert [one["name"] for one in found] == list(FAULTS)
     assert all(f"  {name}" in lines for name in FAULTS)
     assert run("fork").status == 2
+
+
+CODEX = FIXTURES / "tapes" / "codex-tape"
+
+
+@pytest.mark.parametrize("change", ["response=gold", "swap=tape:2", "model=other"])
+def test_a_handshake_has_no_answer_to_change(run: Run, tmp_path: Path, change: str) -> None:
+    """It would be reported as changed, and nothing would be."""
+    script = tmp_path / "script.toml"
+    script.write_text('version = 1\n[[replies]]\ntext = "hi"\n')
+    tail = ("--tail", "scripted", "--script", script) if change.startswith("model") else ()
+    words = ("--at", "tape:1", "--change", change, *tail, "-o", tmp_path / "child")
+    ran = run("fork", "--trust", CODEX, *words)
+
+    assert ran.status == 2, ran.err
+    assert "opens a WebSocket" in ran.err
+    assert not (tmp_path / "child").exists()
