@@ -89,7 +89,11 @@ class Desk:
         script = folder / "real/prog"
         script.write_text(f"#!{sys.executable}\n{PROGRAM}", encoding="utf-8")
         script.chmod(0o700)
-        self._env = {**os.environ, "PTYCASSETTE_STATE_DIR": str(folder / "state")}
+        self._env = {
+            **os.environ,
+            "PTYCASSETTE_STATE_DIR": str(folder / "state"),
+            "PTYCASSETTE_REPORT": str(folder / "report.json"),
+        }
         self._env.pop("PTYCASSETTE_MODE", None)
         self._path = f"{folder}/real:{os.environ['PATH']}"
         words = ["shim", "--dir", "bin", "--library", "lib", "--mode", "rewrite", "prog"]
@@ -103,6 +107,11 @@ class Desk:
         (found,) = self.folder.glob("**/manifest.json")
         return found.parent
 
+    def report(self) -> tuple[str, list[object]]:
+        """The result of the last run of the shim, and its divergences."""
+        report = msgspec.json.decode((self.folder / "report.json").read_bytes())
+        return report["result"], report.get("divergences", [])
+
     def start(self, words: list[str]) -> subprocess.Popen[bytes]:
         """Start a command over pipes."""
         return subprocess.Popen(
@@ -115,7 +124,7 @@ class Desk:
         words = [str(number), "handles" if handles else "default"]
         if way in {"bare", "bare-terminal"}:
             words = [str(self.folder / "real/prog"), *words]
-        elif way == "shim":
+        elif way.startswith(("shim", "replay")):
             words = [str(self.folder / "bin/prog"), *words]
         else:
             option = {"terminal": [], "headless": ["--headless"]}.get(way, [f"--{way}"])
@@ -124,9 +133,10 @@ class Desk:
             rec = [sys.executable, "-c", MAIN, "rec", *quiet, *option, *passing]
             words = [*rec, "x.cassette", "--", "prog", *words]
         terminal = way.endswith("terminal")
+        mode = {"PTYCASSETTE_MODE": "replay"} if way.startswith("replay") else {}
         with Streams(terminal=terminal) as streams:
             process = subprocess.Popen(
-                words, cwd=self.folder, env={**self._env, "PATH": self._path},
+                words, cwd=self.folder, env={**self._env, **mode, "PATH": self._path},
                 stdin=streams.theirs_in, stdout=streams.theirs_out, stderr=subprocess.DEVNULL,
                 preexec_fn=streams.take_terminal,  # noqa: PLW1509
                 process_group=None if terminal else 0,
@@ -261,6 +271,20 @@ def test_a_signal_does_what_it_does_to_the_bare_program(
         expected.append("cont")
     if not (way == "terminal" and number == signal.SIGWINCH):
         assert names == expected
+
+
+@pytest.mark.parametrize("handles", [False, True], ids=["default", "handled"])
+@pytest.mark.parametrize("number", NUMBERS, ids=signal_name)
+@pytest.mark.parametrize("streams", ["", "-terminal"], ids=["pipes", "terminal"])
+def test_a_recorded_signal_replays(desk: Desk, streams: str, number: int, handles: bool) -> None:
+    """What a shim recorded passes when the same driver sends the same signal to the stand-in."""
+    if streams and number in STOPPING - {signal.SIGTSTP}:
+        pytest.skip("the system sends it to a process in the background of a terminal")
+    recorded_run = desk.run(f"shim{streams}", number, handles=handles)
+    replayed = desk.run(f"replay{streams}", number, handles=handles)
+
+    assert replayed == recorded_run
+    assert desk.report() == ("passed", [])
 
 
 def os_status(status: int) -> int:

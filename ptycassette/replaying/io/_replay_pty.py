@@ -22,6 +22,7 @@ from ptycassette.replaying.standin import (
     Play,
     RunEnded,
     StandinOptions,
+    Stop,
 )
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
 from ptycassette.timeline import Matching, read_secrets
@@ -297,6 +298,8 @@ class ReplayPty:
                     return us
                 case RunEnded():
                     self._finished = todo
+                case Stop():  # the driver's own process plays the recording
+                    pass
         return None
 
     def _put(self, event: Event) -> None:

@@ -20,6 +20,12 @@ class Listen(msgspec.Struct, frozen=True):
     us: int | None
 
 
+class Stop(msgspec.Struct, frozen=True):
+    """Stop as the recorded program did, by ``signal`` (``tstp``), until it is continued."""
+
+    signal: str
+
+
 class RunEnded(msgspec.Struct, frozen=True):
     """The run is over.
 

@@ -4,7 +4,8 @@ Rules (DESIGN: replay, matching, divergence):
 
 - Output plays until the recording has input; then the driver must act; then output continues.
 - Early input waits, split input is joined, merged input is split.
-- Answers of the terminal are never compared and never waited for.
+- Answers of the terminal are never compared and never waited for, nor are signals that do nothing
+  by default.
 - With ``order='loose'``, exchanges are played in the order in which the driver sends them.
 - Divergences are final: ``diverged`` stays true. Under ``lenient`` the
   recording continues as if the recorded input had come; otherwise the run ends.
@@ -14,6 +15,7 @@ The caller's loop::
     match engine.step(clock.now_us()):
         case Play(event=event): write(event.data)
         case Listen(us=us): wait for input, a resize, a signal, or at most us microseconds
+        case Stop(signal=name): stop as this signal does by default, until continued
         case Finished(): end with .exit
 """
 
@@ -28,11 +30,18 @@ from ptycassette.replaying.standin._comparison import InputComparison
 from ptycassette.replaying.standin._findings import Findings
 from ptycassette.replaying.standin._input import DriverInput
 from ptycassette.replaying.standin._order import ExchangeOrder
-from ptycassette.replaying.standin._signals import SignalComparison
+from ptycassette.replaying.standin._signals import UNCOMPARED, SignalComparison
 from ptycassette.replaying.standin._sizes import SizeComparison
 from ptycassette.replaying.standin._state import RunState
 from ptycassette.replaying.standin._stdin import StdinComparison
-from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded, StandinOptions, Unplayed
+from ptycassette.replaying.standin.decisions import (
+    Listen,
+    Play,
+    RunEnded,
+    StandinOptions,
+    Stop,
+    Unplayed,
+)
 from ptycassette.timeline import Matching, RecordedSecrets, read_entries
 
 
@@ -141,6 +150,8 @@ class StandinEngine:
 
     def signalled(self, name: str, now_us: int) -> None:
         """Take a signal; ``name`` is its lower-case short name (``term``)."""
+        if name in UNCOMPARED:
+            return
         self.driver.last_us = now_us
         self.driver.signals.append(name)
 
@@ -165,7 +176,7 @@ class StandinEngine:
         typed = self._typed
         return typed.most_bytes if isinstance(typed, StdinComparison) else None
 
-    def step(self, now_us: int) -> Play | Listen | RunEnded:
+    def step(self, now_us: int) -> Play | Listen | Stop | RunEnded:
         """What to do at ``now_us``."""
         while self._state.finished is None:
             todo = self._advance(now_us)
@@ -201,7 +212,7 @@ class StandinEngine:
 
     # -- one step --------------------------------------------------------------
 
-    def _advance(self, now_us: int) -> Play | Listen | None:  # noqa: PLR0911 - one per decision
+    def _advance(self, now_us: int) -> Play | Listen | Stop | None:  # noqa: PLR0911 - one per decision
         """One decision; None to decide again."""
         grace = self._sizes.settle_start(now_us)
         if grace is not None:
@@ -234,9 +245,13 @@ class StandinEngine:
             self._end(event.record)
         return None
 
-    def _await(self, event: Event, now_us: int, again_us: int | None) -> Listen | None:
+    def _await(self, event: Event, now_us: int, again_us: int | None) -> Listen | Stop | None:
         record = event.record
         assert isinstance(record, InputRecord)  # noqa: S101 - the scheduler awaits inputs only
+        if record.signal in UNCOMPARED:
+            self._pass(event, now_us)
+            stopped_by = self._signals.stops_at(record)
+            return Stop(stopped_by) if stopped_by else None
         if self._waiting_since is None:
             self._waiting_since = now_us
         until = None

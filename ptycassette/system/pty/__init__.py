@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .port import Scripted as Scripted
     from .process import DEFAULT_GRACE_S as DEFAULT_GRACE_S
     from .process import PtyChild as PtyChild
-    from .process import signal_name as signal_name
     from .process import spawn as spawn
     from .scripted import ScriptedPty as ScriptedPty
     from .signals import QUIET as QUIET
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from .signals import block_waited_signals as block_waited_signals
     from .signals import disposition as disposition
     from .signals import exit_status as exit_status
+    from .signals import signal_name as signal_name
     from .signals import signal_number as signal_number
     from .signals import stop_self as stop_self
     from .terminal import DEFAULT_SIZE as DEFAULT_SIZE
@@ -51,10 +51,10 @@ else:
             "piped": "PipedChild spawn_piped",
             "polling": "PURE_PYTHON Poll new_poll",
             "port": "LineMode Pty Scripted",
-            "process": "DEFAULT_GRACE_S PtyChild signal_name spawn",
+            "process": "DEFAULT_GRACE_S PtyChild spawn",
             "scripted": "ScriptedPty",
             "signals": "QUIET STOPPING TAKEN WAITED block_waited_signals disposition exit_status"
-            " signal_number stop_self",
+            " signal_name signal_number stop_self",
             "terminal": "DEFAULT_SIZE SignalPipe UserTerminal WaitedSignals local_modes suspend"
             " window_size",
         },

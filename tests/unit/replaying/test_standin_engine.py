@@ -20,7 +20,7 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.model.geometry import Cursor
-from ptycassette.replaying.standin.decisions import Listen
+from ptycassette.replaying.standin.decisions import Listen, Stop
 from ptycassette.replaying.standin.decisions import RunEnded as Over
 from tests.standins import OTHER, SIZE, Rig
 
@@ -96,6 +96,7 @@ def test_a_lone_escape_waits_where_the_terminal_was_asked_something() -> None:
 
 
 END, END_OF_PIPE = "the terminal hangs up", "the pipe ends"
+QUIET = ("cont", "winch", "urg", "chld")
 Act = bytes | Size | str | int
 """What a driver does: it types, sets a size, sends a signal, ends its input, or waits (in us)."""
 
@@ -209,6 +210,14 @@ CASES = {
         hello(), [0, "hup"], EXTRA, Over(None, complete=False, killed_by="hup"),
         options={"lenient": True},
     ),
+    **{
+        f"{name} need not be sent": Case(to_end(Signalled(1, name), Output(2, b"b")), [])
+        for name in QUIET
+    },
+    **{
+        f"{name} may be sent": Case(to_end(Typed(1, b"a\r")), [name, 0, b"a\r"])
+        for name in QUIET
+    },
     # -- lenient
     "one mistake is one divergence, and the rest is played": Case(
         TWO_LINES, [b"uno\rtwo\r"], CHANGED, output=b"12", options={"lenient": True}
@@ -439,6 +448,34 @@ def test_a_recorded_resize_is_awaited() -> None:
     rig.engine.resized(SIZE, rig.now)  # a signal without a change
     rig.run()
     rig.engine.resized(OTHER, rig.now)
+
+    assert rig.run() == Over(EXIT)
+
+
+@pytest.mark.parametrize("name", ["tstp", "ttin", "ttou"])
+def test_a_program_that_was_stopped_stops_where_it_was_continued(name: str) -> None:
+    """After what it wrote on the way, once, and only if the driver has sent the signal."""
+    recorded = [
+        Signalled(1, name), Output(2, b"bye"), Signalled(3, "cont"), Output(4, b"back"),
+        Signalled(5, "cont"), Finished(t_us=6, exit=EXIT),
+    ]  # fmt: skip
+    rig = Rig(*recorded)
+    rig.run()
+    rig.engine.signalled(name, rig.now)
+
+    assert (rig.run(), rig.output) == (Stop(name), b"bye")
+    assert (rig.run(), rig.output) == (Over(EXIT), b"byeback")
+    assert not rig.engine.diverged
+
+    unstopped = Rig(*recorded, lenient=True, input_timeout_us=5)
+    assert unstopped.run(wait_us=5) == Over(EXIT)
+    assert unstopped.kinds == list(MISSING)
+
+
+def test_a_program_that_handled_its_stop_signal_goes_on() -> None:
+    """Nothing continued it, so it never stood still."""
+    rig = Rig(Signalled(1, "tstp"), Output(2, b"no"), Finished(t_us=6, exit=EXIT))
+    rig.engine.signalled("tstp", rig.now)
 
     assert rig.run() == Over(EXIT)
 

@@ -20,13 +20,20 @@ import struct
 import termios
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import msgspec
 
 from ptycassette.model import OutputStream, Size, StreamKinds
+from ptycassette.system.pty import (
+    STOPPING,
+    TAKEN,
+    WAITED,
+    WaitedSignals,
+    signal_name,
+    signal_number,
+)
 
-WATCHED_SIGNALS = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH", "CONT")
 READ_BYTES = 65_536
 
 
@@ -98,6 +105,8 @@ class DriverPort:
         self._input_open = True
         self._gone = False
         self._hung_up = False
+        self._continued = False
+        self._waited = WaitedSignals(self._wake)
         self._wake_read, self._wake_write = os.pipe()
         for end in (self._wake_read, self._wake_write):
             os.set_blocking(end, False)
@@ -105,12 +114,22 @@ class DriverPort:
 
     # -- start and end -----------------------------------------------------------
 
-    def start(self) -> None:
-        """Watch signals, and set the terminal raw."""
+    def start(self, recorded: Container[str] = ()) -> None:
+        """Watch signals, and set the terminal raw.
+
+        Signals that this process ignores from its start, and those that stop it, are watched only
+        if the recording has them: otherwise they do what they do to every program.
+
+        Args:
+            recorded: the names of the signals in the recording.
+        """
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
-        for number in watched_numbers():
-            signal.signal(number, _woken)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, watched_numbers())
+        for number in TAKEN:
+            special = number in STOPPING or signal.getsignal(number) is signal.SIG_IGN
+            if not special or signal_name(number) in recorded:
+                signal.signal(number, self._woken)
+        self._waited.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals() - WAITED)
         if self._saved is None and self._input_is_terminal:
             self._saved = set_raw(self.stdin)
             self._early = read_now(self.stdin)
@@ -118,17 +137,35 @@ class DriverPort:
     def close(self) -> None:
         """Restore the terminal; descriptors of the driver stay open."""
         if self._saved is not None and not self._gone:
-            with contextlib.suppress(termios.error):
-                termios.tcsetattr(self.stdin, termios.TCSANOW, self._saved)  # type: ignore[arg-type]
+            self._set_terminal(self._saved)
         offset = self._kinds.stdin_offset
         if offset is not None and self._stdin_start is not None:
             with contextlib.suppress(OSError, OverflowError):
                 os.lseek(self.stdin, max(0, self._stdin_start + offset), os.SEEK_SET)
+        self._waited.stop()
         signal.set_wakeup_fd(-1)
         for end in (self._wake_read, self._wake_write):
             os.close(end)
         if self._out != self._shown:
             os.close(self._out)
+
+    def stop(self, name: str) -> None:
+        """Stop this process as signal ``name`` does by default; returns when it is continued.
+
+        Returns at once if it was continued since that signal came, or the system does not stop it
+        (an orphaned process group).
+        """
+        number = signal_number(name)
+        if self._saved is not None:
+            self._set_terminal(self._saved)
+        # While it is blocked it is pending, and SIGCONT takes it back.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+        os.kill(os.getpid(), number)
+        signal.signal(number, signal.SIG_IGN if self._continued else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+        signal.signal(number, self._woken)
+        if self._saved is not None:
+            set_raw(self.stdin)
 
     # -- what is going on --------------------------------------------------------
 
@@ -273,7 +310,21 @@ class DriverPort:
                     with contextlib.suppress(termios.error):
                         set_raw(self.stdin)
             else:
-                yield SignalCame(signal.Signals(number).name.removeprefix("SIG").lower())
+                yield SignalCame(signal_name(number))
+
+    def _woken(self, number: int, frame: object) -> None:
+        """Note a stop and its end; the wake-up descriptor has the number of the signal."""
+        del frame
+        self._continued = number == signal.SIGCONT or (self._continued and number not in STOPPING)
+
+    def _wake(self, number: int) -> None:
+        """Take a signal that another thread waited for, as if it had been handled here."""
+        with contextlib.suppress(OSError):  # it is full, or closed
+            os.write(self._wake_write, bytes([number]))
+
+    def _set_terminal(self, attributes: list[object]) -> None:
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(self.stdin, termios.TCSANOW, attributes)  # type: ignore[arg-type]
 
     def _open_output(self) -> int:
         """Open the output again, non-blocking, so that the driver's own flags do not change."""
@@ -295,11 +346,6 @@ def _offset_of(fd: int) -> int | None:
 def now_us() -> int:
     """Monotonic microseconds. ``system.clock`` would load asyncio, which slows the start-up."""
     return time.monotonic_ns() // 1000
-
-
-def watched_numbers() -> list[signal.Signals]:
-    """The signals of ``WATCHED_SIGNALS``."""
-    return [signal.Signals[f"SIG{name}"] for name in WATCHED_SIGNALS]
 
 
 def set_raw(fd: int) -> list[object]:
@@ -327,7 +373,3 @@ def read_now(fd: int) -> bytes:
         return os.read(fd, READ_BYTES)
     except OSError:
         return b""
-
-
-def _woken(number: int, frame: object) -> None:
-    """Do nothing: the wake-up descriptor has the number of the signal."""

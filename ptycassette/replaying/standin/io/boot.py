@@ -102,11 +102,7 @@ def load_rest() -> Callable[[list[str], Handover], int]:
 
 def block_signals() -> None:
     """Block signals until their handlers are installed."""
-    numbers = {
-        getattr(signals, "SIG" + name)
-        for name in ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH")
-    }
-    signals.pthread_sigmask(signals.SIG_BLOCK, numbers)
+    signals.pthread_sigmask(signals.SIG_BLOCK, signals.valid_signals())
 
 
 def quick_path(args: list[str]) -> str | None:

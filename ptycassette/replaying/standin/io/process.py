@@ -25,7 +25,7 @@ from ptycassette.model import (
     visible,
 )
 from ptycassette.replaying.standin._report import StandinReport, report_lines
-from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded
+from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded, Stop
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.replaying.standin.io._newlines import UnixNewlines
 from ptycassette.replaying.standin.io._process_end import end_process
@@ -134,7 +134,9 @@ class _Run:
         recorded = _size(terminal.initial_rows, terminal.initial_cols) if compare else None
         size = self._port.size if compare else None
         self._inputs = tuple(cassette.inputs())
-        self._signals = {record.signal for record in self._inputs if record.kind == "signal"}
+        self._signals = frozenset(
+            record.signal for record in self._inputs if record.kind == "signal" and record.signal
+        )
         # A driver may set its size after we started; not if sizes are ignored.
         self._minds_sizes = not settings.ignore_size or any(
             record.kind == "resize" for record in self._inputs
@@ -172,7 +174,7 @@ class _Run:
     def report(self, report: StandinReport) -> StandinReport:
         """Play to the end; returns the report."""
         port = self._port
-        port.start()
+        port.start(self._signals)
         try:
             finished = self._loop(report)
             return self._judge(report, finished)
@@ -195,6 +197,8 @@ class _Run:
                         killed = msgspec.structs.replace(report, result="passed", killed_by="kill")
                         write_report(self._settings.report, killed)
                     self._take(port.wait(us))
+                case Stop(signal=name):
+                    port.stop(name)
                 case RunEnded():
                     return todo
 
