@@ -21,7 +21,7 @@ rather than sent as another key.
 A program that has switched kitty's keyboard protocol on gets what that protocol says
 (https://sw.kovidgoyal.net/kitty/keyboard-protocol/): with flag 1, or 8 for all keys, a key is
 ``CSI code ; modifiers u``, and all of the above are different. Flag 4 adds the shifted code, 16 the
-text. Presses are sent and no releases (flag 2): a terminal sends none for a key that is held.
+text. Releases (flag 2) are neither sent nor confirmed.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _ALIASES = {
     "npage": "pagedown",
 }
 _CONTROL_DIGITS = {"2": 0x00, "3": 0x1B, "4": 0x1C, "5": 0x1D, "6": 0x1E, "7": 0x1F, "8": 0x7F}
-_DISAMBIGUATE, _ALTERNATES, _ALL_KEYS, _TEXTS = 1, 4, 8, 16
+_DISAMBIGUATE, _RELEASES, _ALTERNATES, _ALL_KEYS, _TEXTS = 1, 2, 4, 8, 16
 _KITTY_F13 = 57376
 _MAX_KEYBOARD = 16
 _SEPARATED = re.compile(r"([A-Za-z]+)[-+](?=.)", re.DOTALL)
@@ -138,22 +138,48 @@ def encode_text(text: str, *, keyboard_flags: int = 0) -> bytes:
     )
 
 
-def changed_keyboard(stack: list[int], kind: str, *numbers: int) -> list[int]:
-    """The stack of flags of kitty's keyboard protocol after a sequence of the program.
+class Keyboard:
+    """Kitty's keyboard protocol in a terminal: each of the two screens has a stack of flags.
 
-    Args:
-        stack: the flags so far; the last ones are in force, none without any.
-        kind: ``>``: ``CSI > flags u`` pushes; ``<``: ``CSI < count u`` pops; ``=``:
-            ``CSI = flags ; how u`` sets (1), adds (2) or removes (3).
-        numbers: the parameters.
+    Attributes:
+        shown: the stack of the screen that is shown; the last flags are in force, none without any.
+        hidden: that of the other screen, main or alternate.
     """
-    first = numbers[0] if numbers else 0
-    if kind == ">":
-        return [*stack[-(_MAX_KEYBOARD - 1) :], first & 31]
-    if kind == "<":
-        return stack[: max(len(stack) - max(first, 1), 0)]
-    now, how, flags = (stack or [0])[-1], (*numbers[1:2], 1)[0], first & 31
-    return [*stack[:-1], {2: now | flags, 3: now & ~flags}.get(how, flags)]
+
+    def __init__(self) -> None:
+        self.shown: list[int] = []
+        self.hidden: list[int] = []
+
+    @property
+    def flags(self) -> int:
+        """The flags in force, as the terminal confirms them.
+
+        Without flag 2: no release of a key is ever sent, and a program that was promised one could
+        wait for it.
+        """
+        return self.shown[-1] & ~_RELEASES if self.shown else 0
+
+    def change(self, kind: str, *numbers: int) -> None:
+        """Obey a sequence of the program.
+
+        Args:
+            kind: ``>``: ``CSI > flags u`` pushes; ``<``: ``CSI < count u`` pops; ``=``:
+                ``CSI = flags ; how u`` sets (1), adds (2) or removes (3).
+            numbers: the parameters.
+        """
+        stack, first = self.shown, numbers[0] if numbers else 0
+        if kind == ">":
+            self.shown = [*stack[-(_MAX_KEYBOARD - 1) :], first & 31]
+            return
+        if kind == "<":
+            self.shown = stack[: max(len(stack) - max(first, 1), 0)]
+            return
+        now, how, flags = (stack or [0])[-1], (*numbers[1:2], 1)[0], first & 31
+        self.shown = [*stack[:-1], {2: now | flags, 3: now & ~flags}.get(how, flags)]
+
+    def switch(self) -> None:
+        """Show the other screen. Each keeps its stack, as in kitty."""
+        self.shown, self.hidden = self.hidden, self.shown
 
 
 def canonical_key(name: str) -> str:

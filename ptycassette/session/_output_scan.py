@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ptycassette.model import changed_keyboard, lazy_pattern
+from ptycassette.model import Keyboard, lazy_pattern
 
 # Queries (xterm, "Control Sequences"): DA CSI c, DSR CSI n, DECREQTPARM CSI x,
 # DECRQM CSI $p, window reports CSI t, XTVERSION CSI > q, keyboard CSI ? u, DECID ESC Z, colours
@@ -23,6 +23,7 @@ _MODES = lazy_pattern(
 # A possible beginning of one of them.
 _BEGUN = lazy_pattern(rb"\x1b(?:\[[0-9;?<>=$!]{0,48}|\][0-9;]{0,48}|P[0-9;+$]{0,48}|_)?\Z")
 _TAIL = 52
+_ALT_SCREENS = (b"47", b"1047", b"1049")
 
 
 class OutputScan:
@@ -35,8 +36,10 @@ class OutputScan:
         """DECSET 2004: pasted text is put between ``CSI 200 ~`` and ``CSI 201 ~``."""
         self.margins = False
         """DECSTBM or DECSLRM with parameters: maybe not everything scrolls."""
-        self.keyboard: list[int] = []
-        """Kitty's keyboard protocol: the stack of its flags."""
+        self.keyboard = Keyboard()
+        """Kitty's keyboard protocol: its flags on either screen."""
+        self.alt_screen = False
+        """DECSET 47, 1047, 1049: the alternate screen is shown."""
         self.focus_reports = False
         """DECSET 1004: the program is told when its terminal gets and loses the focus."""
         self._tail = b""
@@ -62,7 +65,7 @@ class OutputScan:
         if keyboard is not None:
             # No number is 0 for the flags, and 1 for what to do with them.
             words = [int(n[:9]) for n in numbers.split(b";") if n] or [0]
-            self.keyboard = changed_keyboard(self.keyboard, keyboard.decode(), *words)
+            self.keyboard.change(keyboard.decode(), *words)
             return
         if margins is not None:
             # CSI r without parameters resets; CSI s without them saves the cursor.
@@ -73,7 +76,8 @@ class OutputScan:
             self.application_cursor = False
             self.bracketed_paste = self.bracketed_paste and not reset
             self.focus_reports = self.focus_reports and not reset
-            self.keyboard = []
+            self.alt_screen = self.alt_screen and not reset
+            self.keyboard = Keyboard()
             return
         for mode in modes.split(b";"):
             if mode == b"1":
@@ -82,3 +86,6 @@ class OutputScan:
                 self.focus_reports = final == b"h"
             elif mode == b"2004":
                 self.bracketed_paste = final == b"h"
+            elif mode in _ALT_SCREENS and self.alt_screen != (final == b"h"):
+                self.alt_screen = not self.alt_screen
+                self.keyboard.switch()

@@ -104,8 +104,7 @@ class SessionCore:
     @property
     def keyboard_flags(self) -> int:
         """Flags of kitty's keyboard protocol in force; 0 if the emulator does not confirm it."""
-        stack = self.scan.keyboard
-        return stack[-1] if stack and self._screen.confirms_keyboard else 0
+        return self.scan.keyboard.flags if self._screen.confirms_keyboard else 0
 
     @property
     def output_bytes(self) -> int:

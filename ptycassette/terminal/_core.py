@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from ptycassette.model import Size
+from ptycassette.model import Keyboard, Size
 from ptycassette.terminal._buffer import Buffer, Saved
 from ptycassette.terminal._charsets import Charset
 from ptycassette.terminal._pens import Pen, Pens
@@ -104,7 +104,7 @@ class Core:
         self.cursor_style = 0
         self.mouse_protocol = 0
         self.mouse_encoding = 0
-        self.keyboard_flags: list[int] = []
+        self.keyboard = Keyboard()
         self.gsets: list[Charset | None] = [None] * 4
         self.glevel = 0
         self.charset_map: Charset | None = None

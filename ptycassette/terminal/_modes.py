@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from ptycassette.model import changed_keyboard
+from ptycassette.model import Keyboard
 from ptycassette.terminal._buffer import Buffer, Saved
 from ptycassette.terminal._charsets import CHARSETS
 from ptycassette.terminal._core import DECAWM, DECTCEM
@@ -154,6 +154,7 @@ class Modes(Reports, Movement):
             for mode in _ALT_SCREENS:
                 self.mode.discard(mode << _PRIVATE_SHIFT)
         self.buf.x, self.buf.y = before.x, before.y
+        self.keyboard.switch()
         self.signals.add(Signal("alt-screen", {"on": "1" if on else "0"}))
 
     def set_margins(self, top: int | None = None, bottom: int | None = None) -> None:
@@ -205,7 +206,7 @@ class Modes(Reports, Movement):
         self.gsets = [None] * 4
         self.invoke_charset(0)
         self.buf.saved = Saved(0, len(self.buf.history), None, None)
-        self.keyboard_flags = []
+        self.keyboard = Keyboard()
 
     def select_protected(self, how: int = 0) -> None:
         """DECSCA: protect what is painted next from selective erase (1), or not (0, 2)."""
@@ -224,15 +225,15 @@ class Modes(Reports, Movement):
 
     def push_keyboard(self, flags: int = 0) -> None:
         """``CSI > flags u``: push keyboard flags (kitty keyboard protocol)."""
-        self.keyboard_flags = changed_keyboard(self.keyboard_flags, ">", flags)
+        self.keyboard.change(">", flags)
 
     def pop_keyboard(self, count: int = 1) -> None:
         """``CSI < count u``: pop keyboard flags (kitty keyboard protocol)."""
-        self.keyboard_flags = changed_keyboard(self.keyboard_flags, "<", count)
+        self.keyboard.change("<", count)
 
     def change_keyboard(self, flags: int = 0, how: int = 1) -> None:
         """``CSI = flags ; how u``: set (1), add (2) or remove (3) keyboard flags."""
-        self.keyboard_flags = changed_keyboard(self.keyboard_flags, "=", flags, how)
+        self.keyboard.change("=", flags, how)
 
     # -- titles ---------------------------------------------------------------------------
 

@@ -101,8 +101,7 @@ class Reports(Core):
 
     def report_keyboard(self) -> None:
         """Kitty keyboard protocol: report the flags in force."""
-        flags = self.keyboard_flags[-1] if self.keyboard_flags else 0
-        self._answer("kitty-keyboard", f"\x1b[?{flags}u")
+        self._answer("kitty-keyboard", f"\x1b[?{self.keyboard.flags}u")
 
     def report_graphics(self, control: str) -> None:
         """Kitty graphics: answer queries with "not supported", ignore everything else."""

@@ -5,8 +5,8 @@ had painted. ``repaint_bytes`` says that screen in a few bytes: the rows and tho
 the top, both buffers, cursors, margins, tab stops, modes, character sets, titles.
 
 Not said: which character came last (a combining mark right behind joins nothing, REP repeats
-nothing), the saved cursor of an alternate screen that is not shown, and what stands right of the
-last column since the terminal was wider.
+nothing), the saved cursor and the keyboard flags of an alternate screen that is not shown, and what
+stands right of the last column since the terminal was wider.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def _terminal(terminal: Terminal) -> Iterator[str]:
     yield from _lines(terminal, main)
     yield from _marks(main)
     if alt is not None:
+        yield from _keyboard(terminal.keyboard.hidden)
         shown = next((mode for mode in _ALT if mode << _SHIFT in terminal.mode), _ALT[1])
         switch = f"\x1b[?{shown}h"
         if shown != _ALT[0]:
@@ -203,10 +204,14 @@ def _modes(terminal: Terminal) -> Iterator[str]:
     for mode in sorted(terminal.mode):
         if mode >> _SHIFT == 0 and mode != _INSERT:
             yield f"\x1b[{mode}h"
-    for flags in terminal.keyboard_flags:
-        yield f"\x1b[>{flags}u"
+    yield from _keyboard(terminal.keyboard.shown)
     if terminal.cursor_style:
         yield f"\x1b[{terminal.cursor_style} q"
+
+
+def _keyboard(stack: list[int]) -> Iterator[str]:
+    """The flags of kitty's keyboard protocol."""
+    return (f"\x1b[>{flags}u" for flags in stack)
 
 
 def _cursor(terminal: Terminal) -> Iterator[str]:

@@ -75,6 +75,7 @@ class _State(msgspec.Struct, frozen=True, kw_only=True):
     cursor_style: int
     mouse: tuple[int, int]
     keyboard: list[int]
+    hidden_keyboard: list[int] = []
     gsets: list[str]
     glevel: int
     charset: str
@@ -167,7 +168,8 @@ def save_emulator(emulator: PyteEmulator) -> bytes:
             mode=sorted(terminal.mode),
             cursor_style=terminal.cursor_style,
             mouse=(terminal.mouse_protocol, terminal.mouse_encoding),
-            keyboard=terminal.keyboard_flags,
+            keyboard=terminal.keyboard.shown,
+            hidden_keyboard=terminal.keyboard.hidden,
             gsets=[_charset_name(charset) for charset in terminal.gsets],
             glevel=terminal.glevel,
             charset=_charset_name(terminal.charset_map),
@@ -281,7 +283,7 @@ def _restore(terminal: Terminal, state: _State) -> None:
     terminal.restore_modes(state.mode)
     terminal.cursor_style = state.cursor_style
     terminal.mouse_protocol, terminal.mouse_encoding = state.mouse
-    terminal.keyboard_flags = state.keyboard
+    terminal.keyboard.shown, terminal.keyboard.hidden = state.keyboard, state.hidden_keyboard
     _check(len(state.gsets) == 4 and 0 <= state.glevel < 4, "no such character set")
     terminal.gsets = [_charset(name) for name in state.gsets]
     terminal.glevel = state.glevel

@@ -20,6 +20,7 @@ _MORE = st.sampled_from(
         b"\x1b]8;;http://x.invalid/\x1b\\link\x1b]8;;\x1b\\",
         b"\x1b]2;a title\x07\x1b[22;2t\x1b]2;another\x07",
         b"\x1b[>5u\x1b[4 q\x1b[?1002h\x1b[?1006h\x1b=",
+        b"\x1b[>1u\x1b[?1049h",
         b"\x1b)0\x0elqk\x0f",
         b"\x1b[5i\x1b7\x1b[31m",
         b"wide \xe6\xbc\xa2 over the end of a row \xe6\xbc\xa2\xe5\xad\x97",
@@ -47,7 +48,10 @@ def test_a_repainted_terminal_goes_on_as_the_other_one(
     rows = [*lived.terminal.main.history, *lived.terminal.main.rows, *lived.terminal.buf.rows]
     assume(not any(cell.startswith("\u200d") for row in rows for cell in row.chars))
     fresh.feed(repaint_bytes(lived))
+    boards = [emulator.terminal.keyboard for emulator in (fresh, lived)]
 
+    assert boards[0].shown == boards[1].shown
+    assert lived.terminal.alt is None or boards[0].hidden == boards[1].hidden
     assert not fresh.pending
     assert fresh.answers() == b""
     assert fresh.snapshot() == lived.snapshot()

@@ -33,6 +33,7 @@ RAW_LEAVE = (
     b"\x18\x1b\\"  # end whatever sequence was cut off
     b"\x1b[?9l\x1b[?1000l\x1b[?1001l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l"
     b"\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?2026l\x1b[?2031l\x1b[?2048l"
+    b"\x1b[<99u\x1b[=0u"  # the alternate screen has keyboard flags of its own, as kitty has it
     b"\x1b7\x1b[?1049l\x1b[?1047l\x1b[?47l"  # DECSC: on the main screen 1049 restores this place
     b"\x1b[0m\x1b(B\x1b)B\x1b*B\x1b+B\x0f"
     b"\x1b7\x1b[?6l\x1b[r\x1b8\x1b[!p"  # resetting the region moves the cursor, so keep its place

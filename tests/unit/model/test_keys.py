@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ptycassette.model.keys import (
     PASTE_END,
     PASTE_START,
+    Keyboard,
     canonical_key,
-    changed_keyboard,
     encode_key,
     encode_paste,
     encode_text,
@@ -236,14 +236,38 @@ def test_text_is_typed_in_the_mode_that_is_on(flags: int) -> None:
 
 def test_flags_are_pushed_popped_and_changed() -> None:
     """``CSI > u``, ``CSI < u`` and ``CSI = u``; the stack is bounded."""
-    stack = changed_keyboard([], ">", 5)
-    stack = changed_keyboard(stack, "=", 2, 2)
-    assert stack == [7]
-    assert changed_keyboard(stack, "=", 4, 3) == [3]
-    assert changed_keyboard(stack, "=", 8) == [8]
-    assert changed_keyboard([], "=", 9, 1) == [9]
-    assert changed_keyboard([1, 2, 3], "<", 2) == [1]
-    assert changed_keyboard([1], "<", 9) == []
-    for _ in range(100):
-        stack = changed_keyboard(stack, ">", 1)
-    assert len(stack) == 16
+
+    def stack(kind: str, *numbers: int, before: tuple[int, ...] = ()) -> list[int]:
+        keyboard = Keyboard()
+        keyboard.shown = list(before)
+        keyboard.change(kind, *numbers)
+        return keyboard.shown
+
+    assert stack(">", 5) == [5]
+    assert stack("=", 2, 2, before=(5,)) == [7]
+    assert stack("=", 4, 3, before=(7,)) == [3]
+    assert stack("=", 8, before=(7,)) == [8]
+    assert stack("=", 9, 1) == [9]
+    assert stack("<", 2, before=(1, 2, 3)) == [1]
+    assert stack("<", 9, before=(1,)) == []
+    assert len(stack(">", 1, before=(1,) * 16)) == 16
+
+
+def test_each_screen_has_its_keyboard_flags() -> None:
+    """A key is encoded as the screen that is shown asked for."""
+    keyboard = Keyboard()
+    keyboard.change(">", 1)
+    assert encode_key("shift-enter", keyboard_flags=keyboard.flags) == b"\x1b[13;2u"
+    keyboard.switch()
+    assert encode_key("escape", keyboard_flags=keyboard.flags) == b"\x1b"
+    with pytest.raises(ValueError, match="shift-enter"):  # a plain Enter is another key
+        encode_key("shift-enter", keyboard_flags=keyboard.flags)
+    keyboard.switch()
+    assert encode_key("escape", keyboard_flags=keyboard.flags) == b"\x1b[27u"
+
+
+def test_releases_are_not_in_force() -> None:
+    """No release is sent, so none is confirmed."""
+    keyboard = Keyboard()
+    keyboard.change(">", 31)
+    assert keyboard.flags == 29

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ptycassette.model import Size
 from ptycassette.terminal import PyteEmulator
 
@@ -90,7 +92,7 @@ def test_stacks_are_bounded() -> None:
     emulator = fed("\x1b[22t\x1b[>1u" * 500)
 
     assert len(emulator.terminal.title_stack) <= 10
-    assert len(emulator.terminal.keyboard_flags) <= 16
+    assert len(emulator.terminal.keyboard.shown) <= 16
 
 
 def test_unknown_modes_are_kept_up_to_a_limit() -> None:
@@ -105,9 +107,25 @@ def test_unknown_modes_are_kept_up_to_a_limit() -> None:
 
 def test_the_keyboard_stack_pushes_pops_and_changes() -> None:
     """CSI > u, CSI < u, CSI = u of the kitty protocol."""
-    emulator = fed("\x1b[>5u\x1b[=2;2u\x1b[?u\x1b[=4;3u\x1b[?u\x1b[=8u\x1b[?u\x1b[<u\x1b[?u")
+    emulator = fed("\x1b[>5u\x1b[=8;2u\x1b[?u\x1b[=4;3u\x1b[?u\x1b[=8u\x1b[?u\x1b[<u\x1b[?u")
 
-    assert emulator.answers() == b"\x1b[?7u\x1b[?3u\x1b[?8u\x1b[?0u"
+    assert emulator.answers() == b"\x1b[?13u\x1b[?9u\x1b[?8u\x1b[?0u"
+
+
+@pytest.mark.parametrize("mode", [47, 1047, 1049])
+def test_each_screen_has_its_own_keyboard_stack(mode: int) -> None:
+    """Kitty: the main and the alternate screen maintain independent stacks."""
+    alt, main = f"\x1b[?{mode}h", f"\x1b[?{mode}l"
+    emulator = fed(f"\x1b[>1u{alt}\x1b[?u\x1b[>8u\x1b[?u{alt}\x1b[?u{main}\x1b[?u{alt}\x1b[?u")
+
+    assert emulator.answers() == b"\x1b[?0u\x1b[?8u\x1b[?8u\x1b[?1u\x1b[?8u"
+
+
+def test_releases_of_keys_are_not_confirmed() -> None:
+    """Flag 2 is never in force, as no release is ever sent; what else was asked for is."""
+    emulator = fed("\x1b[>2u\x1b[?u\x1b[>31u\x1b[?u\x1b[=1u\x1b[=2;2u\x1b[?u")
+
+    assert emulator.answers() == b"\x1b[?0u\x1b[?29u\x1b[?1u"
 
 
 def test_decanm_brings_ascii_back() -> None:

@@ -9,7 +9,7 @@ from ptycassette.model import Size
 from ptycassette.terminal import PyteEmulator, load_emulator, save_emulator
 
 BUSY = (
-    "\x1b]0;title\x07\x1b[22t\x1b[2;4r\x1b[1;38;5;99mab\x1b[2;2H\x1b7\x1b(0q\x1b)A\x1b[4h漢字"
+    "\x1b[>1u\x1b]0;title\x07\x1b[22t\x1b[2;4r\x1b[1;38;5;99mab\x1b[2;2H\x1b7\x1b(0q\x1b)A\x1b[4h漢字"
     '\x1b[1"q protected\x1b]8;;http://a\x07link'
     "\x1b[?1049h\x1b[3;3H\x1b7alt\x1b[>3u\x1b[5 q\x1b[?1002h"
     "\x1b[?2004h\x1b[3gline\r\n\r\n\r\n\r\n\r\n\x1b[?1049l\r\n\r\n\r\nmore\r\n\x1b[?47h\x1b[31mx"
