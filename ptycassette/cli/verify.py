@@ -115,8 +115,11 @@ def command(
     checked = []
     reports = []
     for path in cassettes_named(cassettes):
-        fixed = _fix(path, allow_unscrubbed=allow_unscrubbed) if fix else None
+        tried = _fix(path, allow_unscrubbed=allow_unscrubbed) if fix else None
+        fixed = None if isinstance(tried, CassetteError) else tried
         verdict = _verify(path, rederive=rederive, allow_unscrubbed=allow_unscrubbed)
+        if isinstance(tried, CassetteError) and verdict.error is not None:
+            verdict.error.hint = tried.hint
         seal = None if seals is None else seals(path)
         risks = _risks(path) if verdict.error is None else ()
         checked.append((verdict, seal))
@@ -133,16 +136,16 @@ def command(
     return next(filter(None, statuses), 0)
 
 
-def _fix(path: str, *, allow_unscrubbed: bool) -> Fixed | None:
-    """What ``--fix`` did; None if it did nothing, which the check that follows explains."""
+def _fix(path: str, *, allow_unscrubbed: bool) -> Fixed | CassetteError:
+    """What ``--fix`` did, or why it did nothing."""
     from ptycassette.cassette.io import fix_cassette
 
     try:
         return fix_cassette(Path(path), allow_unscrubbed=allow_unscrubbed)
     except (StorageError, ExistsError):
         raise
-    except CassetteError:
-        return None
+    except CassetteError as error:
+        return error
 
 
 def _risks(path: str) -> tuple[str, ...]:
@@ -245,7 +248,8 @@ def _finish(bar: ProgressBar[int] | None) -> None:
 
 def _lines(verdict: Verdict, fixed: Fixed | None, risks: Sequence[str]) -> Iterator[str]:
     if verdict.error is not None:
-        yield f"{visible(verdict.path)}: NOT VALID, {type(verdict.error).__name__}"
+        named = visible(verdict.path) or "''"
+        yield f"{named}: NOT VALID, {type(verdict.error).__name__}"
         for line in error_lines(verdict.error):
             yield f"  {line.removeprefix('ptycassette: ')}"
         return

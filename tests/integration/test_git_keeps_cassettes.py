@@ -507,8 +507,44 @@ def test_a_submodule_that_was_not_fetched_is_named(tmp_path: Path, run: Run) -> 
     git(place, "commit", "-qm", "submodule")
     git(tmp_path, "clone", "-q", "origin", "clone")
     status, text = said(run, "verify", tmp_path / "clone" / "c")
+    below, there = said(run, "verify", tmp_path / "clone" / "c" / "tests" / "other.cassette")
 
     assert (status, "git submodule update --init" in text) == (4, True)
+    assert (below, "git submodule update --init" in there) == (3, True)
+
+
+def test_the_hint_of_a_fix_that_was_tried_is_not_to_try_it(tmp_path: Path, run: Run) -> None:
+    """Line ends were changed everywhere, and one file was written anew, or left out."""
+    place = repository(tmp_path / "origin")
+    target = unprotected(place / "c.cassette")
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "cassette")
+    for file in target.glob("*.json*"):
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    final = target / "final.json"
+    as_it_was = final.read_bytes()
+    final.write_text(json.dumps(json.loads(as_it_was), indent=4))
+    status, text = said(run, "verify", "--fix", target)
+    assert (status, "final.json" in text.split("hint:")[1], "--fix" in text) == (4, True, False)
+    final.write_bytes(as_it_was)
+    (target / "output.raw").unlink()
+    for words in ((), ("--fix",)):
+        status, text = said(run, "verify", *words, target)
+        assert (status, "git restore" in text, "--fix" in text) == (4, True, False)
+
+
+def test_a_rule_that_goes_before_those_of_a_cassette_is_named(tmp_path: Path, run: Run) -> None:
+    """The attributes of a clone itself are stronger than those of any folder."""
+    place = repository(tmp_path / "origin")
+    _written(place / "c.cassette")
+    (place / ".git" / "info").mkdir(exist_ok=True)
+    (place / ".git" / "info" / "attributes").write_text("* text eol=crlf\n")
+    status, text = said(run, "verify", "--fix", place / "c.cassette")
+
+    assert status == 0
+    assert "at risk" in text
+    assert ".git/info/attributes" in text
+    assert "verify --fix" not in text
 
 
 def test_a_hook_of_git_asks_its_own_work_tree(

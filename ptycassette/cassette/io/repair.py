@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -63,6 +63,8 @@ _GLANCE = 200_000
 
 _GLANCE_BYTES = 8 << 20
 
+_UNFETCHED = "the folder is that of a submodule of git that was not fetched"
+
 _AS_IT_IS = (DiagnosticError, LimitError, UnscrubbedError, UnsafeFileError)
 """Errors whose own hint says what to do."""
 
@@ -101,15 +103,20 @@ def explained(error: CassetteError, path: str | os.PathLike[str]) -> CassetteErr
         if isinstance(error, VersionError) and error.hint:  # it is newer
             return error
         with suppress(CassetteError, OSError):
-            for damage in _damages(Path(path), effort=_GLANCE, most_bytes=_GLANCE_BYTES):
-                if damage.cause:
-                    remedy = damage.remedy or (
-                        f"restore it with 'ptycassette verify --fix {_shown(path)}'"
-                    )
-                    error.hint = f"{visible(damage.name)}: {damage.cause}; {remedy}"
-                    return error
+            damages = [*_damages(Path(path), effort=_GLANCE, most_bytes=_GLANCE_BYTES)]
+            first = _first(damages)
+            if first is not None:
+                remedy = f"restore it with 'ptycassette verify --fix {_shown(path)}'"
+                error.hint = f"{visible(first.name)}: {first.cause}; {first.remedy or remedy}"
+                return error
         error.hint = error.hint or CHANGED_HINT
     return error
+
+
+def _first(damages: Sequence[Damage]) -> Damage | None:
+    """What to do first: what others have to do goes before what ``fix_cassette`` does."""
+    explained_ones = [one for one in damages if one.cause]
+    return next((one for one in explained_ones if one.remedy), next(iter(explained_ones), None))
 
 
 def fix_cassette(path: Path, *, allow_unscrubbed: bool = False) -> Fixed:
@@ -133,8 +140,16 @@ def fix_cassette(path: Path, *, allow_unscrubbed: bool = False) -> Fixed:
     damages = list(_damages(path, effort=_EFFORT, most_bytes=_MOST_BYTES))
     restored = {one.name: one.restored for one in damages if one.restored is not None}
     if len(restored) < len(damages) or not damages:
-        with open_cassette(path, allow_unscrubbed=allow_unscrubbed):
-            pass  # raises if anything is wrong, and says what
+        try:
+            with open_cassette(path, allow_unscrubbed=allow_unscrubbed):
+                pass
+        except InvalidCassetteError as error:
+            first = _first(damages)
+            lost = next((one.name for one in damages if one.restored is None), None)
+            if first is not None and not first.remedy and lost is not None:
+                # The hint was to fix it, and that is what was tried.
+                error.hint = f"nothing proves what {visible(lost)} was: {CHANGED_HINT}"
+            raise
         return Fixed(restored={}, added=protect_from_git(path))
     staging = Staging(path)
     try:
@@ -215,7 +230,12 @@ def git_risks(path: Path) -> list[str]:
     values = tree.attributes(names, ("text", "diff"))
     risks = []
     converted = [name for name in names if values.get((name, "text"), "unset") != "unset"]
-    if converted:
+    if converted and _protected(path):
+        risks.append(
+            f"git may change the line ends of {_listed(converted)}, because a rule elsewhere goes "
+            f"before those of the cassette: remove it from .git/info/attributes"
+        )
+    elif converted:
         risks.append(f"git may change the line ends of {_listed(converted)}: {fix}")
     elif values.get((OUTPUT_RAW, "diff"), "unset") != "unset":
         risks.append(f"'git am' would remove CRs from {OUTPUT_RAW}: {fix}")
@@ -238,6 +258,13 @@ def git_risks(path: Path) -> list[str]:
             f"({visible(ignored[0].rule, limit=200)}): run '{add}' and commit"
         )
     return risks
+
+
+def _protected(path: Path) -> bool:
+    """Whether the cassette has all of its ``.gitattributes``."""
+    with suppress(OSError):
+        return (path / GIT_ATTRIBUTES).read_bytes().endswith(GIT_ATTRIBUTES_TEXT.encode())
+    return False
 
 
 def _lost(index: str, here: str) -> bool:
@@ -397,7 +424,7 @@ def _missing(path: Path, name: str, *, empty: bool = False) -> Damage:
     if empty and tree.is_submodule():
         return Damage(
             name=name,
-            cause="the folder is that of a submodule of git that was not fetched",
+            cause=_UNFETCHED,
             remedy=f"run 'git submodule update --init {_shown(path)}'",
         )
     committed = tree.committed(name)
@@ -431,19 +458,30 @@ def _sparse(path: Path, name: str) -> Damage:
 def _not_checked_out(path: Path) -> str | None:
     """Why a cassette is not there at all, if git or DVC says so.
 
-    Git is asked only where a sparse checkout is set up, since often nothing is there yet.
+    Git is asked only where a sparse checkout is set up, or the folder is empty and the repository
+    has submodules, since often nothing is there yet.
     """
+    if not path.name:  # the current folder, which was deleted
+        return None
     with suppress(OSError):
         if path.with_name(f"{path.name}.dvc").is_file():
             return f"DVC has it: run 'dvc pull {_shown(path)}.dvc'"
-        folder = next((each for each in path.absolute().parents if each.is_dir()), None)
-        if folder is None or not _is_sparse(folder):
+        folder = next(each for each in path.absolute().parents if each.is_dir())
+        if _may_be_submodule(folder) and WorkTree(folder).is_submodule():
+            return f"{_UNFETCHED}: run 'git submodule update --init {_shown(folder)}'"
+        if not _is_sparse(folder):
             return None
         name = str(path.absolute().relative_to(folder))
         if any((WorkTree(folder).committed(name) or {}).values()):
             damage = _sparse(path, path.name)
             return f"{damage.cause}: {damage.remedy}"
     return None
+
+
+def _may_be_submodule(folder: Path) -> bool:
+    """Whether ``folder`` is empty, below the ``.gitmodules`` of its work tree."""
+    above = next((each for each in folder.parents if (each / ".git").exists()), None)
+    return above is not None and (above / ".gitmodules").is_file() and not any(folder.iterdir())
 
 
 def _is_sparse(folder: Path) -> bool:
