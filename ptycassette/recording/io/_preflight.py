@@ -26,7 +26,11 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
     """
     base = current_dir() if cwd is None else current_dir() / cwd
     if not base.is_dir():
-        raise PreflightError("the working directory does not exist", where=str(base))
+        raise PreflightError(
+            "the working directory does not exist",
+            where=str(base),
+            hint="change to one that exists, or name one",
+        )
     name = argv[0]
     path = env.get("PATH", os.defpath)
     entries = [""] if "/" in name else path.split(os.pathsep) if path else []
@@ -35,6 +39,13 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
         if os.access(place, os.X_OK) and place.is_file():
             return place
     if there:
+        if there[0].is_dir():
+            raise SpawnError(
+                "a directory, not a program",
+                exit_status=126,
+                where=str(there[0]),
+                hint="name a program in it; --cwd starts one in it",
+            )
         raise SpawnError("not executable", exit_status=126, where=str(there[0]), hint="chmod +x it")
     hint = "check the name, and the PATH that the program gets (--env PATH=...)"
     if " " in name and len(argv) == 1:

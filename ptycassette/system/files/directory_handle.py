@@ -155,6 +155,10 @@ class DirectoryHandle(Closing):
 
     def __init__(self, path: str | os.PathLike[str], *, follow_links: bool | None = None) -> None:
         self.place = os.fspath(path)
+        if not self.place:
+            raise NotFoundError(
+                "the path of the cassette is empty", hint="give the directory of a cassette"
+            )
         asked = links_followed() if follow_links is None else follow_links
         self._flags = _READ if asked else _SAFE
         trimmed = os.fspath(path).rstrip("/") or os.fspath(path)  # "link/" would be followed
@@ -180,7 +184,11 @@ class DirectoryHandle(Closing):
                 hint=f"give the directory that it points to; {_FOLLOW_HINT}",
             )
         if mode and not stat.S_ISDIR(mode):
-            return InvalidCassetteError("a file, and a cassette is a directory", where=self.place)
+            return InvalidCassetteError(
+                "a file, and a cassette is a directory",
+                where=self.place,
+                hint="give the directory of a cassette; import makes one from another tool's file",
+            )
         reason = exc.strerror if isinstance(exc, OSError) else None
         return UnreadableError(reason or str(exc), where=self.place)
 

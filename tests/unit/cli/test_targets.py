@@ -115,3 +115,36 @@ def test_a_hyphen_is_stdout(
         assert ET.fromstring(printed).tag == ET.parse("out").getroot().tag
     else:
         assert printed == (tmp_path / "out").read_bytes()
+
+
+def test_an_empty_path_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    """As an unset variable of a shell gives it; there is no folder that it could be."""
+    for words in (["info"], ["verify"], ["events"], ["frames"], ["cat"], ["play"], ["tape"]):
+        assert main([*words, ""]) == 3
+        captured = capfd.readouterr()
+        assert "the path of the cassette is empty" in captured.out + captured.err
+    assert main(["stand-in", ""]) == 125
+    assert "the path of the cassette is empty" in capfd.readouterr().err
+
+
+def test_a_deleted_folder_has_no_cassette(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also by the name that every current folder has."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    assert main(["info", "./c.cassette"]) == 3
+    assert "which was deleted" in capfd.readouterr().err
+
+
+def test_a_file_in_place_of_a_cassette_was_not_changed(
+    source: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The hint says what to give."""
+    assert main(["info", f"{source}/manifest.json"]) == 4
+    said = capfd.readouterr().err
+
+    assert "give the directory" in said
+    assert "was changed" not in said
