@@ -136,15 +136,19 @@ def settings_of(
             from ptycassette.timeline import order_named
 
             order_named(order)
-    except (UsageError, ValueError) as exc:
+        argv = pick("argv")
+        if argv is not None:
+            from ptycassette.session import words_given
+
+            argv = words_given(argv)
+    except (UsageError, ValueError, TypeError) as exc:
         raise pytest.UsageError(str(exc)) from exc
-    argv = pick("argv")
     return Settings(
         mode=mode,
         match=match,
         order=order,
         path=None if path is None else str(path),
-        argv=None if argv is None else tuple(argv),
+        argv=argv,
         size=pick("size"),
         streams=pick("streams"),
         tape=pick("tape"),

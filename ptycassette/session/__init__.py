@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .options import StreamChoice as StreamChoice
     from .options import child_environment as child_environment
     from .options import kinds_named as kinds_named
+    from .options import size_given as size_given
+    from .options import words_given as words_given
     from .session import Session as Session
     from .steps import SessionStep as SessionStep
     from .steps import StepLog as StepLog
@@ -30,7 +32,10 @@ else:
             "async_session": "AsyncSession require_asyncio",
             "core": "SessionView",
             "base": "SessionBase",
-            "options": "CLEAN_NAMES DEFAULT_SIZE StreamChoice child_environment kinds_named",
+            "options": (
+                "CLEAN_NAMES DEFAULT_SIZE StreamChoice child_environment kinds_named size_given "
+                "words_given"
+            ),
             "session": "Session",
             "steps": "SessionStep StepLog collect_steps",
             "waits": "Idle matches_in_file",

@@ -29,7 +29,14 @@ from ptycassette.model import (
 from ptycassette.session._pipe_pump import PipePump
 from ptycassette.session._piped_core import PipedCore, has_pipes
 from ptycassette.session.core import Input, SessionCore
-from ptycassette.session.options import DEFAULT_SIZE, StreamChoice, child_environment, kinds_named
+from ptycassette.session.options import (
+    DEFAULT_SIZE,
+    StreamChoice,
+    child_environment,
+    kinds_named,
+    size_given,
+    words_given,
+)
 from ptycassette.session.pump import Pump, ScriptPump, ThreadPump
 from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
 from ptycassette.system.pty import (
@@ -87,6 +94,7 @@ class SessionBase:
 
     Raises:
         SpawnError: the program could not be started.
+        TypeError: ``argv`` is one text, or ``size`` no Size.
     """
 
     def __init__(  # noqa: PLR0913 - one for each thing that a user may say
@@ -103,11 +111,12 @@ class SessionBase:
         streams: StreamChoice = "terminal",
         **wiring: Unpack[Wiring],
     ) -> None:
-        # First, because it takes time, and the program's output gets its time when it is read.
-        emulator = wiring.get("emulator", default_emulator)(size)
+        words = words_given(argv)
+        # Before the program, because it takes time, and output gets its time when it is read.
+        emulator = wiring.get("emulator", default_emulator)(size_given(size))
         kinds = kinds_named(streams)
         environment = child_environment(clean=clean_env, extra=env, term=term, base=base_env)
-        start = functools.partial(spawn, argv, size=size, cwd=cwd, env=environment)
+        start = functools.partial(spawn, words, size=size, cwd=cwd, env=environment)
         child: PtyChild | PipedChild = (
             start()
             if kinds.only_terminal

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from ptycassette.model import StreamKinds
+from ptycassette.model import Size, StreamKinds
 from ptycassette.system.pty import DEFAULT_SIZE
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "StreamChoice",
     "child_environment",
     "kinds_named",
+    "size_given",
+    "words_given",
 ]
 
 PIPES = StreamKinds(stdin="pipe", stdout="pipe", stderr="pipe")
@@ -65,6 +67,31 @@ def kinds_named(streams: StreamChoice) -> StreamKinds:
         f"streams are pipe or null each here, not {', '.join(sorted(given))}: other kinds are"
         " recorded as the caller gives them, with `ptycassette rec --as-given` or a shim"
     )
+
+
+def words_given(argv: Sequence[str | bytes | os.PathLike[str]]) -> tuple[str, ...]:
+    """The words of a command, as a caller gives them; words may also be bytes or paths.
+
+    Raises:
+        TypeError: it is one text, or a word is something else.
+    """
+    if isinstance(argv, str | bytes | os.PathLike):
+        raise TypeError(f"argv is a list of words, such as ['echo', 'hello'], not {argv!r}")
+    for word in argv:
+        if not isinstance(word, str | bytes | os.PathLike):
+            raise TypeError(f"each word of argv is a text, not {word!r}")
+    return tuple(map(os.fsdecode, argv))
+
+
+def size_given(size: Size) -> Size:
+    """The size of a terminal, as a caller gives it.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(size, Size):
+        raise TypeError(f"size is a Size, such as Size(rows=24, cols=80), not {size!r}")
+    return size
 
 
 def child_environment(

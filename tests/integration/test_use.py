@@ -22,7 +22,9 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.model import ExitStatus, Finished, Output, Size, Typed
+from ptycassette.recording.io import record
 from ptycassette.replaying.io.using import use
+from ptycassette.session import AsyncSession, Session
 from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration
@@ -188,6 +190,36 @@ def test_an_option_that_is_not_there_is_an_error_in_every_mode(mode: str, tmp_pa
     """At once, not when the test is recorded again a year later."""
     with pytest.raises(TypeError, match="take no option titel"):
         use(tmp_path / "c", ["true"], mode=mode, titel="x")
+
+
+def test_a_command_that_is_one_text_is_an_error_that_shows_a_list(tmp_path: Path) -> None:
+    """In place of a program that is called as the first letter."""
+    text: Any = "echo hello"
+    for start in (
+        lambda: use(tmp_path / "c", text, mode="replay"),
+        lambda: record(text, tmp_path / "c").__enter__(),
+        lambda: record(str(tmp_path / "c"), text).__enter__(),  # the other way round
+        lambda: Session(text),
+        lambda: AsyncSession(text.encode()),
+    ):
+        with pytest.raises(TypeError, match="list of words"):
+            start()
+    with pytest.raises(TypeError, match="not 5"):
+        use(tmp_path / "c", ["sleep", 5])  # type: ignore[list-item]
+    with Session([Path("/bin/echo"), b"\xc3\xa9"]) as session:  # type: ignore[list-item]
+        session.wait_for_text("é", timeout_s=LONG_S)
+
+
+@pytest.mark.parametrize("size", ["80x24", (80, 24)])
+def test_a_size_that_is_none_is_an_error_that_shows_one(size: Any, tmp_path: Path) -> None:
+    """At once, in replay as well."""
+    for start in (
+        lambda: use(tmp_path / "c", CAT, size=size),
+        lambda: record(CAT, tmp_path / "c", size=size).__enter__(),
+        lambda: Session(CAT, size=size),
+    ):
+        with pytest.raises(TypeError, match="Size\\(rows=24, cols=80\\)"):
+            start()
 
 
 def test_a_missing_cassette_says_how_to_record_it(tmp_path: Path) -> None:

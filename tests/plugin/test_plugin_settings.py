@@ -80,6 +80,12 @@ def test_the_strongest_word_counts(
         ([], "ptycassette_mode = recrod", "", "*recrod*"),
         ([], "ptycassette_orphans = maybe", "", "*ptycassette_orphans*maybe*"),
         ([], "", "pytestmark = pytest.mark.ptycassette(modus='live')", "*modus is not one of*"),
+        (
+            [],
+            "",
+            "pytestmark = pytest.mark.ptycassette(argv='echo hi')",
+            "*argv is a list of words*",
+        ),
         ([], "", "pytestmark = pytest.mark.ptycassette('a', 'b')", "*takes one path*"),
         ([], "", "pytestmark = pytest.mark.ptycassette(mode='recrod')", "*recrod*"),
     ],

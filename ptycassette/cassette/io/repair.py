@@ -461,7 +461,7 @@ def _not_checked_out(path: Path) -> str | None:
     Git is asked only where a sparse checkout is set up, or the folder is empty and the repository
     has submodules, since often nothing is there yet.
     """
-    if not path.name:  # the current folder, which was deleted
+    if not path.name:  # an empty path
         return None
     with suppress(OSError):
         if path.with_name(f"{path.name}.dvc").is_file():

@@ -28,6 +28,7 @@ from ptycassette.session import (
     StreamChoice,
     child_environment,
     kinds_named,
+    size_given,
 )
 from ptycassette.system import MonotonicClock, SystemSleeper, random_id
 from ptycassette.system.files import find_project
@@ -188,7 +189,7 @@ def plan_of(options: RecordOptions) -> RecordPlan:
     """
     given: dict[str, Any] = dict(options)
     project = find_project()
-    given.setdefault("size", project.size or DEFAULT_SIZE)
+    given["size"] = size_given(given.get("size", project.size or DEFAULT_SIZE))
     if given.get("idle_limit_ms") is None and project.idle_limit_s is not None:
         given["idle_limit_ms"] = round(project.idle_limit_s * 1000)
     tape = options.get("tape")

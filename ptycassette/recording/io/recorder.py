@@ -64,6 +64,7 @@ from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of
 from ptycassette.recording.io.saver import Saver
+from ptycassette.session import words_given
 from ptycassette.system import Owner
 from ptycassette.system.files import (
     Lock,
@@ -117,7 +118,7 @@ class Recorder:
     ) -> None:
         if not argv:
             raise ValueError("argv is empty")
-        self.argv = tuple(argv)
+        self.argv = words_given(argv)
         self.target = absolute(target)
         self.plan = plan
         self.manifest: Manifest | None = None

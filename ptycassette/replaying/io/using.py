@@ -39,7 +39,7 @@ from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_use
 from ptycassette.scrub.io import concealed
-from ptycassette.session import Session, StreamChoice, kinds_named
+from ptycassette.session import Session, StreamChoice, kinds_named, size_given, words_given
 from ptycassette.system import owned_async_context, owned_context
 from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
@@ -244,7 +244,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             ``timeout_s``.
 
     Raises:
-        TypeError: there is no such option of ``record``.
+        TypeError: there is no such option of ``record``; ``argv`` is one text, ``size`` no Size.
         UsageError: the mode or the value of PTYCASSETTE_SECRETS is unknown.
         ValueError: the strategy, the order or the value of ``secrets`` or ``streams`` is unknown.
 
@@ -253,6 +253,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     """
     if streams is not None:
         kinds_named(streams)  # complain about a typo now
+    if size is not None:
+        size_given(size)
     if unknown := sorted(set(record_options) - set(RecordOptions.__annotations__)):
         raise TypeError(f"use() and record() take no option {', '.join(unknown)}")
     if match is None:
@@ -275,7 +277,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
         Plan(
             path=Path(path),
             folders=_folders_of_callers(),
-            argv=argv,
+            argv=None if argv is None else words_given(argv),
             mode=mode,
             matching=matching,
             size=size,

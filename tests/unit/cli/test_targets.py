@@ -127,18 +127,6 @@ def test_an_empty_path_is_named(capfd: pytest.CaptureFixture[str]) -> None:
     assert "the path of the cassette is empty" in capfd.readouterr().err
 
 
-def test_a_deleted_folder_has_no_cassette(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Also by the name that every current folder has."""
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-
-    assert main(["info", "./c.cassette"]) == 3
-    assert "which was deleted" in capfd.readouterr().err
-
-
 def test_a_file_in_place_of_a_cassette_was_not_changed(
     source: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
