@@ -158,12 +158,17 @@ class Matching:
         return self._sameness(self.strategy)
 
     def may_begin(self, got: str, want: str) -> bool:
-        """Whether ``got`` may be the beginning of a text that matches ``want``, by the strategy."""
+        """Whether ``got`` may be the beginning of a text that matches ``want``, by the strategy.
+
+        Where white space is folded, space at the end of ``got`` ends its last word.
+        """
         match self.strategy:
             case "exact" | "prompt":
                 return want.startswith(got)
             case "normalised" if self._normalise is _fold_space:
-                return _fold_space(want).startswith(_fold_space(got))
+                begun = _fold_space(got)
+                ended = " " if begun and got[-1].isspace() else ""
+                return f"{_fold_space(want)} ".startswith(begun + ended)
             case _:
                 return True  # a function of the caller, or a score, judges whole texts only
 

@@ -5,7 +5,8 @@ Such input has neither keys nor edited lines: it is one text, up to its end. Rul
 - Under ``exact`` and ``prompt`` the bytes are the same. Where the recording has masks, the
   driver's bytes are scrubbed before they are compared. A secret that the program read in pieces
   is compared at its last piece, because a part of it does not look like a secret.
-- Under ``normalised`` and ``semantic`` each stretch is compared as text, in whole lines.
+- Under ``normalised`` and ``semantic`` each stretch is compared as text, in whole lines: what was
+  read up to the middle of a line is compared with the rest of the line.
 - What the program did not read was not recorded, and is not compared.
 - Where the program read the end of its stdin, the driver must end it, and send no more.
 - A difference that nothing can mend any more is reported at once, also if the text is shorter than
@@ -23,7 +24,7 @@ from collections.abc import Callable, Sequence
 from ptycassette.model import Event, InputRecord
 from ptycassette.replaying.divergence import DivergenceSide
 from ptycassette.replaying.standin._state import RunState
-from ptycassette.timeline import Entry
+from ptycassette.timeline import Entry, Matching
 
 _MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
 _MASK_PART = re.compile(rb"[xX]{2,}|[^\x00-\x7f]+|e?Hh4?|78|88|120|00+")
@@ -31,6 +32,10 @@ _MASK_PART = re.compile(rb"[xX]{2,}|[^\x00-\x7f]+|e?Hh4?|78|88|120|00+")
 _MASK_REACH = 6
 _LONGEST_NORMALISED = 1 << 16
 _SHOWN_BYTES = 200
+_WIDE_SPACES = "\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What ``str.split`` takes for white space and UTF-8 writes in several bytes."""
 _END = "no more bytes"
 
 
@@ -55,11 +60,16 @@ class StdinComparison:
             if record.kind == "input":
                 at += len(record.bytes or b"")
                 self._ends[record.seq] = at
+        self._lines: dict[int, int] = {}  # where a part that ends inside of a line is compared
+        for end in () if self._exact else reversed(self._ends.values()):
+            at = end if self._want.endswith(b"\n", 0, end) else at
+            self._lines[end] = at
         recorded_end = any(record.eof for record in inputs)
         self.most_bytes = None if recorded_end or not self._exact else len(self._want)
         self._masks = [match.span() for match in _MASKED.finditer(self._want)]
         self._got = bytearray()
         self._awaited = 0
+        self._awaits_end = False
         self._ended = False
         self._since = 0  # up to here it was compared, in what was recorded
         self._got_since = 0  # and in what came
@@ -99,11 +109,17 @@ class StdinComparison:
         record = event.record
         assert isinstance(record, InputRecord)  # noqa: S101 - the engine asks for inputs only
         end = self._awaited = self._ends[event.seq]
+        self._awaits_end = record.eof
         came = self._came(end, eof=record.eof)
         if came is None:
             return False, None
         if any(start < end < stop for start, stop in self._masks):
             return True, None
+        if end < self._compared_at(end):
+            if not self._differs():
+                return True, None
+            end, came = self._compared_at(end), len(self._got)
+        end = max(end, self._since)
         want, got = self._want[self._since : end], bytes(self._got[self._got_since : came])
         self._go_on(end, came)
         if not (self._same(got, want) or self._same_to(end, came)):
@@ -128,17 +144,33 @@ class StdinComparison:
                 return over
         if lines.endswith(b"\n") or not lines:
             return at
+        if len(self._got) > at and self._goes_on(lines):
+            return over
         return len(self._got) if len(self._got) > at else over
+
+    def _goes_on(self, last: bytes) -> bool:
+        """Whether the input has begun the end of what the program read, which has no line end."""
+        got = bytes(self._got[self._got_since :])
+        matching, awaited = self._state.matching, self._awaited
+        if awaited < self._compared_at(awaited) or matching.strategy != "normalised":
+            return False
+        return not self._same(got, last) and _may_begin(matching, got, _text(last))
+
+    def _compared_at(self, end: int) -> int:
+        """Where the text that was read up to ``end`` is compared: there, or at its line's end."""
+        return self._lines.get(end, end)
 
     def _differs(self) -> bool:
         """Whether the input can no longer become the recorded one."""
         if not self._exact:
-            want, got = self._want[self._since :], bytes(self._got[self._got_since :])
-            return (
-                not self._masks
-                and len(got) <= _LONGEST_NORMALISED
-                and not self._state.matching.may_begin(_whole(got), _text(want))
-            )
+            want = self._want[self._since : self._compared_at(self._awaited)]
+            got = bytes(self._got[self._got_since :])
+            if self._masks or len(got) > _LONGEST_NORMALISED:
+                return False
+            lines = want.count(b"\n") if want.endswith(b"\n") and not self._awaits_end else None
+            if lines is not None and got.count(b"\n") >= lines:
+                return False  # all of it is here, and is compared at its place
+            return not _may_begin(self._state.matching, got, _text(want))
         if self._masks:
             return self._differs_outside_masks()
         begun = self._want[self._since : self._since + len(self._got) - self._got_since]
@@ -207,9 +239,22 @@ def _in_mask(data: bytes, place: int) -> bool:
     return any(match.start() <= place < match.end() for match in near)
 
 
-def _whole(data: bytes) -> str:
-    """Text without a character at its end that has only begun."""
-    return getincrementaldecoder("utf-8")("surrogateescape").decode(data)
+def _may_begin(matching: Matching, got: bytes, want: str) -> bool:
+    """Whether ``got`` may be the beginning of a text that matches ``want``.
+
+    A character at its end that has only begun may become any that begins so, or stay what it is.
+    """
+    decoder = getincrementaldecoder("utf-8")("surrogateescape")
+    whole = decoder.decode(got)
+    begun = decoder.getstate()[0]
+    if not begun:
+        return matching.may_begin(whole, want)
+    chars = {char for char in {*want, *_WIDE_SPACES} if _bytes(char).startswith(begun)}
+    return any(matching.may_begin(whole + char, want) for char in {*chars, _text(begun)})
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _text(data: bytes) -> str:

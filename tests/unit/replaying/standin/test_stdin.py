@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ptycassette.model import ExitStatus, Finished, JournalEvent, Output, Typed
 from ptycassette.timeline import Matching
+from tests.examples import examples
 from tests.standins import Rig
 
 EXIT = ExitStatus(code=0, exited=True, signaled=False)
@@ -118,6 +120,68 @@ def test_law_of_beginnings(text: str, cut: int) -> None:
     sent = data.replace(b"xxxxxx", b"secret")[:cut]
 
     assert rig.pipe(sent, ends=False).kinds == []
+
+
+TEXTS = st.text(st.sampled_from("aab \n\né\xa0"), min_size=1, max_size=7)
+RESTS = [first + space for first in (b"", b"\xa9", b"\xa0") for space in (b"", b" ", b"\n")]
+"""The rest of a character that was begun, and white space to go on with."""
+
+
+def read_in_pieces(text: bytes, cuts: list[int], *, eof: bool) -> list[JournalEvent]:
+    """A program that read ``text``, up to ends of lines and in pieces; then perhaps its end."""
+    lines = [at + 1 for at, byte in enumerate(text) if byte == 10]
+    places = sorted({0, len(text), *lines, *(cut for cut in cuts if cut < len(text))})
+    pieces = [text[a:b] for a, b in itertools.pairwise(places)]
+    events: list[JournalEvent] = [Typed(at, piece) for at, piece in enumerate(pieces, 1)]
+    return [*events, Typed(20, b"", eof=True)] if eof else events
+
+
+@pytest.mark.parametrize("strategy", ["exact", "prompt", "normalised"])
+@given(
+    text=TEXTS, other=TEXTS, kept=st.integers(0, 12), more=st.integers(0, 3),
+    cuts=st.lists(st.integers(1, 12), max_size=2), eof=st.booleans(),
+)  # fmt: skip
+@examples(400)
+def test_law_of_open_input(
+    *, strategy: str, text: str, other: str, kept: int, more: int, cuts: list[int], eof: bool
+) -> None:
+    """A difference is reported as soon as no continuation passes, and not before."""
+    want = text.encode()
+    assume(not re.search(rb"[^\x00-\x7f]{3}", want))  # it may be a mask, whose end is waited for
+    sent = want[:kept] + other.encode()[:more]
+    recorded = read_in_pieces(want, cuts, eof=eof)
+    reported = bool(Piped(*recorded, strategy=strategy).pipe(sent, ends=False).kinds)
+    ends = [b"", *(want[at:] for at in range(len(want)))]
+    passes = any(
+        not Piped(*recorded, strategy=strategy).pipe(sent + rest + end).kinds
+        for rest in RESTS
+        for end in ends
+    )
+
+    assert reported == (not passes)
+
+
+@pytest.mark.parametrize("eof", [True, False])
+def test_a_word_that_ended_too_early_is_a_difference(eof: bool) -> None:
+    """White space is folded, and never goes away."""
+    rig = Piped(Typed(1, b"alpha\nbeta\n", eof=eof), strategy="normalised")
+
+    assert rig.pipe(b"al", ends=False).kinds == []
+    assert rig.pipe(b"\n", ends=False).kinds == ["input-changed"]
+
+
+def test_a_line_that_was_read_in_parts_is_compared_as_a_whole() -> None:
+    """However the driver's parts fall."""
+    parts = (
+        Typed(1, b"al"),
+        Output(2, b"-", "stdout"),
+        Typed(3, b"pha\n"),
+        Output(4, b"!", "stdout"),
+    )
+    for strategy in ("normalised", "semantic", "prompt"):
+        for sent in ((b"alpha\n",), (b"a", b"lph", b"a\n"), (b"al", b"pha\n")):
+            rig = Piped(*parts, strategy=strategy).pipe(*sent, ends=False)
+            assert (rig.kinds, rig.output) == ([], b"-!")
 
 
 def test_other_space_is_the_same_when_normalised() -> None:
