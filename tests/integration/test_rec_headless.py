@@ -17,6 +17,7 @@ from ptycassette import open_cassette
 from ptycassette.cli import main
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.session import Session
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.testing import fixed_id
 
@@ -105,6 +106,25 @@ for line in sys.stdin:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("variable", ["PYTHONFAULTHANDLER", "PYTHONDEVMODE"])
+@pytest.mark.parametrize("way", ["--headless", "--pipes", "--as-given", "terminal"])
+def test_handlers_of_signals_that_are_not_of_python_do_no_harm(
+    way: str, variable: str, tmp_path: Path
+) -> None:
+    """Images of containers often set PYTHONFAULTHANDLER."""
+    words = [*CLI, "rec", *([] if way == "terminal" else [way]), *shell("echo hi; exit 9")]
+    environment = {**os.environ, variable: "1", "PYTHONWARNINGS": "ignore"}
+    if way == "terminal":
+        with Session(words, base_env=environment, cwd=tmp_path, clean_env=False) as session:
+            status = session.wait_exit(timeout_s=60)
+        assert status is not None
+        assert status.code == 9
+    else:
+        done = run(tmp_path, *words[len(CLI) :], env=environment)
+        assert (done.returncode, b"internal error" in done.stderr) == (9, False)
+    assert (tmp_path / "c" / "manifest.json").exists()
+
+
 def test_a_script_waits_for_its_turn(tmp_path: Path) -> None:
     """Through a silence in which the screen looks settled, and no longer than it has to."""
     (tmp_path / "turns.py").write_text(TAKING_TURNS)

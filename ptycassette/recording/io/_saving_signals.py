@@ -6,7 +6,7 @@ import signal
 from typing import Any, Self
 
 from ptycassette.recording.io.recorder import Recorder
-from ptycassette.system.pty import QUIET, STOPPING, TAKEN
+from ptycassette.system.pty import QUIET, STOPPING, TAKEN, put_back
 
 
 class SavingSignals:
@@ -41,8 +41,7 @@ class SavingSignals:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        put_back(self._before)
 
 
 def _nothing(_number: int, _frame: object) -> None:

@@ -32,6 +32,7 @@ from ptycassette.system.pty import (
     WaitedSignals,
     disposition,
     exit_status,
+    put_back,
     stop_self,
 )
 
@@ -215,8 +216,7 @@ class _EndingSignals:
 
     def __exit__(self, *_: object) -> None:
         self._waited.stop()
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        put_back(self._before)
 
     def _came(self, number: int, _: object) -> None:
         if self._session is not None and self._session.finished:

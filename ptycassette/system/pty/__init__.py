@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .signals import block_waited_signals as block_waited_signals
     from .signals import disposition as disposition
     from .signals import exit_status as exit_status
+    from .signals import put_back as put_back
     from .signals import signal_name as signal_name
     from .signals import signal_number as signal_number
     from .signals import stop_self as stop_self
@@ -54,7 +55,7 @@ else:
             "process": "DEFAULT_GRACE_S PtyChild spawn",
             "scripted": "ScriptedPty",
             "signals": "QUIET STOPPING TAKEN WAITED block_waited_signals disposition exit_status"
-            " signal_name signal_number stop_self",
+            " put_back signal_name signal_number stop_self",
             "terminal": "DEFAULT_SIZE SignalPipe UserTerminal WaitedSignals local_modes suspend"
             " window_size",
         },

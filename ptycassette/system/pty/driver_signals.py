@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
-from ptycassette.system.pty.signals import STOPPING, TAKEN, stop_self
+from ptycassette.system.pty.signals import STOPPING, TAKEN, put_back, stop_self
 from ptycassette.system.pty.terminal import WaitedSignals
 
 
@@ -43,8 +43,7 @@ class DriverSignals:
     def __exit__(self, *_: object) -> None:
         self._waited.stop()
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        put_back(self._before)
 
     def pass_to(self, pid: int) -> None:
         """Pass all signals to ``pid`` from now on, including those that waited."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ptycassette.model import ExitStatus
 
@@ -113,6 +114,17 @@ def block_waited_signals() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, WAITED)
 
 
+def put_back(handlers: Mapping[int, Any]) -> None:
+    """Give signals the handlers that ``signal.signal`` returned.
+
+    It returns None for a handler that is not Python's, such as that of ``faulthandler``, which
+    PYTHONFAULTHANDLER=1 and PYTHONDEVMODE=1 switch on. It cannot be given back: the signal then
+    ends the process, which is what that handler did last.
+    """
+    for number, handler in handlers.items():
+        signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
 def stop_self(number: int) -> None:
     """Stop this process as ``number`` does by default; returns when it is continued.
 
@@ -123,4 +135,4 @@ def stop_self(number: int) -> None:
     mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     os.kill(os.getpid(), number)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    signal.signal(number, before)
+    put_back({number: before})

@@ -16,7 +16,7 @@ from typing import Self
 
 from ptycassette.model import Size
 from ptycassette.system.pty.modes import window_pixels
-from ptycassette.system.pty.signals import WAITED, block_waited_signals
+from ptycassette.system.pty.signals import WAITED, block_waited_signals, put_back
 
 DEFAULT_SIZE = Size(24, 80)
 
@@ -169,8 +169,7 @@ class SignalPipe:
     def __exit__(self, *_: object) -> None:
         self._waited.stop()
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+        put_back(self._previous)
         signal.set_wakeup_fd(self._previous_fd)
         os.close(self.fd)
         os.close(self._writing)
