@@ -106,6 +106,34 @@ for line in sys.stdin:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("project", "named", "status"),
+    [
+        ("[scrub]\nknown_evn = ['A']\n", "", 2),
+        ("[scrub]\n[[scrub.rules]]\nname = 'x'\npattern = '('\n", "", 2),
+        ("", "ptycassette.toml", 0),
+        ("[scrub]\nknown_evn = ['A']\n", "ptycassette.toml", 2),
+        ("", "nosuch.toml", 3),
+    ],
+)
+def test_rules_for_scrubbing_are_read_before_the_program_runs(
+    project: str, named: str, status: int, tmp_path: Path
+) -> None:
+    """A session of an hour does not end with a typo in them."""
+    (tmp_path / "ptycassette.toml").write_text(project)
+    environment = {
+        "PTYCASSETTE_SCRUB_CONFIG": named,
+        "PTYCASSETTE_STATE_DIR": str(tmp_path / "state"),
+        "PTYCASSETTE_PROJECT": str(tmp_path / "none.toml") if named else "",
+    }
+    (tmp_path / "none.toml").touch()
+    done = run(tmp_path, "rec", *shell("touch ran"), env=environment)
+
+    assert done.returncode == status, done.stderr
+    assert (tmp_path / "ran").exists() is (status == 0)
+    assert not list(tmp_path.glob("state/journals/*.journal"))
+
+
 @pytest.mark.parametrize("variable", ["PYTHONFAULTHANDLER", "PYTHONDEVMODE"])
 @pytest.mark.parametrize("way", ["--headless", "--pipes", "--as-given", "terminal"])
 def test_handlers_of_signals_that_are_not_of_python_do_no_harm(

@@ -10,7 +10,7 @@ from pathlib import Path
 from ptycassette.cassette.io import check_target
 from ptycassette.errors import PreflightError, SpawnError
 from ptycassette.model import visible, visible_bytes
-from ptycassette.system.files import absolute, current_dir
+from ptycassette.system.files import absolute, current_dir, find_project
 
 REQUIREMENT_TIMEOUT_S = 60.0
 
@@ -51,6 +51,20 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
     if " " in name and len(argv) == 1:
         hint = f"a program and its arguments are words of their own: -- {visible(name)}"
     raise SpawnError("no such program", exit_status=127, where=name, hint=hint)
+
+
+def check_scrub_config(cwd: Path | None) -> None:
+    """Read the user's own rules for scrubbing, where there are some: a typo is found now.
+
+    Raises:
+        CassetteError: as ``load_config`` does.
+    """
+    place = current_dir() if cwd is None else current_dir() / cwd
+    if os.environ.get("PTYCASSETTE_SCRUB_CONFIG") or find_project(place).scrub is not None:
+        # Few have rules.
+        from ptycassette.scrub.io import load_config
+
+        load_config(cwd=place)
 
 
 def check_network(program: str, env: Mapping[str, str]) -> None:

@@ -53,6 +53,7 @@ from ptycassette.recording.io._preflight import (
     check_network,
     check_place,
     check_requirements,
+    check_scrub_config,
     find_program,
 )
 from ptycassette.recording.io._publisher import Publisher
@@ -183,6 +184,8 @@ class Recorder:
                 raise
         binary = find_program(self.argv, env=env, cwd=cwd) if plan.pty is None else None
         self._binary = binary
+        if plan.scrub and plan.scrubber is None:
+            check_scrub_config(cwd)
         if binary is not None and plan.tape is None:  # the proxy of a tape checks where it leads
             check_network(self.argv[0], env)
         top = state_dir() if plan.state_dir is None else absolute(plan.state_dir)
