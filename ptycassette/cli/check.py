@@ -15,7 +15,7 @@ from ptycassette.cli._junit import JUnitCase, junit_xml
 from ptycassette.cli._options import follow_links_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
-from ptycassette.model import visible
+from ptycassette.model import native_text, storable_text, visible
 from ptycassette.scenario import (
     MAX_YAML_BYTES,
     ScenarioOutcome,
@@ -165,7 +165,9 @@ def _init(paths: Sequence[str]) -> int:
         if target.exists():
             raise ExistsError("exists already", where=str(target), hint="edit it, or remove it")
         draft = draft_scenario(
-            evidence_of(cassette), name=target.name.split(".")[0], cassette_path=cassette.name
+            evidence_of(cassette),
+            name=storable_text(target.name.split(".")[0]),
+            cassette_path=storable_text(cassette.name),
         )
         write_whole(target, [draft.encode()], overwrite=False)
         click.echo(f"wrote {visible(str(target))}: read it, and keep what matters")
@@ -177,7 +179,7 @@ def _update(paths: Sequence[str]) -> int:
     failed = 0
     for path in find_scenarios(paths):
         scenario = load_scenario(path)
-        evidence = evidence_of(path.parent / (scenario.cassette_path or ""))
+        evidence = evidence_of(path.parent / native_text(scenario.cassette_path or ""))
         try:
             text = repin_scenario(read_plain(path, max_bytes=MAX_YAML_BYTES).decode(), evidence)
         except ValueError as exc:

@@ -10,6 +10,7 @@ import msgspec
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
+from ptycassette.model import native_text
 from ptycassette.scenario import (
     CheckOutcome,
     Evidence,
@@ -93,7 +94,7 @@ def cassette_of(path: str | os.PathLike[str]) -> Path:
 
 
 def _named(path: str | os.PathLike[str], scenario: Scenario) -> Path:
-    return Path(path).parent / (scenario.cassette_path or "")
+    return Path(path).parent / native_text(scenario.cassette_path or "")
 
 
 def check_file(path: str, cassette: str | None = None) -> ScenarioOutcome:

@@ -190,3 +190,13 @@ def test_a_page_shows_what_cannot_be_checked(tmp_path: Path) -> None:
     assert main(["check", str(tmp_path), "--html", str(page)]) == 2
     assert "UsageError" in page.read_text()
     assert 'class="player"' not in page.read_text()
+
+
+@pytest.mark.parametrize("name", ["Latin-1 \udce9", "quotes ' \" and\nlines", "\ue0e9", "é: # x"])
+def test_a_first_scenario_holds_for_any_name(name: str, tmp_path: Path) -> None:
+    """Names of files are bytes; those of a scenario are text."""
+    made = record(tmp_path).rename(tmp_path / f"{name}.cassette")
+
+    assert main(["check", "--init", str(made)]) == 0
+    assert main(["check", str(tmp_path / f"{name}.scenario.yaml")]) == 0
+    assert main(["check", "--update", str(tmp_path)]) == 0
