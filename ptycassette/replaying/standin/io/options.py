@@ -174,8 +174,12 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> StandinSettings:
         raise UsageError("which cassette?", hint="write: ptycassette stand-in CASSETTE [-- ARGV]")
     cassette, *rest = words
     if rest and rest[0] != "--":
+        ours = rest[0].partition("=")[0] in _BY_NAME
         raise UsageError(
-            f"unexpected argument {rest[0]!r}", hint="put the recorded program's own behind --"
+            f"unexpected argument {rest[0]!r}",
+            hint="options of stand-in come before the cassette"
+            if ours
+            else "put the recorded program's own behind --",
         )
     return msgspec.convert(
         {**values, "cassette": cassette, "argv": rest[1:], "matches": matches},
