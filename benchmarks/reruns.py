@@ -9,7 +9,8 @@ and another version of the CLI.
 The programs are looked for in the folders that ``PTYCASSETTE_AGENTS`` lists, as ``PATH`` does;
 other versions of them in those of ``PTYCASSETTE_OTHER_AGENTS``. ``--only NAME`` takes one CLI,
 ``--times N`` less runs, ``--claude`` adds Claude Code (nothing of it is kept). ``--interactive``
-records in a terminal that answers what the CLI asks it, as a person's does.
+records in a terminal of pexpect that answers what the CLI asks it, as a person's does, and counts
+equal reruns and equal drives of the stand-in.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,8 +30,13 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.errors import CassetteError
 from ptycassette.harness import Drive
+from ptycassette.harness.io._drive import walk
 from ptycassette.harness.io.files import find_binary, load_profile
+from ptycassette.model import Size
+from ptycassette.session import Session
 
 ROOT = Path(__file__).parent.parent
 DRIVES = ROOT / "fixtures" / "tapes" / "drives"
@@ -39,6 +46,11 @@ PROMPT, RESULT = ("plain words", "plump words"), ("walnuts", "walnutz")
 ROOT_OF_HOMES = "/var/tmp/ptycassette"  # noqa: S108 - each run makes a private folder in it
 _PATIENCE_S, _TIMEOUT_S = "60", 400
 _CHANGED_S = 1500  # another version may show no screen as it was: each is waited for
+_HEADING = (
+    *("CLI", "equal reruns", "mean s", "on another day", "a word of a prompt"),
+    *("a byte of a result", "another version"),
+)
+_IN_A_TERMINAL = ("CLI", "answers of the terminal", "rerun", "stand-in", "output KB", "cassette KB")
 
 
 class _Cli(msgspec.Struct, frozen=True):
@@ -68,15 +80,13 @@ def main(arguments: list[str]) -> int:
         for cli in _recorded(
             folder, given.only, claude=given.claude, interactive=given.interactive
         ):
-            row, fine = _measured(cli, times)
+            row, fine = (_in_a_terminal if given.interactive else _measured)(cli, times)
             rows.append(row)
             print(f"| {' | '.join(row)} |", flush=True)  # at once: the next CLI takes minutes
             good = good and fine
-    print(
-        "| CLI | equal reruns | mean s | on another day | a word of a prompt | a byte of a result |"
-        " another version |"
-    )
-    print("|---|--:|--:|---|---|---|---|")
+    heading = _IN_A_TERMINAL if given.interactive else _HEADING
+    print(f"| {' | '.join(heading)} |")
+    print(f"|{'---|' * len(heading)}")
     for row in rows:
         print(f"| {' | '.join(row)} |")
     return 0 if good and rows else 1
@@ -122,6 +132,35 @@ def _measured(cli: _Cli, times: int) -> tuple[list[str], bool]:
     row += ["not there" if cli.other is None else _version(_rerun(cli, path=cli.other))]
     fine = passed == times and day["matched"] == day["entries"] and not day["misses"]
     return row, fine and bool(word["misses"]) and bool(byte["misses"])
+
+
+def _in_a_terminal(cli: _Cli, times: int) -> tuple[list[str], bool]:
+    """A row of the table of interactive recordings, and whether all runs were equal."""
+    with open_cassette(cli.cassette) as cassette:
+        said = re.search(r"\d[\w.-]+", cassette.manifest.harness.binary_version or "")
+        answers = sum(one.source == "terminal" for one in cassette.inputs())
+        output_bytes = cassette.output_size
+    held_bytes = sum(file.stat().st_size for file in cli.cassette.iterdir())
+    driven = sum(_stand_in_ends(cli) for _ in range(times))
+    passed = sum(_rerun(cli)["passed"] for _ in range(times))
+    row = [f"{cli.drive.harness} {said[0] if said else '?'}", str(answers)]
+    row += [f"{passed} of {times}", f"{driven} of {times}"]
+    row += [str(round(output_bytes / 1000)), str(round(held_bytes / 1000))]
+    return row, passed == driven == times
+
+
+def _stand_in_ends(cli: _Cli) -> bool:
+    """Whether the stand-in shows the drive all that it waits for, and ends as the CLI did."""
+    profile = load_profile(cli.drive.harness, env={})
+    size = Size(cli.drive.rows or profile.terminal.rows, cli.drive.cols or profile.terminal.cols)
+    with Session((COMMAND, "stand-in", str(cli.cassette)), size=size) as session:
+        try:
+            walk(session, cli.drive.steps, profile)
+        except CassetteError as exc:
+            print(f"{cli.drive.name}: stand-in: {exc}", flush=True)
+            return False
+        status = session.exit_status
+    return status is not None and status.code in cli.drive.exit_codes
 
 
 def _another_day() -> str:
