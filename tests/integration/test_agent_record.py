@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive
 from ptycassette.harness.io._drive import walk
 from ptycassette.harness.io.offline import offline_run
-from ptycassette.harness.io.record import log_reader
+from ptycassette.harness.io.record import log_reader, without_folder
 from ptycassette.harness.provider.fake import Script
 from ptycassette.profiles import Profile
 from ptycassette.recording.io.recording import record
@@ -140,6 +141,27 @@ def test_a_cli_runs_offline_against_a_script(tmp_path: Path) -> None:
     assert (facts.final_text, path) == ("hi there", ".mycli/log.jsonl")
     assert final.final_text == "hi there"
     assert not home.exists()
+
+
+@pytest.mark.parametrize("folder", ["my_notes", "my.notes", "my-notes"])
+@pytest.mark.parametrize(
+    "log", [".cli/projects/-{}/a.jsonl", ".cli/sessions/--{}--/a.jsonl", ".cli/-{}-/b/-{}.jsonl"]
+)
+@pytest.mark.parametrize("others", [r"[^A-Za-z0-9]", "/"])
+def test_the_path_of_a_log_does_not_name_the_work_folder(
+    log: str, folder: str, others: str
+) -> None:
+    """CLIs make file names of it, with dashes."""
+    cwd = Path("/home/ada") / folder
+    name = re.sub(others, "-", str(cwd)[1:])
+
+    assert without_folder(log.replace("{}", name), cwd) == log.replace("{}", "$PWD")
+
+
+@pytest.mark.parametrize("cwd", ["/", "/app"])
+def test_a_short_work_folder_is_no_name(cwd: str) -> None:
+    """``app`` is a word like any other."""
+    assert without_folder(".app/projects/-app/a.jsonl", Path(cwd)) == ".app/projects/-app/a.jsonl"
 
 
 SLOW_READER = """#!{python}

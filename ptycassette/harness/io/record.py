@@ -7,6 +7,7 @@ record. A log that cannot be read is reported as an event, and the recording is 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ from ptycassette.model import Noted
 from ptycassette.profiles import LogFacts, Profile
 from ptycassette.recording.io import JournalFile
 from ptycassette.system.files import home_dir
+
+_FEW_PARTS = 2  # "/" and one folder, whose name may be a word like any other
 
 
 class _Recorder(Protocol):
@@ -54,9 +57,29 @@ def log_reader(
             return
         for event in facts.events:
             recorder.journal.on_event(Noted(t_us, event))
-        recorder.set_final(**_final(facts), session_log_path=path)
+        named = None if path is None else without_folder(path, cwd)
+        recorder.set_final(**_final(facts), session_log_path=named)
 
     return at_end
+
+
+def without_folder(path: str, cwd: Path) -> str:
+    """The path of a log with ``$PWD`` for the work folder, of which some CLIs make a file name.
+
+    They write ``-home-ada-my-notes`` for ``/home/ada/my_notes`` or ``/home/ada/my.notes``: what is
+    no letter and no digit becomes a dash, or only the slashes do.
+    """
+    if len(cwd.absolute().parts) <= _FEW_PARTS:
+        return path
+    folders = {str(cwd.absolute()).strip("/"), str(cwd.resolve()).strip("/")}
+    names = {
+        name
+        for one in folders
+        for name in (one.replace("/", "-"), re.sub(r"[^A-Za-z0-9]", "-", one))
+    }
+    for name in sorted(names, key=len, reverse=True):
+        path = path.replace(name, "$PWD")
+    return path
 
 
 def reader_for(
