@@ -221,3 +221,27 @@ def test_a_cli_without_its_rules_is_told_what_to_declare() -> None:
 
     assert [one.kind for one in without.findings] == ["undeclared"]
     assert declared.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("cli", "body"),
+    [
+        ("codex", {"input": [{"content": [{"type": "input_text", "text": "<shell>{}</shell>"}]}]}),
+        (
+            "aider",
+            {"messages": [{"role": "user", "content": "- Shell: SHELL=/bin/{}\n-"}]},
+        ),
+    ],
+)
+def test_another_shell_of_the_user_is_no_difference(cli: str, body: Any) -> None:
+    """A tape from a machine with zsh is replayed where the user has bash."""
+    found = {
+        tape_fingerprint(
+            tape((json.loads(json.dumps(body).replace("{}", shell)), {}), by=cli_rules(cli)),
+            cli_rules(cli),
+            key=KEY,
+        )
+        for shell in ("zsh", "bash")
+    }
+
+    assert len(found) == 1
