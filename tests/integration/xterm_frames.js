@@ -23,7 +23,7 @@ async function main() {
       const buffer = terminal.buffer.active;
       const shown = [];
       for (let row = 0; row < terminal.rows; row += 1) {
-        shown.push(buffer.getLine(buffer.baseY + row).translateToString(true));
+        shown.push(buffer.getLine(buffer.baseY + row).translateToString(true, 0, terminal.cols));
       }
       told.push({ seq: step.frame, rows: shown, cursor: [buffer.cursorY, buffer.cursorX] });
     }
