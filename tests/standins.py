@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptycassette.model import FrameRecord, InputRecord, JournalEvent, Size
-from ptycassette.replaying.standin import Listen, Play, StandinEngine, StandinOptions, Stop
+from ptycassette.replaying.standin import Halt, Listen, Play, StandinEngine, StandinOptions
 from ptycassette.replaying.standin import RunEnded as Over
 from ptycassette.testing import events_of
 from ptycassette.timeline import Matching
@@ -39,7 +39,7 @@ class Rig:
             screen=screen,
         )
 
-    def run(self, *, wait_us: int = 0) -> Listen | Stop | Over:
+    def run(self, *, wait_us: int = 0) -> Listen | Halt | Over:
         """Step until the engine listens longer than ``wait_us`` in all, stops, or is finished."""
         while True:
             todo = self.engine.step(self.now)
@@ -51,7 +51,7 @@ class Rig:
             else:
                 return todo
 
-    def send(self, data: bytes, *, wait_us: int = 0) -> Listen | Stop | Over:
+    def send(self, data: bytes, *, wait_us: int = 0) -> Listen | Halt | Over:
         """Type, and run."""
         self.engine.feed(data, self.now)
         return self.run(wait_us=wait_us)

@@ -18,11 +18,11 @@ from ptycassette.replaying.divergence import divergence_error
 from ptycassette.replaying.io.faults import faulty_engine_of
 from ptycassette.replaying.io.rendered import screen_after
 from ptycassette.replaying.standin import (
+    Halt,
     Listen,
     Play,
     RunEnded,
     StandinOptions,
-    Stop,
 )
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
 from ptycassette.timeline import Matching, read_secrets
@@ -298,7 +298,7 @@ class ReplayPty:
                     return us
                 case RunEnded():
                     self._finished = todo
-                case Stop():  # the driver's own process plays the recording
+                case Halt():  # the driver's own process plays the recording
                     pass
         return None
 

@@ -9,11 +9,11 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .decisions import Halt as Halt
     from .decisions import Listen as Listen
     from .decisions import Play as Play
     from .decisions import RunEnded as RunEnded
     from .decisions import StandinOptions as StandinOptions
-    from .decisions import Stop as Stop
     from .decisions import Unplayed as Unplayed
     from .engine import StandinEngine as StandinEngine
     from .faulty import faulty_engine as faulty_engine
@@ -23,7 +23,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "decisions": "Listen Play RunEnded StandinOptions Stop Unplayed",
+            "decisions": "Halt Listen Play RunEnded StandinOptions Unplayed",
             "engine": "StandinEngine",
             "faulty": "faulty_engine",
             "reported": "ReportedDivergence reported_divergences",

@@ -20,7 +20,7 @@ class Listen(msgspec.Struct, frozen=True):
     us: int | None
 
 
-class Stop(msgspec.Struct, frozen=True):
+class Halt(msgspec.Struct, frozen=True):
     """Stop as the recorded program did, by ``signal`` (``tstp``), until it is continued."""
 
     signal: str

@@ -15,7 +15,7 @@ The caller's loop::
     match engine.step(clock.now_us()):
         case Play(event=event): write(event.data)
         case Listen(us=us): wait for input, a resize, a signal, or at most us microseconds
-        case Stop(signal=name): stop as this signal does by default, until continued
+        case Halt(signal=name): stop as this signal does by default, until continued
         case Finished(): end with .exit
 """
 
@@ -35,11 +35,11 @@ from ptycassette.replaying.standin._sizes import SizeComparison
 from ptycassette.replaying.standin._state import RunState
 from ptycassette.replaying.standin._stdin import StdinComparison
 from ptycassette.replaying.standin.decisions import (
+    Halt,
     Listen,
     Play,
     RunEnded,
     StandinOptions,
-    Stop,
     Unplayed,
 )
 from ptycassette.timeline import Matching, RecordedSecrets, read_entries
@@ -176,7 +176,7 @@ class StandinEngine:
         typed = self._typed
         return typed.most_bytes if isinstance(typed, StdinComparison) else None
 
-    def step(self, now_us: int) -> Play | Listen | Stop | RunEnded:
+    def step(self, now_us: int) -> Play | Listen | Halt | RunEnded:
         """What to do at ``now_us``."""
         while self._state.finished is None:
             todo = self._advance(now_us)
@@ -212,7 +212,7 @@ class StandinEngine:
 
     # -- one step --------------------------------------------------------------
 
-    def _advance(self, now_us: int) -> Play | Listen | Stop | None:  # noqa: PLR0911 - one per decision
+    def _advance(self, now_us: int) -> Play | Listen | Halt | None:  # noqa: PLR0911 - one per decision
         """One decision; None to decide again."""
         grace = self._sizes.settle_start(now_us)
         if grace is not None:
@@ -245,13 +245,13 @@ class StandinEngine:
             self._end(event.record)
         return None
 
-    def _await(self, event: Event, now_us: int, again_us: int | None) -> Listen | Stop | None:
+    def _await(self, event: Event, now_us: int, again_us: int | None) -> Listen | Halt | None:
         record = event.record
         assert isinstance(record, InputRecord)  # noqa: S101 - the scheduler awaits inputs only
         if record.signal in UNCOMPARED:
             self._pass(event, now_us)
             stopped_by = self._signals.stops_at(record)
-            return Stop(stopped_by) if stopped_by else None
+            return Halt(stopped_by) if stopped_by else None
         if self._waiting_since is None:
             self._waiting_since = now_us
         until = None

@@ -16,11 +16,11 @@ import msgspec
 from ptycassette.faults import End, FaultSpec, Show, TerminalFault, scene_of, terminal_fault
 from ptycassette.model import Event, InputRecord, OutputRecord, Size
 from ptycassette.replaying.standin.decisions import (
+    Halt,
     Listen,
     Play,
     RunEnded,
     StandinOptions,
-    Stop,
     Unplayed,
 )
 from ptycassette.replaying.standin.engine import StandinEngine
@@ -57,7 +57,7 @@ class FaultyEngine(StandinEngine):
         self._taken_us: int | None = None
         self._watched = True
 
-    def step(self, now_us: int) -> Play | Listen | Stop | RunEnded:
+    def step(self, now_us: int) -> Play | Listen | Halt | RunEnded:
         """What to do at ``now_us``."""
         decided = self._decided(now_us)
         if self._fault.met and not self._reported:
@@ -110,7 +110,7 @@ class FaultyEngine(StandinEngine):
 
     # -- inside --------------------------------------------------------------------
 
-    def _decided(self, now_us: int) -> Play | Listen | Stop | RunEnded:
+    def _decided(self, now_us: int) -> Play | Listen | Halt | RunEnded:
         while self._over is None:
             if self._next is not None:
                 due_us, play = self._next
@@ -141,7 +141,7 @@ class FaultyEngine(StandinEngine):
             case _:
                 self._over = act
 
-    def _recorded(self, now_us: int) -> Play | Listen | Stop | None:
+    def _recorded(self, now_us: int) -> Play | Listen | Halt | None:
         """Go on with the recording; None where the fault has to say what comes."""
         fault = self._fault
         before = fault.exchange
@@ -155,7 +155,7 @@ class FaultyEngine(StandinEngine):
         match todo:
             case Play(event=event):
                 return self._output(event)
-            case Stop():
+            case Halt():
                 return todo
             case Listen():
                 quiet = _any(fault.quiet()) if self._waits else None

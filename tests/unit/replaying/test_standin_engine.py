@@ -20,7 +20,7 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.model.geometry import Cursor
-from ptycassette.replaying.standin.decisions import Listen, Stop
+from ptycassette.replaying.standin.decisions import Halt, Listen
 from ptycassette.replaying.standin.decisions import RunEnded as Over
 from tests.standins import OTHER, SIZE, Rig
 
@@ -463,7 +463,7 @@ def test_a_program_that_was_stopped_stops_where_it_was_continued(name: str) -> N
     rig.run()
     rig.engine.signalled(name, rig.now)
 
-    assert (rig.run(), rig.output) == (Stop(name), b"bye")
+    assert (rig.run(), rig.output) == (Halt(name), b"bye")
     assert (rig.run(), rig.output) == (Over(EXIT), b"byeback")
     assert not rig.engine.diverged
 

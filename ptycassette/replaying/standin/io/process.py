@@ -25,7 +25,7 @@ from ptycassette.model import (
     visible,
 )
 from ptycassette.replaying.standin._report import StandinReport, report_lines
-from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded, Stop
+from ptycassette.replaying.standin.decisions import Halt, Listen, Play, RunEnded
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.replaying.standin.io._newlines import UnixNewlines
 from ptycassette.replaying.standin.io._process_end import end_process
@@ -197,7 +197,7 @@ class _Run:
                         killed = msgspec.structs.replace(report, result="passed", killed_by="kill")
                         write_report(self._settings.report, killed)
                     self._take(port.wait(us))
-                case Stop(signal=name):
+                case Halt(signal=name):
                     port.stop(name)
                 case RunEnded():
                     return todo
