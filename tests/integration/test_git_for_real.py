@@ -114,7 +114,7 @@ def test_the_steps_of_the_action_run(clone: Path, project: Path, tmp_path: Path)
     for one in steps:
         done = step(one)
         assert done.returncode == 0, (one["name"], done.stdout, done.stderr)
-    assert "| cassettes/small | valid |" in (tmp_path / "summary.md").read_text()
+    assert "| `cassettes/small` | valid |" in (tmp_path / "summary.md").read_text()
     spoil(project)
     verify = next(one for one in steps if one["name"] == "Verify")
     assert step(verify).returncode == 4
