@@ -29,11 +29,11 @@ def drive_of(cassette: Path) -> Drive:
 
 
 @pytest.mark.slow
-def test_five_clis_are_there_in_both_ways() -> None:
+def test_eight_clis_are_there_in_both_ways() -> None:
     """A terminal interface and a one-shot run of each."""
     both = {drive_of(path).harness for path in CASSETTES if path.name.endswith("-tui")}
 
-    assert both == {"aider", "codex", "gemini", "llm", "opencode"}
+    assert both == {"aider", "codex", "gemini", "kimi", "llm", "opencode", "pi", "qwen"}
     assert {f"{name}-oneshot" for name in both} <= set(NAMES)
 
 
