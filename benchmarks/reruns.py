@@ -36,6 +36,7 @@ from ptycassette.harness import Drive
 from ptycassette.harness.io._drive import walk
 from ptycassette.harness.io.files import find_binary, load_profile
 from ptycassette.model import Size
+from ptycassette.recording.io.binary_probe import ask_version
 from ptycassette.session import Session
 
 ROOT = Path(__file__).parent.parent
@@ -137,13 +138,16 @@ def _measured(cli: _Cli, times: int) -> tuple[list[str], bool]:
 def _in_a_terminal(cli: _Cli, times: int) -> tuple[list[str], bool]:
     """A row of the table of interactive recordings, and whether all runs were equal."""
     with open_cassette(cli.cassette) as cassette:
-        said = re.search(r"\d[\w.-]+", cassette.manifest.harness.binary_version or "")
+        recorded = cassette.manifest.harness.binary_version
         answers = sum(one.source == "terminal" for one in cassette.inputs())
         output_bytes = cassette.output_size
     held_bytes = sum(file.stat().st_size for file in cli.cassette.iterdir())
     driven = sum(_stand_in_ends(cli) for _ in range(times))
     passed = sum(_rerun(cli)["passed"] for _ in range(times))
-    row = [f"{cli.drive.harness} {said[0] if said else '?'}", str(answers)]
+    # Programs whose name others may have are not asked while they are recorded.
+    asked = recorded or ask_version(Path(cli.path, cli.drive.harness), timeout_s=60)
+    version = re.search(r"\d[\w.-]+", asked or "")
+    row = [f"{cli.drive.harness} {version[0] if version else '?'}", str(answers)]
     row += [f"{passed} of {times}", f"{driven} of {times}"]
     row += [str(round(output_bytes / 1000)), str(round(held_bytes / 1000))]
     return row, passed == driven == times
