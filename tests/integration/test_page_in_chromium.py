@@ -31,6 +31,9 @@ from tests.chromium import Browser, Tab, opened_tab
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
 CODEX = Path(__file__).resolve().parents[2] / "fixtures" / "agents" / "codex-tui"
+with open_cassette(CODEX) as recorded:
+    END_MS = recorded.final.duration_ms
+    TYPED_MS = {one.bytes: one.t_ms for one in recorded.inputs()}  # the last of equal ones
 TIME = "Number(document.querySelector('.seek').value)"
 SHOWN = "document.querySelector('.view .screen').innerText"
 UNTIL = """new Promise(done => {
@@ -93,12 +96,12 @@ def test_it_plays_seeks_and_searches(browser: Browser, tmp_path: Path) -> None:
         assert "OpenAI Codex" in await tab.value(SHOWN)
         await tab.press("9")
         await tab.press(" ")
-        await tab.value(UNTIL.replace("WANTED", f"{TIME} >= 6610"))
+        await tab.value(UNTIL.replace("WANTED", f"{TIME} >= {END_MS}"))
         assert "To continue this session" in await tab.value(SHOWN)
         await search(tab, "to CONTINUE")  # on the screen that is shown already
         assert await tab.value("document.querySelector('.view mark').textContent") == "To continue"
         await tab.press("[")
-        assert await tab.value(TIME) == 6489
+        assert await tab.value(TIME) == TYPED_MS[b"\x03"]
         here = "document.querySelector('.beside .here').textContent"
         assert "<ctrl-c>" in await tab.value(here)
         await tab.press("/")
@@ -107,8 +110,9 @@ def test_it_plays_seeks_and_searches(browser: Browser, tmp_path: Path) -> None:
         await tab.press("n")
         assert await tab.value("document.querySelector('.view mark').textContent") == "walnuts"
         assert " of " in await tab.value("document.querySelector('.hits').textContent")
-        await tab.value("document.querySelector('.beside a[data-t=\"3531\"]').click()")
-        assert await tab.value(TIME) == 3531
+        moment = TYPED_MS[b"/status"]
+        await tab.value(f"document.querySelector('.beside a[data-t=\"{moment}\"]').click()")
+        assert await tab.value(TIME) == moment
         await tab.press("0")
         await tab.press(".")
         assert 0 < await tab.value(TIME) < 1000
@@ -127,7 +131,7 @@ def test_the_list_follows_in_a_low_window(browser: Browser, tmp_path: Path) -> N
                 width=1200, height=420, deviceScaleFactor=1, mobile=False,
             )  # fmt: skip
             await tab.open(page_of(CODEX, tmp_path / "a.html"))
-            for moment in range(1300, 6600, 200):
+            for moment in (*range(1300, END_MS, 200), END_MS):
                 await tab.value(f"document.querySelector('.seek').value = {moment}")
                 await tab.value("document.querySelector('.seek').dispatchEvent(new Event('input'))")
                 assert await tab.value(f"({row}) || -1") <= 0
@@ -139,10 +143,10 @@ def test_a_moment_can_be_named_in_the_address(browser: Browser, tmp_path: Path) 
     """In seconds."""
 
     async def look(tab: Tab) -> None:
-        assert await tab.value(TIME) == 6500
+        assert await tab.value(TIME) == 3700
         assert "Token usage" in await tab.value(SHOWN)
 
-    looked_at(browser, page_of(CODEX, tmp_path / "a.html") + "#t=6.5", look)
+    looked_at(browser, page_of(CODEX, tmp_path / "a.html") + "#t=3.7", look)
 
 
 def test_it_fits_a_phone_and_can_be_zoomed(browser: Browser, tmp_path: Path) -> None:

@@ -263,6 +263,8 @@ class Player {
     const list = link.closest('.beside'), outer = list.getBoundingClientRect();
     const inner = link.getBoundingClientRect();
     const bottom = Math.min(outer.bottom, innerHeight); // the list may reach below the window
+    // So that its last rows can be scrolled above the window's edge, too.
+    list.style.paddingBottom = `${outer.bottom - bottom}px`;
     if (list.scrollHeight > list.clientHeight && (inner.top < outer.top + 80 || inner.bottom > bottom)) {
       list.scrollTop += inner.top - outer.top - list.clientHeight / 3;
     }
