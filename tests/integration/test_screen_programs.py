@@ -14,6 +14,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -80,12 +81,14 @@ def shown_by_tmux(tmux: str, output: bytes, folder: Path) -> list[str]:
     """The rows of a tmux pane that was sent the same bytes."""
     raw, done = folder / "output.raw", folder / "done"
     raw.write_bytes(output)
-    server = [tmux, "-L", f"ptycassette-{os.getpid()}", "-f", "/dev/null"]
+    # The path of a socket has some 100 bytes, and that of a test's folder may be longer.
+    sockets = tempfile.mkdtemp(prefix="t")
+    server = [tmux, "-L", "t", "-f", "/dev/null"]
     # The answer to a question behind it says that tmux has painted all of it.
     asked = "printf '\\033[6n'; timeout --foreground 60 head -c 1 >/dev/null"
     command = f"stty raw -echo; cat '{raw}'; {asked}; : > '{done}'; exec sleep 60"
     size = ["-x", str(COLS), "-y", str(ROWS)]
-    environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMUX_TMPDIR": str(folder)}
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMUX_TMPDIR": sockets}
     try:
         subprocess.run(
             [*server, "new-session", "-d", *size, "sh", "-c", command],
@@ -109,6 +112,7 @@ def shown_by_tmux(tmux: str, output: bytes, folder: Path) -> list[str]:
         )
     finally:
         subprocess.run([*server, "kill-server"], check=False, env=environment, timeout=90)
+        shutil.rmtree(sockets, ignore_errors=True)
     return [row.rstrip() for row in captured.stdout.splitlines()][:ROWS]
 
 
