@@ -161,7 +161,7 @@ def _head(file: Path) -> bytes:
 
 
 class _Package(msgspec.Struct):
-    """Part of a ``package.json`` (docs.npmjs.com, "package.json")."""
+    """Part of a ``package.json`` (npm: "package.json")."""
 
     name: str = ""
     version: str = ""
