@@ -178,6 +178,7 @@ class _Forked:
             **prepared.session_options(),
             "harness": profile.name if profile else manifest.harness.name,
             "started_as": place.argv,
+            "shared_network": self._options.run.shared_network,
             "overwrite": self._options.overwrite,
             "clock": clock,
             "probe_version": False,

@@ -54,7 +54,7 @@ from ptycassette.tape.matching import Rules
 class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to be started; over when its block is left.
 
-    ``argv`` is the program's own command line, ``place.argv`` the one to start. ``lacking`` says
+    ``argv`` is the program as it is named, ``place.argv`` what to start. ``lacking`` says
     what to do if the program ends too early, ``in_the_way`` if it asks something else; empty where
     nothing is known.
     """
@@ -79,6 +79,7 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
             "cwd": self.place.cwd,
             "env": self.place.environment,
             "clean_env": True,
+            "guard": self.place.network,
             **({"term": self.term} if self.term else {}),
         }
 
