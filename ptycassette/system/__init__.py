@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .closing import Closing as Closing
     from .git_questions import IgnoredFile as IgnoredFile
     from .git_questions import WorkTree as WorkTree
+    from .git_questions import asked_git as asked_git
     from .interpreter import forget_safe_path as forget_safe_path
     from .interpreter import python_command as python_command
     from .interpreter import safe_path as safe_path
@@ -45,7 +46,7 @@ else:
             "network": "NETWORK_VARIABLE Guard guarded_command may_isolate network_disabled"
             " require_isolation required_guard",
             "ownership": "Owner owned_async_context owned_context temporary_folder",
-            "git_questions": "IgnoredFile WorkTree",
+            "git_questions": "IgnoredFile WorkTree asked_git",
             "priority": "raised_priority",
             "streams": "reopened same_stream stream_kind unread_bytes",
         },
