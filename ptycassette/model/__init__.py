@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from .tape import BodyPlace as BodyPlace
     from .tape import Chunk as Chunk
     from .tape import ExchangeOutcome as ExchangeOutcome
+    from .tape import MaskedDigest as MaskedDigest
     from .tape import TapeAnswer as TapeAnswer
     from .tape import TapeEntry as TapeEntry
     from .tape import VolatileToken as VolatileToken
@@ -169,8 +170,8 @@ else:
                 "STREAMS_KEY StreamKind StreamKinds painted_bytes painted_lines streams_of"
             ),
             "tape": (
-                "BodyPlace Chunk ExchangeOutcome TAPE TAPE_BODIES TapeAnswer TapeEntry "
-                "VolatileToken"
+                "BodyPlace Chunk ExchangeOutcome MaskedDigest TAPE TAPE_BODIES TapeAnswer "
+                "TapeEntry VolatileToken"
             ),
             "toml_text": "MAX_TOML_BYTES fill_variables parse_toml read_toml suggest",
             "visible_text": "printable visible visible_bytes",

@@ -7,6 +7,7 @@ and secrets are shown by their types.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import nsmallest
 from typing import Any
 
 import msgspec
@@ -93,7 +94,7 @@ class Misses:
         question: Question,
         skeleton: Skeleton,
         unused: Sequence[int],
-        obstacles: Sequence[tuple[int, str]],
+        obstacle: tuple[int, str] | None,
         *,
         used_up: int,
     ) -> Miss:
@@ -103,12 +104,12 @@ class Misses:
             question: what was asked.
             skeleton: of it.
             unused: the entries that were not asked for.
-            obstacles: entries with an equal key, and why they do not fit.
-            used_up: how many entries with an equal key were served before.
+            obstacle: an entry with an equal key, and why it does not fit.
+            used_up: how many entries with an equal key there are, if all were served before.
         """
         asked = _asked(question)
-        if obstacles:
-            index, reason = obstacles[0]
+        if obstacle is not None:
+            index, reason = obstacle
             return Miss(asked=asked, reason=reason, nearest=self._number(index))
         if used_up:
             times = "once" if used_up == 1 else f"{used_up} times"
@@ -142,7 +143,7 @@ class Misses:
 
         exchanges = self._recorded.exchanges
         alike = [one for one in unused if exchanges[one].entry.kind == question.kind]
-        return sorted(alike, key=distance)[:_MOST_COMPARED]
+        return nsmallest(_MOST_COMPARED, alike, key=distance)
 
     def _of(self, index: int) -> _Leaves:
         if index not in self._leaves:
