@@ -23,6 +23,10 @@ _DEPTH = 2
 _PREFIX = 3
 """A token that begins with so many fixed characters is told from words by them."""
 
+_LONGEST_REMEMBERED = 1 << 12
+_MOST_REMEMBERED = 2 << 20
+"""Characters of texts whose matches are remembered."""
+_OF_AN_ENTRY = 64
 _AMID_BASE64 = frozenset({ESCAPED, QUOTED})
 
 _ToSource = Callable[[int, int], tuple[tuple[int, int], ...]]
@@ -86,6 +90,9 @@ class Searcher:
         self.past: SearchedTexts | None = None
         self._learner = learner or Learner()
         self._key_lines = KeyLines(rules.rules)
+        self._remembered: dict[str, tuple[Match, ...]] = {}
+        self._remembered_for: object = None
+        self._room = 0
 
     def another(self) -> Searcher:
         """A searcher with the same knowledge, for other texts."""
@@ -97,8 +104,9 @@ class Searcher:
 
     def adopt(self) -> Lesson | None:
         """Add the learnt values to the known ones; returns what is new, None for nothing."""
-        lesson = self.known.learn(self._learner.take_new())
-        return lesson if lesson.values else None
+        new = self._learner.take_new()
+        lesson = self.known.learn(new) if new else None
+        return lesson if lesson is not None and lesson.values else None
 
     @contextmanager
     def knowing_only(self, values: Iterable[KnownValue]) -> Iterator[None]:
@@ -116,8 +124,29 @@ class Searcher:
         """Everything in canonical ``text`` that must be removed.
 
         First come the matches of rules, also in decoded text, then known values. Texts with
-        the same ``source`` continue each other.
+        the same ``source`` continue each other. Short texts without one come again and again (the
+        keys of events, their types), and are searched once for all that is known.
         """
+        if by_rules and source is None and len(text) <= _LONGEST_REMEMBERED:
+            return iter(self._once(text))
+        return self._search(text, by_rules=by_rules, source=source)
+
+    def _once(self, text: str) -> tuple[Match, ...]:
+        """The matches in a text that continues no other, found once for all that is known."""
+        knows = (self.known, self.known.version, self._key_lines.version)
+        if self._remembered_for != knows or self._room < len(text):
+            self._remembered.clear()
+            self._remembered_for, self._room = knows, _MOST_REMEMBERED
+        matches = self._remembered.get(text)
+        if matches is None:
+            matches = tuple(self._search(text))
+            self._remembered[text] = matches
+            self._room -= len(text) + _OF_AN_ENTRY
+        return matches
+
+    def _search(
+        self, text: str, *, by_rules: bool = True, source: Hashable = None
+    ) -> Iterator[Match]:
         texts = []
         for one in self._texts(_Text(text)):
             texts.append(one)
