@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptycassette.errors import CassetteError, PreflightError
-from ptycassette.model import Harness, Size, resolved
+from ptycassette.model import NOT_JSON, Harness, Size, resolved
 from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.session import child_environment
 from ptycassette.system import monotonic_s
@@ -121,7 +121,7 @@ def installed_version(binary: Path) -> str | None:
     Args:
         binary: the program, as it is found on PATH.
     """
-    with suppress(OSError, CassetteError, msgspec.MsgspecError):
+    with suppress(OSError, CassetteError, *NOT_JSON):
         real = _launched(Path(os.path.realpath(binary)))
         for look in (_npm, _python):
             if (found := look(binary.name, real)) is not None:
@@ -196,7 +196,7 @@ def _python(name: str, real: Path) -> tuple[str, str] | None:
     root = real.parent.parent
     for pattern in ("lib/python3*/*-packages", "local/lib/python3*/*-packages"):
         for path in root.glob(f"{pattern}/*.dist-info/entry_points.txt"):
-            text = path.read_text(encoding="utf-8", errors="replace")
+            text = read_plain(path, max_bytes=_MAX_PACKAGE_BYTES).decode("utf-8", "replace")
             if re.search(rf"^{re.escape(name)}\s*=", text, re.MULTILINE):
                 package, _, version = path.parent.name.removesuffix(".dist-info").partition("-")
                 return package.replace("_", "-").lower(), version

@@ -28,10 +28,14 @@ _OF_THE_TAPE = ("tape", "harness")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of ``use``; see there. ``folders`` are searched for a relative path first."""
+    """The arguments of ``use``; see there.
+
+    ``folders`` are searched for a relative path first; ``in_test`` if the first is that of a test.
+    """
 
     path: Path
     folders: Sequence[Path]
+    in_test: bool
     argv: Sequence[str] | None
     mode: str | None
     matching: Matching
@@ -41,27 +45,30 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     allow_unplayed: bool
     follow_links: bool | None
     options: Mapping[str, Any]
+    searched: tuple[Path, ...] = ()
 
 
 def found_plan(plan: Plan) -> Plan:
-    """The plan with the path of the cassette that is there; a new one is in the current folder."""
+    """The plan with the path of the cassette that is there, or of the one that is recorded.
+
+    In a test, a new one is beside the test file, so that the same name in another folder is
+    another cassette; if the path names a folder, the first that there is counts. Elsewhere it
+    is in the current folder.
+    """
     if plan.path.is_absolute() or not plan.folders:
         return plan
-    there = [one for one in _candidates(plan) if os.path.lexists(one)]
+    places = tuple(dict.fromkeys((*(one / plan.path for one in plan.folders), plan.path)))
+    there = [one for one in places if os.path.lexists(one)]
     cassettes = [one for one in there if os.path.lexists(one / MANIFEST)]
-    found = next(iter((*cassettes, *there)), plan.path)
-    return msgspec.structs.replace(plan, path=found)
+    ready = [one for one in places if one.parent.is_dir()] if plan.in_test else []
+    new = plan.folders[0] / plan.path if plan.in_test else plan.path
+    found = next(iter((*cassettes, *there, *ready)), new)
+    return msgspec.structs.replace(plan, path=found, searched=places)
 
 
 def searched(plan: Plan) -> str:
     """The folders in which a relative path was searched, as text; empty for an absolute one."""
-    if plan.path.is_absolute():
-        return ""
-    return ", ".join(dict.fromkeys(str(one.absolute().parent) for one in _candidates(plan)))
-
-
-def _candidates(plan: Plan) -> Sequence[Path]:
-    return [*(folder / plan.path for folder in plan.folders), plan.path]
+    return ", ".join(dict.fromkeys(str(one.absolute().parent) for one in plan.searched))
 
 
 def program_of(plan: Plan) -> Sequence[str]:

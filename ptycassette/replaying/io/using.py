@@ -218,7 +218,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
 
     Args:
         path: the cassette. A relative path is searched in the folder of the test file, or of the
-            file that calls ``use``, and then in the current folder, where a new one is recorded.
+            file that calls ``use``, and then in the current folder. In a test, a new one is
+            recorded beside the test file, elsewhere in the current folder.
         argv: the program, for the modes that run it; the recorded one when None.
         mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord``,
             ``live`` or ``rerun``; the environment's PTYCASSETTE_MODE when None. In a test run
@@ -273,10 +274,12 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
         matching.conceal = concealed
     if matching.secrets is None:
         matching.secrets = resolve_secrets(os.environ)
+    folders, in_test = _folders_of_callers()
     return Use(
         Plan(
             path=Path(path),
-            folders=_folders_of_callers(),
+            folders=folders,
+            in_test=in_test,
             argv=None if argv is None else words_given(argv),
             mode=mode,
             matching=matching,
@@ -294,8 +297,8 @@ _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
 _MOST_FRAMES = 100
 
 
-def _folders_of_callers() -> tuple[Path, ...]:
-    """The folder of the test file that called ``use``, and that of its direct caller."""
+def _folders_of_callers() -> tuple[tuple[Path, ...], bool]:
+    """The folder of the test file that called ``use``, that of its direct caller; if in a test."""
     frame = sys._getframe(2)  # noqa: SLF001 - inspect.stack() reads the source of each
     direct = frame.f_code.co_filename
     test = None
@@ -307,4 +310,5 @@ def _folders_of_callers() -> tuple[Path, ...]:
             break
         frame = frame.f_back
     named = [name for name in (test, direct) if name is not None and os.path.isfile(name)]  # noqa: PTH113
-    return tuple(dict.fromkeys(Path(name).absolute().parent for name in named))
+    in_test = bool(named) and (test is not None or "PYTEST_CURRENT_TEST" in os.environ)
+    return tuple(dict.fromkeys(Path(name).absolute().parent for name in named)), in_test

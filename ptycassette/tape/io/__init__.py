@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .journal_file import TapeJournalReader as TapeJournalReader
     from .journal_file import TapeSink as TapeSink
     from .matching_rules import load_matching_rules as load_matching_rules
+    from .matching_rules import published_damage as published_damage
     from .price_table import load_prices as load_prices
     from .proxy import Proxy as Proxy
     from .running_proxy import PROVIDER_VARIABLE as PROVIDER_VARIABLE
@@ -30,7 +31,7 @@ else:
             "_proxy_messages": "ProxyPlan",
             "draw_log": "open_draws served_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
-            "matching_rules": "load_matching_rules",
+            "matching_rules": "load_matching_rules published_damage",
             "price_table": "load_prices",
             "proxy": "Proxy",
             "running_proxy": (
