@@ -15,7 +15,6 @@ from ptycassette.model import storable
 from ptycassette.pytest_plugin import _fixtures as fixtures
 from ptycassette.pytest_plugin._fixtures import STATE, default_path, directory_of
 from ptycassette.pytest_plugin._frames import leave_our_frames_out, name_the_end
-from ptycassette.pytest_plugin._network import LEVEL, blocked_network
 from ptycassette.pytest_plugin._run_summary import RunSummary
 from ptycassette.pytest_plugin._settings import config_value, project_of, settings_of
 from ptycassette.pytest_plugin._state import TestState, forget_recorded
@@ -29,6 +28,7 @@ from ptycassette.pytest_plugin._tracing import (
 )
 from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING
 from ptycassette.replaying.io import MODE_VARIABLE, run_modes
+from ptycassette.system import NETWORK_LEVEL, blocked_network
 
 __all__ = ["fixtures"]
 
@@ -70,7 +70,7 @@ def _header(config: pytest.Config) -> str:
     mode = settings_of(config, None, {}).mode
     network = config_value(config, "network", "block")
     if mode in {"replay", "auto"} and network == "block":
-        return f"ptycassette: mode {mode}; in replay, blocked from the network: {LEVEL}"
+        return f"ptycassette: mode {mode}; in replay, blocked from the network: {NETWORK_LEVEL}"
     return f"ptycassette: mode {mode}; network not blocked"
 
 

@@ -26,7 +26,7 @@ from ptycassette.replaying import (
     divergence_object,
     drift_lines,
 )
-from ptycassette.replaying.io import Use, UseResult
+from ptycassette.replaying.io import Use, WatchedResult
 from ptycassette.replaying.standin.io import read_reports
 from ptycassette.rerun import finding_lines
 from ptycassette.session import Session, StepLog
@@ -116,7 +116,7 @@ class UseRun:
         session: the session, which has a number in the log of steps.
     """
 
-    def __init__(self, result: UseResult, session: int) -> None:
+    def __init__(self, result: WatchedResult, session: int) -> None:
         self._result = result
         self.session = session
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .interpreter import forget_safe_path as forget_safe_path
     from .interpreter import python_command as python_command
     from .interpreter import safe_path as safe_path
+    from .network_block import NETWORK_LEVEL as NETWORK_LEVEL
+    from .network_block import NetworkBlockedError as NetworkBlockedError
+    from .network_block import blocked_network as blocked_network
     from .ownership import Owner as Owner
     from .ownership import owned_async_context as owned_async_context
     from .ownership import owned_context as owned_context
@@ -31,6 +34,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "network_block": "NETWORK_LEVEL NetworkBlockedError blocked_network",
             "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper is_frozen monotonic_s"
             " random_id",
             "closing": "Closing",

@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import MANIFEST, TAPE_KEY
+from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model import Size, native_text, streams_of
 from ptycassette.recording.io import check_network, provider_without_proxy
+from ptycassette.replaying.io.places import found_path
 from ptycassette.session import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
@@ -45,23 +46,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def found_plan(plan: Plan) -> Plan:
     """The plan with the path of the cassette that is there; a new one is in the current folder."""
-    if plan.path.is_absolute() or not plan.folders:
-        return plan
-    there = [one for one in _candidates(plan) if os.path.lexists(one)]
-    cassettes = [one for one in there if os.path.lexists(one / MANIFEST)]
-    found = next(iter((*cassettes, *there)), plan.path)
-    return msgspec.structs.replace(plan, path=found)
-
-
-def searched(plan: Plan) -> str:
-    """The folders in which a relative path was searched, as text; empty for an absolute one."""
-    if plan.path.is_absolute():
-        return ""
-    return ", ".join(dict.fromkeys(str(one.absolute().parent) for one in _candidates(plan)))
-
-
-def _candidates(plan: Plan) -> Sequence[Path]:
-    return [*(folder / plan.path for folder in plan.folders), plan.path]
+    return msgspec.structs.replace(plan, path=found_path(plan.path, plan.folders))
 
 
 def program_of(plan: Plan) -> Sequence[str]:

@@ -33,10 +33,10 @@ from ptycassette.replaying.io._use_program import (
     program_of,
     recording_options,
     rerun_options,
-    searched,
 )
 from ptycassette.replaying.io.faults import fault_in_force, faulty_rerun
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
+from ptycassette.replaying.io.places import searched_folders
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_recorded, announce_recording
 from ptycassette.replaying.standin import StandinOptions, Unplayed
@@ -240,7 +240,7 @@ def _opened(plan: Plan) -> Cassette:
         require_seal(plan.path)
         return open_cassette(plan.path, follow_links=plan.follow_links)
     except NotFoundError as exc:
-        folders = searched(plan)
+        folders = searched_folders(plan.path, plan.folders)
         meant = f"{exc.hint} Or " if (exc.hint or "").startswith("did you mean") else ""
         raise NotFoundError(
             "there is no such cassette, and the mode is replay"
