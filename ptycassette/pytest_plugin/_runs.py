@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -31,6 +31,9 @@ from ptycassette.replaying.standin.io import read_reports
 from ptycassette.rerun import finding_lines
 from ptycassette.session import Session, StepLog
 from ptycassette.system.files import journal_dir, try_lock
+
+if TYPE_CHECKING:
+    from ptycassette.inprocess import OpenTape, UseTape
 
 _SAVING_S = 60.0
 """Recorders save at most for seconds after the end of their program."""
@@ -58,15 +61,15 @@ def _counted(action: str, cassette: str, *, drift: object) -> Iterator[tuple[Cou
 
 
 class SessionRun:
-    """A session in this process."""
+    """A session in this process, or its model and tool calls."""
 
-    def __init__(self, using: Use, *, lenient: bool) -> None:
+    def __init__(self, using: Use | UseTape, *, lenient: bool) -> None:
         self._using = using
         self._lenient = lenient
         self._stack = ExitStack()
-        self.session: Session | None = None
+        self.session: Session | OpenTape | None = None
 
-    def start(self) -> Session:
+    def start(self) -> Any:
         """Enter it."""
         self.session = self._stack.enter_context(self._using)
         return self.session
