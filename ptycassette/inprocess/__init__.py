@@ -6,7 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .active import belonging_to as belonging_to
+    from .active import activated as activated
     from .calls import ToolError as ToolError
     from .tools import tape_tool as tape_tool
     from .tools import tool_call as tool_call
@@ -18,7 +18,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "active": "belonging_to",
+            "active": "activated",
             "calls": "ToolError",
             "tools": "tape_tool tool_call",
             "using_tape": "OpenTape TapeResult UseTape use_tape",

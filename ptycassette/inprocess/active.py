@@ -36,8 +36,11 @@ def active_tape() -> OpenTape | None:
 
 
 @contextmanager
-def activated(tape: OpenTape) -> Iterator[None]:
-    """While entered, the calls of this context belong to ``tape``."""
+def activated(tape: OpenTape | None) -> Iterator[None]:
+    """While entered, the calls of this context belong to ``tape``.
+
+    A thread that outlives its block stays patched, so that what it calls is refused.
+    """
     before = _ACTIVE.get()
     _PATCHES.enter()
     _ACTIVE.set(tape)
@@ -46,17 +49,6 @@ def activated(tape: OpenTape) -> Iterator[None]:
     finally:
         _ACTIVE.set(before)  # not reset(): a fixture may leave in another context
         _PATCHES.leave()
-
-
-@contextmanager
-def belonging_to(tape: OpenTape) -> Iterator[None]:
-    """As ``activated``, where the block is entered elsewhere: in another thread or context."""
-    before = _ACTIVE.get()
-    _ACTIVE.set(tape)
-    try:
-        yield
-    finally:
-        _ACTIVE.set(before)
 
 
 def _replays() -> bool:
@@ -166,7 +158,7 @@ def _started(start: Callable[..., None]) -> Callable[..., None]:
             run = self.run
 
             def in_block() -> None:
-                with belonging_to(tape):
+                with activated(tape):
                     run()
 
             self.run = in_block  # type: ignore[method-assign]
@@ -184,12 +176,8 @@ def _submitted(submit: Callable[..., Any]) -> Callable[..., Any]:
         tape = _ACTIVE.get()
 
         def in_block(*given: Any, **named: Any) -> Any:
-            before = _ACTIVE.get()
-            _ACTIVE.set(tape)
-            try:
+            with activated(tape):
                 return function(*given, **named)
-            finally:
-                _ACTIVE.set(before)
 
         return submit(self, in_block, *args, **kwargs)
 

@@ -67,7 +67,9 @@ def _models(cassette: Cassette) -> Iterator[Turn]:
         found = conversations.get(entry.entry)
         if found is None:
             status = entry.outcome if entry.answer is None else f"status {entry.answer.status}"
-            yield Turn(entry.seq, "model", f"{entry.method} {entry.target}", status)
+            asked, said = _text(exchange.question()), _text(exchange.answer())
+            asked = f"{entry.method} {entry.target}\n{asked}"
+            yield Turn(entry.seq, "model", asked, f"{status}\n{said}")
             continue
         new: list[str] = []
         for message in found.asked.messages:
@@ -81,6 +83,10 @@ def _models(cassette: Cassette) -> Iterator[Turn]:
         ]
         said = "\n".join(filter(None, (found.said.text, *calls)))
         yield Turn(entry.seq, "model", "\n".join(filter(None, new)), said)
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", "backslashreplace")
 
 
 def drift_of_turns(

@@ -303,6 +303,8 @@ class UseTape:
             with self._block() as tape:
                 done = function(*args, **given(tape, kwargs))
                 if inspect.isawaitable(done):
+                    if inspect.iscoroutine(done):
+                        done.close()
                     raise UsageError(
                         f"{function.__qualname__} gives something to await, which would run after"
                         " its tape is closed",

@@ -160,11 +160,11 @@ def run_in_tape(item: pytest.Item) -> None:
     function = getattr(item, "obj", None)
     if tape is None or not inspect.iscoroutinefunction(function):
         return
-    from ptycassette.inprocess import belonging_to
+    from ptycassette.inprocess import activated
 
     @functools.wraps(function)
     async def in_tape(*args: Any, **kwargs: Any) -> Any:
-        with belonging_to(tape):
+        with activated(tape):
             return await function(*args, **kwargs)
 
     item.obj = in_tape  # type: ignore[attr-defined]

@@ -71,7 +71,8 @@ class SessionRun:
 
     def start(self) -> Any:
         """Enter it."""
-        self.session = self._stack.enter_context(self._using)
+        using: Any = self._using
+        self.session = self._stack.enter_context(using)
         return self.session
 
     def complete(self) -> None:
