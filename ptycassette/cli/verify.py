@@ -34,7 +34,7 @@ from ptycassette.model import visible
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
-    from ptycassette.cassette.io import Fixed, Verdict
+    from ptycassette.cassette.io import Cassette, Fixed, Verdict
     from ptycassette.cli._reports import VerifiedCassette
     from ptycassette.seal import SealVerdict
 
@@ -202,6 +202,13 @@ def _status(verdict: Verdict) -> int:
     return verdict.error.exit_status if verdict.error is not None else MISMATCH_STATUS
 
 
+def _tape_damage(cassette: Cassette) -> list[str]:
+    """What in a tape is not as it was published."""
+    from ptycassette.tape.io import published_damage
+
+    return published_damage(cassette)
+
+
 def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
     """Check one, with a progress bar on stderr if it takes long."""
     from ptycassette.cassette.io import verify_cassette
@@ -235,6 +242,7 @@ def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
             emulator=factory,
             progress=progress,
             stage=stage,
+            tape=_tape_damage,
         )
     finally:
         _finish(bar)

@@ -15,9 +15,17 @@ if TYPE_CHECKING:
     from .closing import Closing as Closing
     from .git_questions import IgnoredFile as IgnoredFile
     from .git_questions import WorkTree as WorkTree
+    from .git_questions import asked_git as asked_git
     from .interpreter import forget_safe_path as forget_safe_path
     from .interpreter import python_command as python_command
     from .interpreter import safe_path as safe_path
+    from .network import NETWORK_VARIABLE as NETWORK_VARIABLE
+    from .network import Guard as Guard
+    from .network import guarded_command as guarded_command
+    from .network import may_isolate as may_isolate
+    from .network import network_disabled as network_disabled
+    from .network import require_isolation as require_isolation
+    from .network import required_guard as required_guard
     from .network_block import NETWORK_LEVEL as NETWORK_LEVEL
     from .network_block import NetworkBlockedError as NetworkBlockedError
     from .network_block import blocked_network as blocked_network
@@ -39,8 +47,10 @@ else:
             " random_id",
             "closing": "Closing",
             "interpreter": "forget_safe_path python_command safe_path",
+            "network": "NETWORK_VARIABLE Guard guarded_command may_isolate network_disabled"
+            " require_isolation required_guard",
             "ownership": "Owner owned_async_context owned_context temporary_folder",
-            "git_questions": "IgnoredFile WorkTree",
+            "git_questions": "IgnoredFile WorkTree asked_git",
             "priority": "raised_priority",
             "streams": "reopened same_stream stream_kind unread_bytes",
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from ptycassette.cassette._rederive import FrameMismatch, rederive
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.io.verify import Progress, Verified
-from ptycassette.errors import CassetteError, EmulatorPinError
+from ptycassette.errors import CassetteError, EmulatorPinError, TapeError
 from ptycassette.model import EmulatorFactory, Size
 from ptycassette.terminal import available_backends, backend
 
@@ -49,6 +49,7 @@ def verify_cassette(
     emulator: EmulatorFactory | None = None,
     progress: Progress | None = None,
     stage: Callable[[str], None] | None = None,
+    tape: Callable[[Cassette], Sequence[str]] | None = None,
 ) -> Verdict:
     """Check every byte of the cassette at ``path``.
 
@@ -58,6 +59,7 @@ def verify_cassette(
         emulator: make every frame again with it, and compare.
         progress: called now and then with the bytes of output done and their total.
         stage: called with the stage that begins: ``bytes``, ``frames``.
+        tape: finds what in the tape is not as it was published; asked where there is one.
     """
     verdict = Verdict(path=path)
     try:
@@ -70,6 +72,13 @@ def verify_cassette(
             if stage is not None:
                 stage("bytes")
             verdict = msgspec.structs.replace(verdict, verified=cassette.verify(progress))
+            damage = tape(cassette) if tape is not None and cassette.has_tape else ()
+            if damage:
+                raise TapeError(
+                    damage[0],
+                    where="tape.jsonl",
+                    hint="restore the cassette from where it was recorded, or record it again",
+                )
             if emulator is not None:
                 if stage is not None:
                     stage("frames")

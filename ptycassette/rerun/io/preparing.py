@@ -8,6 +8,7 @@ Who drives it is left to the caller: the recorded keys, a test, or another progr
 
 from __future__ import annotations
 
+import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -48,13 +49,15 @@ from ptycassette.tape.io import (
     load_matching_rules,
     served_draws,
 )
-from ptycassette.tape.matching import Rules
+from ptycassette.timeline import SecretsPolicy, secrets_named
+
+_SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
 
 
 class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to be started; over when its block is left.
 
-    ``argv`` is the program's own command line, ``place.argv`` the one to start. ``lacking`` says
+    ``argv`` is the program as it is named, ``place.argv`` what to start. ``lacking`` says
     what to do if the program ends too early, ``in_the_way`` if it asks something else; empty where
     nothing is known.
     """
@@ -79,6 +82,7 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
             "cwd": self.place.cwd,
             "env": self.place.environment,
             "clean_env": True,
+            "guard": self.place.network,
             **({"term": self.term} if self.term else {}),
         }
 
@@ -160,10 +164,11 @@ def prepared_rerun(
                 "home": str(place.home), "cwd": str(place.cwd), "tmp": tempfile.gettempdir()
             },
             secrets=_secret_places,
-            fingerprint=_published_fingerprint(cassette, rules),
+            facts=tape_facts(cassette.manifest),
             draws=drawn.draws if recorded else (),
             stripped=recorded_pointing(cassette).get("stripped", ()),
             strict=options.strict_order,
+            compare_secrets=_secrets_policy() == "same",
         )  # fmt: skip
         yield PreparedRerun(
             argv=argv,
@@ -226,10 +231,16 @@ def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
     return masked_places(body, masked)
 
 
-def _published_fingerprint(cassette: Cassette, rules: Rules) -> str:
-    """The tape's fingerprint by these rules; empty where it is not known."""
-    said = tape_facts(cassette.manifest)
-    return str(said.get("fingerprint", "")) if said.get("rules_digest") == rules.digest else ""
+def _secrets_policy() -> SecretsPolicy:
+    """Whether masked values of questions are compared, as the environment has it.
+
+    Raises:
+        UsageError: its value is unknown.
+    """
+    try:
+        return secrets_named(os.environ.get(_SECRETS_VARIABLE) or "same")
+    except ValueError as wrong:
+        raise UsageError(str(wrong), where=_SECRETS_VARIABLE) from wrong
 
 
 def _profile(cassette: Cassette, name: str | None) -> Profile | None:

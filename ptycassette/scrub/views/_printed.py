@@ -21,7 +21,8 @@ from ptycassette.scrub.views._view import RunsView, View
 _MOVES = r"[\x20-\x3f]*+[A-ILMPSTZ`abdefru@]"
 _PARAMETERS = r"[\x20-\x3f\x00-\x07\x0e-\x17\x19\x1c-\x1f\x7f]*[\x40-\x7e]?"  # torn ones, too
 _SHORT = r"[\x20-\x2f]+[\x30-\x7e]?|[0-OQ-WYZ\\`-~]"  # charsets, save, keypad modes, ST
-_MOVING = rf"\x1b\[{_MOVES}|\xc2\x9b{_MOVES}|\x1b[DEMc]"
+MOVING = rf"\x1b\[{_MOVES}|\xc2\x9b{_MOVES}|\x1b[DEMc]"
+"""Control functions that move the cursor or start a line."""
 _COLOUR = r"\x1b\[[0-9;:]*+m"
 _REST = (
     rf"\x1b\[{_PARAMETERS}|\xc2\x9b{_PARAMETERS}|\x1b(?:{_SHORT})"
@@ -32,7 +33,7 @@ _BODY = r"[^\x07\x1b\x18\x1a]*"
 _END = r"(?:\x07|\x1b\\)?"
 _DCS = "(?:[0-?]*[ -/]*[@-~])?"
 _HEAD = rf"(?:\x1bP{_DCS}|\x1b[\]X^_])"
-_STEER = rf"{_MOVING}|[\r\n\x08\x0b\x0c]+"
+_STEER = rf"{MOVING}|[\r\n\x08\x0b\x0c]+"
 _TOKEN = lazy_pattern(rf"{_STEER}|(?P<quiet>{_HEAD}{_BODY}{_END}|{_REST}|\x1b)")
 
 # The same in four steps without a look at each token. The mark, which steers nothing and

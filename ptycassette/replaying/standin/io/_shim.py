@@ -39,6 +39,7 @@ from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scrub.io import concealed_words
+from ptycassette.system import required_guard
 from ptycassette.system.files import PROJECT_VARIABLE, current_dir
 from ptycassette.system.pty import DriverSignals
 
@@ -126,7 +127,12 @@ def _stand_in(
 def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
     real = find_real(program, os.environ.get("PATH", ""))
     check_network(program, os.environ)
-    os.execv(real, [program, *args])  # noqa: S606 - no shell is meant
+    path, words = real, [program, *args]
+    guard = required_guard(words, os.environ)
+    if guard is not None:
+        words = guard.command(real, words)
+        path = words[0]
+    os.execv(path, words)  # noqa: S606 - no shell is meant
 
 
 def _record(
