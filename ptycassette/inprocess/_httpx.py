@@ -1,8 +1,9 @@
-"""The transports of httpx and httpx2, as they send while a block is entered.
+"""The clients of httpx and httpx2, as they send while a block is entered.
 
-SDKs make their own clients, before the block or in it, so their transports are patched and not
-given: ``HTTPTransport.handle_request`` and its asynchronous twin are the public place below
-redirects, retries, authentication and timeouts of clients. In replay they answer without a socket.
+SDKs make their own clients, before the block or in it, so nothing can be given to them. What is
+patched is the choice of a transport, ``Client._transport_for_url`` and its asynchronous twin: the
+one place below redirects, authentication and retries of SDKs, and above all transports, those on
+aiohttp included. The chosen one is wrapped. In replay it is never asked, so no socket is opened.
 Neither package is imported here.
 """
 
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ptycassette.errors import UsageError
 from ptycassette.inprocess.calls import Asked, CallLog, Headers
 from ptycassette.model import ExchangeOutcome
 from ptycassette.tape.matching import Hit, Miss
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 
+_CHOICE = "_transport_for_url"
 _MISS_STATUS = 404
 """As ``rerun`` answers a question that is not on its tape: SDKs do not ask again after it."""
 _OF_THE_CONNECTION = frozenset(
@@ -42,53 +45,71 @@ def patches_of(module: ModuleType, tape_of: Callable[[], OpenTape | None]) -> It
         tape_of: the tape of the caller; None outside of a block.
     """
     kind: Any = module
-    answers = _Answers(kind)
+    sync, asynchronous = _transports(kind)
 
-    def patched(original: Callable[..., Any]) -> Callable[..., Any]:
-        def handle_request(self: Any, request: Any) -> Any:
-            tape = tape_of()
-            if tape is None or tape.passes:
-                return original(self, request)
+    def patched(wrapper: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def patch(original: Callable[..., Any]) -> Callable[..., Any]:
+            def transport_for_url(self: Any, url: Any) -> Any:
+                chosen, tape = original(self, url), tape_of()
+                return chosen if tape is None or tape.passes else wrapper(chosen, tape)
+
+            return transport_for_url
+
+        return patch
+
+    for client, wrapper in ((kind.Client, sync), (kind.AsyncClient, asynchronous)):
+        if not hasattr(client, _CHOICE):
+            raise UsageError(
+                f"use_tape does not know this version of {module.__name__}: its clients have no"
+                f" {_CHOICE}",
+                hint="update ptycassette, or record the code as a program (ptycassette rec --tape)",
+            )
+        yield client, _CHOICE, patched(wrapper)
+
+
+def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The wrappers of a transport, for synchronous and asynchronous clients."""
+    answers = _Answers(module)
+
+    class TapeTransport(module.BaseTransport):  # type: ignore[misc]
+        def __init__(self, chosen: Any, tape: OpenTape) -> None:
+            self._chosen, self._tape = chosen, tape
+
+        def handle_request(self, request: Any) -> Any:
             asked = _asked(request, request.read())
-            served = tape.ask(asked)
+            served = self._tape.ask(asked)
             if not isinstance(served, CallLog):
-                return answers.sync(served, tape, request)
+                return answers.sync(served, self._tape, request)
             number = served.ask(asked)
             try:
-                response = original(self, request)
+                response = self._chosen.handle_request(request)
             except BaseException as exc:
                 served.end(number, *_failure(exc))
                 raise
-            _note_head(served, number, response)
-            response.stream = answers.recorded(response.stream, _Body(served, number, response))
+            body = _begun(served, number, response)
+            response.stream = answers.recorded(response.stream, body)
             return response
 
-        return handle_request
+    class AsyncTapeTransport(module.AsyncBaseTransport):  # type: ignore[misc]
+        def __init__(self, chosen: Any, tape: OpenTape) -> None:
+            self._chosen, self._tape = chosen, tape
 
-    def patched_async(original: Callable[..., Any]) -> Callable[..., Any]:
-        async def handle_async_request(self: Any, request: Any) -> Any:
-            tape = tape_of()
-            if tape is None or tape.passes:
-                return await original(self, request)
+        async def handle_async_request(self, request: Any) -> Any:
             asked = _asked(request, await request.aread())
-            served = tape.ask(asked)
+            served = self._tape.ask(asked)
             if not isinstance(served, CallLog):
-                return await answers.asynchronous(served, tape, request)
+                return await answers.asynchronous(served, self._tape, request)
             number = served.ask(asked)
             try:
-                response = await original(self, request)
+                response = await self._chosen.handle_async_request(request)
             except BaseException as exc:
                 served.end(number, *_failure(exc))
                 raise
-            _note_head(served, number, response)
-            body = _Body(served, number, response)
+            body = _begun(served, number, response)
             response.stream = answers.recorded_async(response.stream, body)
             return response
 
-        return handle_async_request
-
-    yield kind.HTTPTransport, "handle_request", patched
-    yield kind.AsyncHTTPTransport, "handle_async_request", patched_async
+    return TapeTransport, AsyncTapeTransport
 
 
 # -- what is sent -------------------------------------------------------------------------
@@ -114,9 +135,11 @@ def _headers(headers: Any) -> Headers:
 # -- recording ----------------------------------------------------------------------------
 
 
-def _note_head(log: CallLog, number: int, response: Any) -> None:
+def _begun(log: CallLog, number: int, response: Any) -> _Body:
+    """Note the head of an answer; its body is still to come."""
     reason = response.extensions.get("reason_phrase", b"").decode("latin-1")
     log.begin_answer(number, response.status_code, reason, _headers(response.headers))
+    return _Body(log, number, response)
 
 
 def _failure(exc: BaseException) -> tuple[ExchangeOutcome, str]:

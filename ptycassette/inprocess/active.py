@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _ACTIVE: ContextVar[OpenTape | None] = ContextVar("ptycassette-tape", default=None)
 _CLIENTS = ("httpx", "httpx2")
-"""The packages whose transports are patched: now if they are loaded, else when they are."""
+"""The packages whose clients are patched: now if they are loaded, else when they are."""
 
 
 def active_tape() -> OpenTape | None:
@@ -96,7 +96,7 @@ class _Patches:
                 self._patch(module)
 
     def _patch(self, module: ModuleType) -> None:
-        if module.__name__ in self._patched or not hasattr(module, "HTTPTransport"):
+        if module.__name__ in self._patched or not hasattr(module, "AsyncClient"):
             return
         self._patched.add(module.__name__)
         for owner, name, make in _httpx.patches_of(module, active_tape):

@@ -8,6 +8,7 @@ import asyncio
 import importlib
 import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -15,13 +16,15 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("aiohttp")
-httpx = pytest.importorskip("httpx")
+HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
+httpx = pytest.importorskip(HTTPX)
 
 from ptycassette import open_cassette, semantic_match, tape_tool, tool_call, use_tape
 from ptycassette.errors import (
@@ -35,7 +38,9 @@ from ptycassette.errors import (
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.inprocess import ToolError
+from ptycassette.inprocess.calls import ToolOutcome
 from ptycassette.system import NetworkBlockedError
+from tests import snippets
 from tests.commands import COMMAND
 
 pytestmark = pytest.mark.integration
@@ -207,18 +212,18 @@ def test_a_client_that_was_made_before_the_block_is_recorded(
     tmp_path: Path, provider: Provider
 ) -> None:
     """SDKs keep their clients for long; nothing is patched when the block is over."""
-    before = httpx.HTTPTransport.handle_request, threading.Thread.start, socket.socket.connect
+    before = httpx.Client._transport_for_url, threading.Thread.start, socket.socket.connect
     client = httpx.Client()
     with use_tape(tmp_path / "run.cassette", mode="record"):
         client.post(f"{provider.url}/v1/chat/completions", json=question("milk"))
-        assert httpx.HTTPTransport.handle_request is not before[0]
+        assert httpx.Client._transport_for_url is not before[0]
     client.post(f"{provider.url}/v1/chat/completions", json=question("not recorded"))
     client.close()
 
     with open_cassette(tmp_path / "run.cassette") as cassette:
         assert len(list(cassette.tape())) == 1
     assert before == (
-        httpx.HTTPTransport.handle_request,
+        httpx.Client._transport_for_url,
         threading.Thread.start,
         socket.socket.connect,
     )
@@ -231,9 +236,9 @@ def test_a_client_that_is_imported_in_the_block_is_recorded(
     code = f"""
 import sys
 from ptycassette import use_tape
-assert "httpx" not in sys.modules
+assert {HTTPX!r} not in sys.modules
 with use_tape({str(tmp_path / "run.cassette")!r}, mode="record"):
-    import httpx
+    import {HTTPX} as httpx
     httpx.post({provider.url!r} + "/v1/chat/completions", json={question("milk")!r})
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
@@ -708,6 +713,17 @@ def test_a_tool_is_served_and_does_not_run(tmp_path: Path) -> None:
     assert ran == ["milk", "key", "own", "other"]
 
 
+@pytest.mark.parametrize(
+    "name", ["os.system", "print", "SystemExit", "ExceptionGroup", "__import__"]
+)
+def test_nothing_that_a_cassette_names_is_imported(name: str) -> None:
+    """A stranger may have written which exception a tool has raised."""
+    made = ToolOutcome(error=name, message="x", args=("echo",)).exception(())
+
+    assert isinstance(made, ToolError)
+    assert made.type == name
+
+
 def test_a_block_is_a_tool_call(tmp_path: Path) -> None:
     """For code without a function; an argument or result without JSON is refused by name."""
 
@@ -839,6 +855,7 @@ def test_a_cassette_that_was_changed_is_not_served(tmp_path: Path) -> None:
 
 def test_a_demanded_seal_is_demanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As by every command that plays a cassette."""
+    pytest.importorskip("securesystemslib")
     path = recorded(tmp_path / "run.cassette", "one")
     (tmp_path / "ptycassette.toml").write_text("[seal]\nrequired = true\n")
     monkeypatch.chdir(tmp_path)
@@ -889,14 +906,57 @@ def _genai(genai: Any, url: str) -> list[str]:
     ]
 
 
+def _pydantic_ai(pydantic_ai: Any, url: str) -> list[str]:
+    models = importlib.import_module("pydantic_ai.models.openai")
+    providers = importlib.import_module("pydantic_ai.providers.openai")
+    provider = providers.OpenAIProvider(base_url=f"{url}/v1", api_key="k" * 20)
+    return [pydantic_ai.Agent(models.OpenAIChatModel("m", provider=provider)).run_sync("hi").output]
+
+
+def _langchain(langchain: Any, url: str) -> list[str]:
+    model = langchain.ChatOpenAI(model="m", base_url=f"{url}/v1", api_key="k" * 20)
+
+    async def later() -> str:
+        return "".join([one.content async for one in model.astream("hi")])
+
+    streamed = "".join(one.content for one in model.stream("hi"))
+    return [model.invoke("hi").content, streamed, asyncio.run(later())]
+
+
+def _litellm(litellm: Any, url: str) -> list[str]:
+    asked = {**question("hi"), "api_key": "k" * 20}
+    openai = {**asked, "model": "openai/m", "api_base": f"{url}/v1"}
+    anthropic = {**asked, "model": "anthropic/m", "api_base": url, "max_tokens": 10}
+    streamed = litellm.completion(**openai, stream=True)
+    later = asyncio.run(litellm.acompletion(**anthropic))  # over aiohttp
+    return [
+        litellm.completion(**openai).choices[0].message.content,
+        "".join(one.choices[0].delta.content or "" for one in streamed),
+        later.choices[0].message.content,
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "run"),
-    [("openai", _openai), ("anthropic", _anthropic), ("google.genai", _genai)],
+    [
+        ("openai", _openai),
+        ("anthropic", _anthropic),
+        ("google.genai", _genai),
+        ("pydantic_ai", _pydantic_ai),
+        ("langchain_openai", _langchain),
+        ("litellm", _litellm),
+    ],
 )
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # those of the packages are not ours
 def test_an_official_sdk_replays_20_of_20(
-    tmp_path: Path, name: str, run: Callable[[Any, str], list[str]]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    run: Callable[[Any, str], list[str]],
 ) -> None:
-    """As it is, whole and streamed, without key and network."""
+    """As it is, whole and streamed, without key and network; so does a framework on one."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or its import asks for a file
     pytest.importorskip(name.partition(".")[0])
     sdk = importlib.import_module(name) if name == "google.genai" else pytest.importorskip(name)
     with FakeProviderServer(Script.parse(SCRIPT)) as server:
@@ -906,3 +966,64 @@ def test_an_official_sdk_replays_20_of_20(
         with use_tape(tmp_path / "run.cassette") as tape:
             assert run(sdk, NOWHERE) == first
         assert tape.result.fingerprint == tape.result.expected_fingerprint
+
+
+# -- the page ------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "in-process.md"
+NOTE = """version = 1
+[[replies]]
+when = { after = "prompt", tools = true }
+times = 0
+parts = [{ tool = "read_note", arguments = { path = "note.txt" } }]
+[[replies]]
+times = 0
+text = "The note says: buy milk."
+"""
+
+
+def test_the_examples_of_the_page_record_and_replay(tmp_path: Path) -> None:
+    """As they are shown; then without a provider; a changed question prints what the page shows."""
+    pytest.importorskip("openai")
+    shown = [block for block in snippets.blocks(PAGE) if block.skip]
+    for block in shown:
+        if block.language == "python":
+            name = block.source.partition("\n")[0].removeprefix("# ")
+            (tmp_path / name).write_text(block.source)
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PTYCASSETTE")},
+        "PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}",
+        "OPENAI_API_KEY": "k" * 20,
+        "OPENAI_BASE_URL": f"{NOWHERE}/v1",
+        "PTYCASSETTE_STATE_DIR": str(tmp_path / "state"),
+    }
+    alone = "-p no:xdist -p no:textual-snapshot -p no:cacheprovider"
+
+    def run(words: str, status: int = 0, **more: str) -> str:
+        done = subprocess.run(
+            ["/usr/bin/env", *shlex.split(words)],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+            env={**environment, "PYTEST_ADDOPTS": alone, **more},
+        )  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    [record, replay] = next(one for one in shown if one.language == "console").commands()
+    with FakeProviderServer(Script.parse(NOTE)) as server:
+        live = {"OPENAI_BASE_URL": server.openai_url}
+        run(record, **live)
+        asked = len(server.requests)
+        assert run("python report.py", **live).endswith("record\n")
+        run("pytest test_fixtures.py --ptycassette-mode=record", **live)
+    assert asked == 2
+    run(replay)
+    assert run("python report.py").endswith("replay\n")
+    run("pytest test_fixtures.py")
+    test = (tmp_path / "test_my_agent.py").read_text()
+    (tmp_path / "test_my_agent.py").write_text(
+        test.replace("What does note.txt say?", "What is in note.txt?")
+    )
+    printed = " ".join(run(replay, status=1).split())
+    [expected] = [block for block in shown if block.language == "text"]
+    for line in expected.source.splitlines():
+        assert " ".join(line.partition("ms: ")[2].split() or line.split()) in printed

@@ -6,10 +6,12 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 
 import pytest
 
-pytest.importorskip("httpx")
+HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
+pytest.importorskip(HTTPX)
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.integration
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.integration
 INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
 ALONE = ("-p", "no:xdist", "-p", "no:textual-snapshot")
 AGENT = """
-import httpx
+import HTTPX as httpx
 from ptycassette import tape_tool
 
 def ask(text):
@@ -97,7 +99,7 @@ def provider() -> Iterator[str]:
 def run(pytester: pytest.Pytester, url: str, *options: str, tests: str = TESTS) -> pytest.RunResult:
     """A run of ``tests`` in a folder of their own."""
     pytester.makeini(INI)
-    pytester.makepyfile(agent=AGENT.replace("URL", url), test_agent=tests)
+    pytester.makepyfile(agent=AGENT.replace("URL", url).replace("HTTPX", HTTPX), test_agent=tests)
     return pytester.runpytest_subprocess("-W", "error", *options)
 
 
