@@ -48,14 +48,14 @@ from ptycassette.replaying.io import (
     announce_recorded,
     announce_recording,
     announce_use,
+    folders_of,
     folders_of_callers,
     found_path,
     mode_in_force,
-    searched_folders,
 )
 from ptycassette.seal.io import require_seal
-from ptycassette.system import owned_context, temporary_folder
-from ptycassette.system.files import current_dir
+from ptycassette.system import owned_context
+from ptycassette.system.files import current_dir, temporary_folder
 from ptycassette.tape.matching import Hit, Miss
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class UseTape:
     def __init__(
         self,
         path: Path,
-        folders: tuple[Path, ...],
+        folders: tuple[tuple[Path, ...], bool],
         *,
         mode: str | None,
         order: Order,
@@ -212,7 +212,8 @@ class UseTape:
         allow_unplayed: bool,
         follow_links: bool | None,
     ) -> None:
-        self._path, self._folders, self._mode, self._order = path, folders, mode, order
+        self._path, self._mode, self._order = path, mode, order
+        self._folders, self._in_test = folders
         self._lenient, self._allow_unplayed = lenient, allow_unplayed
         self._follow_links = follow_links
         self._stack: ContextVar[tuple[ExitStack, ...]] = ContextVar("use-tape", default=())
@@ -222,7 +223,10 @@ class UseTape:
     @property
     def path(self) -> Path:
         """The cassette: what was given, or where it was found, or will be recorded."""
-        return found_path(self._path, self._folders)
+        return self._found()[0]
+
+    def _found(self) -> tuple[Path, tuple[Path, ...]]:
+        return found_path(self._path, self._folders, in_test=self._in_test)
 
     @property
     def result(self) -> TapeResult:
@@ -369,7 +373,7 @@ class UseTape:
                 " docs/in-process.md for other clients",
             )
         if result.action == "rerecord":
-            with temporary_folder("ptycassette-") as place:
+            with temporary_folder() as place:
                 saving.publish(head, log, place / "new.cassette", overwrite=False)
                 result.turns = drifting.turns_of(path), drifting.turns_of(place / "new.cassette")
         else:
@@ -427,7 +431,7 @@ class UseTape:
             raise self._missing(path, "replay") from exc
 
     def _missing(self, path: Path, mode: str) -> NotFoundError:
-        folders = searched_folders(self._path, self._folders)
+        folders = folders_of(self._found()[1])
         return NotFoundError(
             f"there is no such cassette, and the mode is {mode}"
             + (f"; these folders were searched: {folders}" if folders else ""),
@@ -482,8 +486,8 @@ def use_tape(
 
     Args:
         path: the cassette. A relative path is searched in the folder of the test file, or of the
-            file that calls ``use_tape``, and then in the current folder, where a new one is
-            recorded.
+            file that calls ``use_tape``, and then in the current folder. In a test a new one is
+            recorded beside the test file, elsewhere in the current folder.
         mode: ``replay`` (the default; no network), ``auto``, ``record``, ``rewrite``,
             ``rerecord`` or ``live``; the environment's PTYCASSETTE_MODE when None. In a test run
             the option ``--ptycassette-mode`` is stronger than both. ``rerun`` is ``replay`` here.

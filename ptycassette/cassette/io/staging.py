@@ -2,7 +2,7 @@
 
 Its name is ``.NAME.RANDOM.staging``; it is 0700, git ignores it, and its
 owner holds an advisory lock on it, which the kernel drops when the owner dies.
-The next writer to the same target removes the staging directories that
+The next writer in that folder removes the staging directories that
 nobody holds, so a crash leaves no litter for long. What is in it has from the
 beginning the mode that it is published with, as the umask says: some file systems
 refuse to change modes.
@@ -254,10 +254,5 @@ def _is_same(path: Path, fd: int) -> bool:
 
 
 def remove_abandoned_staging(target: Path) -> None:
-    """Remove the staging directories of writers that have died, as far as that can be seen."""
-    start = _glob_safe(target.name[:_NAME_CHARS])
-    remove_unheld(target.parent.glob(f".{start}.{'[0-9a-f]' * 12}{_SUFFIX}"))
-
-
-def _glob_safe(name: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+    """Remove what writers that have died left beside the target, as far as that can be seen."""
+    remove_unheld(target.parent.glob(f".*.{'[0-9a-f]' * 12}{_SUFFIX}"))

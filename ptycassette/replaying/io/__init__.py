@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from .modes import resolve_mode as resolve_mode
     from .modes import resolve_secrets as resolve_secrets
     from .modes import run_modes as run_modes
+    from .places import folders_of as folders_of
     from .places import folders_of_callers as folders_of_callers
     from .places import found_path as found_path
-    from .places import searched_folders as searched_folders
     from .player import Player as Player
     from .player import PlayOptions as PlayOptions
     from .player_checkpoints import Checkpoints as Checkpoints
@@ -70,7 +70,7 @@ else:
                 "Action MODE_HELP MODE_VARIABLE RunMode action_of mode_in_force mode_named "
                 "resolve_mode resolve_secrets run_modes"
             ),
-            "places": "folders_of_callers found_path searched_folders",
+            "places": "folders_of folders_of_callers found_path",
             "player": "PlayOptions Player",
             "player_checkpoints": "Checkpoints",
             "player_terminal": "Interrupted PlayerTerminal",

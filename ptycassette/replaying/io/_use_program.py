@@ -14,7 +14,7 @@ from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model import Size, native_text, streams_of
 from ptycassette.recording.io import check_network, provider_without_proxy
-from ptycassette.replaying.io.places import found_path
+from ptycassette.replaying.io.places import folders_of, found_path
 from ptycassette.session import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
@@ -29,10 +29,14 @@ _OF_THE_TAPE = ("tape", "harness")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of ``use``; see there. ``folders`` are searched for a relative path first."""
+    """The arguments of ``use``; see there.
+
+    ``folders`` are searched for a relative path first; ``in_test`` if the first is that of a test.
+    """
 
     path: Path
     folders: Sequence[Path]
+    in_test: bool
     argv: Sequence[str] | None
     mode: str | None
     matching: Matching
@@ -42,11 +46,23 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     allow_unplayed: bool
     follow_links: bool | None
     options: Mapping[str, Any]
+    searched: tuple[Path, ...] = ()
 
 
 def found_plan(plan: Plan) -> Plan:
-    """The plan with the path of the cassette that is there; a new one is in the current folder."""
-    return msgspec.structs.replace(plan, path=found_path(plan.path, plan.folders))
+    """The plan with the path of the cassette that is there, or of the one that is recorded.
+
+    In a test, a new one is beside the test file, so that the same name in another folder is
+    another cassette; if the path names a folder, the first that there is counts. Elsewhere it
+    is in the current folder.
+    """
+    path, places = found_path(plan.path, plan.folders, in_test=plan.in_test)
+    return msgspec.structs.replace(plan, path=path, searched=places)
+
+
+def searched(plan: Plan) -> str:
+    """The folders in which a relative path was searched, as text; empty for an absolute one."""
+    return folders_of(plan.searched)
 
 
 def program_of(plan: Plan) -> Sequence[str]:

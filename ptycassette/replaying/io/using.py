@@ -217,7 +217,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
 
     Args:
         path: the cassette. A relative path is searched in the folder of the test file, or of the
-            file that calls ``use``, and then in the current folder, where a new one is recorded.
+            file that calls ``use``, and then in the current folder. In a test, a new one is
+            recorded beside the test file, elsewhere in the current folder.
         argv: the program, for the modes that run it; the recorded one when None.
         mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord``,
             ``live`` or ``rerun``; the environment's PTYCASSETTE_MODE when None. In a test run
@@ -272,10 +273,12 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
         matching.conceal = concealed
     if matching.secrets is None:
         matching.secrets = resolve_secrets(os.environ)
+    folders, in_test = folders_of_callers()
     return Use(
         Plan(
             path=Path(path),
-            folders=folders_of_callers(),
+            folders=folders,
+            in_test=in_test,
             argv=None if argv is None else words_given(argv),
             mode=mode,
             matching=matching,

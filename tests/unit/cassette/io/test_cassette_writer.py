@@ -599,18 +599,26 @@ def test_an_unpublished_writer_can_fail_at_its_first_file(
 
 
 def test_what_only_looks_abandoned_is_left_alone(tmp_path: Path) -> None:
-    """Files and links of that name, and names that only begin alike."""
+    """Files and links of that name, and names that only look alike."""
     (tmp_path / ".c.000000000000.staging").write_bytes(b"mine")
     (tmp_path / ".c.x.staging").mkdir()
-    (tmp_path / ".c.d.000000000000.staging").mkdir()
+    (tmp_path / "c.000000000000.staging").mkdir()
     write_cassette(tmp_path / "c")
 
     assert _names(tmp_path) == [
         ".c.000000000000.staging",
-        ".c.d.000000000000.staging",
         ".c.x.staging",
         "c",
+        "c.000000000000.staging",
     ]
+
+
+def test_what_writers_of_other_cassettes_left_in_the_folder_is_removed(tmp_path: Path) -> None:
+    """Their targets may never be written again."""
+    (tmp_path / ".c.d.000000000000.staging" / "content").mkdir(parents=True)
+    write_cassette(tmp_path / "c")
+
+    assert _names(tmp_path) == ["c"]
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
