@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .network import network_disabled as network_disabled
     from .network import require_isolation as require_isolation
     from .network import required_guard as required_guard
+    from .network_block import NETWORK_LEVEL as NETWORK_LEVEL
+    from .network_block import NetworkBlockedError as NetworkBlockedError
+    from .network_block import blocked_network as blocked_network
     from .ownership import Owner as Owner
     from .ownership import owned_async_context as owned_async_context
     from .ownership import owned_context as owned_context
@@ -39,6 +42,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "network_block": "NETWORK_LEVEL NetworkBlockedError blocked_network",
             "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper is_frozen monotonic_s"
             " random_id",
             "closing": "Closing",
