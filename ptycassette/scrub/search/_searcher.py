@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -137,19 +138,26 @@ class Searcher:
             self.known, self.past = known, past
 
     def search(
-        self, text: str, *, by_rules: bool = True, source: Hashable = None, shown: bool = False
+        self,
+        text: str,
+        *,
+        by_rules: bool = True,
+        source: Hashable = None,
+        shown: bool = False,
+        borders: Sequence[int] = (),
     ) -> Iterator[Match]:
         """Everything in canonical ``text`` that must be removed.
 
         First come the matches of rules, also in decoded text, then known values. Texts with
         the same ``source`` continue each other. Decoded text is read as a terminal would show it,
         too: without colours, row by row. ``shown`` says that ``text`` has been read so already.
+        Only tokens of a known shape cross ``borders`` (see ``View``).
         """
         texts = []
         for one in self._texts(_Text(text), shown=shown):
             texts.append(one)
             if by_rules:
-                yield from self._by_rules(one, source)
+                yield from self._by_rules(one, source, borders)
                 if one.depth or not shown:
                     yield from self._across_lines(one)
         for one in texts:
@@ -190,7 +198,9 @@ class Searcher:
             for decoded in decoded_views(text.text) if text.depth < _DEPTH else ():
                 yield from self._texts(text.decoded(decoded))
 
-    def _by_rules(self, one: _Text, source: Hashable = None) -> Iterator[Match]:
+    def _by_rules(
+        self, one: _Text, source: Hashable = None, borders: Sequence[int] = ()
+    ) -> Iterator[Match]:
         """The matches of rules in a text that are to be scrubbed."""
         text, form_at, to_source, depth, itself = one
         # Of decoded texts those go on in each other that were base64, not what holds such, too.
@@ -199,6 +209,11 @@ class Searcher:
         lines = self._key_lines.find(text, shown)
         for found in chain(self.rules.find(text, loose=depth > 0), lines):
             value = text[found.start : found.end]
+            if borders and found.rule.public < _PREFIX:
+                stretches = to_source(found.start, found.end)
+                at = bisect_right(borders, stretches[0][0])
+                if at < len(borders) and borders[at] < stretches[-1][1]:
+                    continue
             if not self._learner.takes(found.rule, value):
                 continue
             self._key_lines.took(found.rule, value)
