@@ -33,6 +33,10 @@ _DEPTH = 4
 _PREFIX = 3
 """A token that begins with so many fixed characters is told from words by them."""
 
+_LONGEST_REMEMBERED = 1 << 12
+_MOST_REMEMBERED = 2 << 20
+"""Characters of texts whose matches are remembered."""
+_OF_AN_ENTRY = 64
 _BASES = (BASE64, BASE32)
 _AMID_BASES = frozenset({ESCAPED, QUOTED})
 
@@ -113,6 +117,9 @@ class Searcher:
         self.past: SearchedTexts | None = None
         self._learner = learner or Learner()
         self._key_lines = KeyLines(rules.rules)
+        self._remembered: dict[str, tuple[Match, ...]] = {}
+        self._remembered_for: object = None
+        self._room = 0
 
     def another(self) -> Searcher:
         """A searcher with the same knowledge, for other texts."""
@@ -124,8 +131,9 @@ class Searcher:
 
     def adopt(self) -> Lesson | None:
         """Add the learnt values to the known ones; returns what is new, None for nothing."""
-        lesson = self.known.learn(self._learner.take_new())
-        return lesson if lesson.values else None
+        new = self._learner.take_new()
+        lesson = self.known.learn(new) if new else None
+        return lesson if lesson is not None and lesson.values else None
 
     @contextmanager
     def knowing_only(self, values: Iterable[KnownValue]) -> Iterator[None]:
@@ -152,7 +160,37 @@ class Searcher:
         the same ``source`` continue each other. Decoded text is read as a terminal would show it,
         too: without colours, row by row. ``shown`` says that ``text`` has been read so already.
         Only tokens of a known shape cross ``borders`` (see ``View``).
+
+        Short texts without a source come again and again (keys and types of events): they are
+        searched once for all that is known.
         """
+        remembered = by_rules and source is None and not (shown or borders)
+        if remembered and len(text) <= _LONGEST_REMEMBERED:
+            return iter(self._once(text))
+        return self._search(text, by_rules=by_rules, source=source, shown=shown, borders=borders)
+
+    def _once(self, text: str) -> tuple[Match, ...]:
+        """The matches in a text that continues no other, found once for all that is known."""
+        knows = (self.known, self.known.version, self._key_lines.version)
+        if self._remembered_for != knows or self._room < len(text):
+            self._remembered.clear()
+            self._remembered_for, self._room = knows, _MOST_REMEMBERED
+        matches = self._remembered.get(text)
+        if matches is None:
+            matches = tuple(self._search(text))
+            self._remembered[text] = matches
+            self._room -= len(text) + _OF_AN_ENTRY
+        return matches
+
+    def _search(
+        self,
+        text: str,
+        *,
+        by_rules: bool = True,
+        source: Hashable = None,
+        shown: bool = False,
+        borders: Sequence[int] = (),
+    ) -> Iterator[Match]:
         texts = []
         for one in self._texts(_Text(text), shown=shown):
             texts.append(one)
