@@ -55,6 +55,7 @@ class StreamView(View):
         super().__init__(inner.text)
         self._inner, self._places = inner, places
         self.kind = (name, *inner.kind)
+        self.borders = inner.borders
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """See ``View.patches``."""
