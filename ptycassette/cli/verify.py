@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ptycassette.cli._options import (
+    FilesCommand,
     allow_unscrubbed_option,
     cassettes_with,
     files_option,
@@ -43,7 +44,7 @@ LARGE_BYTES = 20_000_000
 """Below this, checking is over before a progress bar is read."""
 
 
-@click.command("verify")
+@click.command("verify", cls=FilesCommand)
 @click.argument("cassettes", metavar="CASSETTE...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--rederive", is_flag=True, help="Also render every frame again from the output and compare."

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .journal import TapeMoment as TapeMoment
     from .journal import Traffic as Traffic
     from .journal import Typed as Typed
+    from .json_values import NOT_JSON as NOT_JSON
     from .json_values import as_msgpack as as_msgpack
     from .json_values import decoded_json as decoded_json
     from .json_values import foreign_json as foreign_json
@@ -143,8 +144,8 @@ else:
                 "Signalled Begun TapeMoment Traffic Typed"
             ),
             "json_values": (
-                "as_msgpack decoded_json foreign_json from_msgpack native native_text objects_in "
-                "storable storable_text without_halves"
+                "NOT_JSON as_msgpack decoded_json foreign_json from_msgpack native native_text "
+                "objects_in storable storable_text without_halves"
             ),
             "keys": "Keyboard PASTE_END canonical_key encode_key encode_paste encode_text",
             "lazy_regex": "lazy_pattern",

@@ -77,6 +77,7 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
         return ForkServer(gates, notes=notes, **more)
 
     run = _with_binary(options, cassette)
+    run = msgspec.structs.replace(run, made=(*run.made, target))
     with prepared_rerun(cassette, run, server_of=server_of, tapeless=True) as prepared:
         notes.address = prepared.server.url.removeprefix("http://")
         server = prepared.server
@@ -178,6 +179,7 @@ class _Forked:
             **prepared.session_options(),
             "harness": profile.name if profile else manifest.harness.name,
             "started_as": place.argv,
+            "shared_network": self._options.run.shared_network,
             "overwrite": self._options.overwrite,
             "clock": clock,
             "probe_version": False,

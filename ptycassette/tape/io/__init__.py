@@ -7,8 +7,6 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._proxy_messages import ProxyPlan as ProxyPlan
-    from .disabled_network import NETWORK_VARIABLE as NETWORK_VARIABLE
-    from .disabled_network import network_disabled as network_disabled
     from .draw_log import open_draws as open_draws
     from .draw_log import served_draws as served_draws
     from .journal_file import TapeJournalFile as TapeJournalFile
@@ -31,7 +29,6 @@ else:
         __name__,
         {
             "_proxy_messages": "ProxyPlan",
-            "disabled_network": "NETWORK_VARIABLE network_disabled",
             "draw_log": "open_draws served_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
             "matching_rules": "load_matching_rules published_damage",

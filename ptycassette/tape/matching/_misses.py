@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import VolatileToken, visible
+from ptycassette.model import NOT_JSON, VolatileToken, visible
 from ptycassette.tape.matching._binding import Binding, Pair
 from ptycassette.tape.matching._canonical import Token
-from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
+from ptycassette.tape.matching._json_places import Node, parse_json
 from ptycassette.tape.matching._paths import shown_path
 from ptycassette.tape.matching._recorded import Recorded, question_of
 from ptycassette.tape.matching.question import Question, Skeleton
@@ -184,7 +184,7 @@ def leaves(
     try:
         numbers = frozenset(_numbers(parse_json(question.body)))
         document = msgspec.json.decode(_shown(question.body, in_body, numbers))
-    except (NoJsonError, msgspec.DecodeError):
+    except NOT_JSON:
         found["body"] = _shown(question.body, in_body).decode("utf-8", "replace")
     else:
         found |= {shown_path(path): value for path, value in _walk(document, ())}
