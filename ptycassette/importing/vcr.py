@@ -137,7 +137,7 @@ def _check_size(data: bytes) -> None:
             if event.anchor is not None:
                 anchors[event.anchor] = 1, len(event.value)
         elif isinstance(event, yaml.AliasEvent):
-            more, longer = anchors.get(event.anchor, (1, 0))
+            more, longer = anchors.get(str(event.anchor), (1, 0))
             values, chars = values + more, chars + longer
         elif isinstance(event, yaml.CollectionStartEvent):
             begun.append((event.anchor, values, chars))

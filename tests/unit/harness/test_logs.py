@@ -128,7 +128,7 @@ def test_text_is_searched_and_logs_are_put_together(tmp_path: Path) -> None:
     ("made", "problem"),
     [
         (
-            "create view t as with recursive n(a) as (select 1 union all select a from n) select 1 as a, 2 as b",
+            "create view t as with n(a, b) as (select 1, 2 union all select 3, 4) select * from n",
             "t is a view",
         ),
         ("create virtual table t using fts5(a, b)", "t is a virtual table"),
