@@ -41,7 +41,7 @@ def _conversation(seed: int, turns: int, length: int) -> tuple[list[bytes], list
         messages.append({"role": "assistant", "content": _text(randomly, length // 10)})
         bodies.append(json.dumps({"model": "m", "messages": messages}).encode())
         begun = tokens[0][: randomly.randrange(8, 30)]
-        messages.append({"role": "user", "content": begun if turn % 2 else tokens[0]})
+        messages.append({"role": "user", "content": begun if turn == 6 else "go on"})
     return bodies, tokens
 
 
@@ -74,7 +74,7 @@ def test_what_is_repeated_is_masked_as_where_it_was_read(
     seed: int, piece: int, meta: SessionMeta, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if each body were read from its beginning."""
-    bodies, tokens = _conversation(seed, turns=8, length=30_000)
+    bodies, tokens = _conversation(seed, turns=8, length=20_000)
     made = _scrubbed(meta, bodies, piece)
     monkeypatch.setattr(TrafficText, "can_be_repeated", property(lambda _: False))
 
@@ -86,8 +86,8 @@ def test_what_is_repeated_is_masked_as_where_it_was_read(
 def test_a_conversation_is_searched_once(
     meta: SessionMeta, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forty questions of up to 160 kB; what is searched are the messages, not the bodies."""
-    bodies, _ = _conversation(3, turns=40, length=16_000)
+    """Thirty questions of up to 100 kB; what is searched are the messages, not the bodies."""
+    bodies, _ = _conversation(3, turns=30, length=12_000)
     searched = 0
     search = Searcher.search
 
