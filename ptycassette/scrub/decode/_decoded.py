@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 
 from ptycassette.scrub._mask import BASE64
@@ -94,11 +95,21 @@ def neighbours(edits: Iterable[Edit]) -> Iterator[list[Edit]]:
 
 def rewritten(text: str, edits: list[Edit], *, form: str) -> Decoded:
     """A text with each edit applied, as far as ``AROUND`` characters beside them."""
-    at, stop = max(0, edits[0][0] - AROUND), min(len(text), edits[-1][1] + AROUND)
+    first, stop = max(0, edits[0][0] - AROUND), min(len(text), edits[-1][1] + AROUND)
+    edits = [*edits, (stop, stop, "")]
     parts: list[str] = []
-    places: list[tuple[int, int]] = []
-    for start, end, meaning in (*edits, (stop, stop, "")):
+    at = first
+    for start, end, meaning in edits:
         parts += [text[at:start], meaning]
-        places += [*pairwise(range(at, start + 1)), *[(start, end)] * len(meaning)]
         at = end
-    return Decoded("".join(parts), places.__getitem__, form=form)
+
+    @cache
+    def places() -> list[tuple[int, int]]:  # few are asked for
+        places: list[tuple[int, int]] = []
+        at = first
+        for start, end, meaning in edits:
+            places += [*pairwise(range(at, start + 1)), *[(start, end)] * len(meaning)]
+            at = end
+        return places
+
+    return Decoded("".join(parts), lambda number: places()[number], form=form)
