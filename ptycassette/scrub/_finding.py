@@ -10,7 +10,7 @@ there on, and looked for in the texts of the same block again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -247,7 +247,7 @@ class Finder:
         searched: list[View] = []
         for view in views:
             searched.append(view)
-            for match in self._searcher.search(view.text, source=(channel, view.kind)):
+            for match in self._search_in(channel, view):
                 self._take(channel, view, match)
             wraps = channel == "output" and not isinstance(view, StreamView)
             joined = joined_lines(view, self._cols) if wraps else None
@@ -259,9 +259,14 @@ class Finder:
             self._past.ask(lesson, but_last=self._past.count - before)
             with self._searcher.knowing_only(lesson.values):
                 for view in searched:
-                    for match in self._searcher.search(view.text, by_rules=False):
+                    for match in self._search_in(channel, view, by_rules=False):
                         self._take(channel, view, match)
             lesson = self._adopt(searched)
+
+    def _search_in(self, channel: str, view: View, *, by_rules: bool = True) -> Iterator[Match]:
+        """Search one text. Output and input are read as a terminal shows them before."""
+        source, shown = (channel, view.kind), channel in {"output", "input"}
+        return self._searcher.search(view.text, by_rules=by_rules, source=source, shown=shown)
 
     def _adopt(self, searched: Iterable[View]) -> Lesson | None:
         """Search for what was learnt from now on; None when nothing was."""

@@ -26,7 +26,7 @@ from ptycassette.model import EngineMissingError, PatternError, compile_re2, laz
 # U+061C; U+180B-180E; U+1AB0-1AFF and U+1DC0-1DFF (more marks); U+200B-200F and U+202A-202E (zero
 # width, bidi); U+2060-206F; U+20D0-20FF (marks for symbols); U+FE00-FE0F and U+FE20-FE2F
 # (variations, half marks); U+FEFF; U+FFF9-FFFB; U+E0000-E0FFF (tags, variations).
-_INVISIBLE = (
+INVISIBLE = (
     "\xc2\xad|\xcc[\x80-\xbf]|\xcd[\x80-\xaf]|\xd8\x9c"
     "|\xe1(?:\xa0[\x8b-\x8e]|\xaa[\xb0-\xbf]|[\xab\xb7][\x80-\xbf])"
     "|\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf]|\x83[\x90-\xbf])"
@@ -37,7 +37,7 @@ _INVISIBLE = (
 # U+2580-259F (boxes and blocks); U+25A0-25FF (shapes); U+2800-28FF (braille spinners).
 _AWAY = (
     f"\xc2[\xa0\xb7]|\xe2(?:\x80[\x80-\x8a\xa2\xa8\xa9\xaf]|\x8e\xbf"
-    f"|[\x94-\x97][\x80-\xbf]|[\xa0-\xa3][\x80-\xbf])|\xe3\x80\x80|{_INVISIBLE}"
+    f"|[\x94-\x97][\x80-\xbf]|[\xa0-\xa3][\x80-\xbf])|\xe3\x80\x80|{INVISIBLE}"
 )
 # These; blanks and controls; | and > (ASCII borders and quotes); * (what passwords are shown as);
 # quotes, and the sign at the end of a line that continues.

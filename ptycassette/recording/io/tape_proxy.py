@@ -108,6 +108,7 @@ class _Proxied(Closing):
         self.secrets: Sequence[str] = proxy.secrets
         self.address = proxy.address
         self.described = described
+        self.needed = True
 
     @property
     def problem(self) -> str | None:

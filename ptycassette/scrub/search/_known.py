@@ -81,10 +81,12 @@ class KnownValues:
 
     Attributes:
         sought: reads encoded text that holds what is known here and does not look like text.
+        version: another number whenever a value was added.
     """
 
     def __init__(self, values: Iterable[KnownValue] = ()) -> None:
         self.sought = EncodedSearch()
+        self.version = 0
         self._values: dict[str, KnownValue] = {}
         self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}
@@ -113,6 +115,7 @@ class KnownValues:
         if len(squeezed) < SHORTEST_KNOWN or not set(squeezed) - set("x*.0-_:/@"):
             return False  # too short, or a mask, which must not be learnt
         self._values[text] = value
+        self.version += 1
         self._waiting.append((value, text, squeezed))
         return True
 

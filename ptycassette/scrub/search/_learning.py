@@ -27,6 +27,7 @@ _SHAPED = 16
 # Base64 reads what is left of its own digits as C7 1C 71.
 _MASKED = lazy_pattern(
     "[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}|(?:=78?x{0,8}){2,}"
+    "|[PBHQDY46]{12,}|[pbhqdy46]{12,}"
 )
 _BEGINS_MASKED = lazy_pattern(f"[xX]{{3,}}|{_MASKED.pattern}")
 _FILLED = lazy_pattern(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")

@@ -21,6 +21,8 @@ from ptycassette.scrub.views._view import RunsView, View
 _MOVES = r"[\x20-\x3f]*+[A-ILMPSTZ`abdefru@]"
 _PARAMETERS = r"[\x20-\x3f\x00-\x07\x0e-\x17\x19\x1c-\x1f\x7f]*[\x40-\x7e]?"  # torn ones, too
 _SHORT = r"[\x20-\x2f]+[\x30-\x7e]?|[0-OQ-WYZ\\`-~]"  # charsets, save, keypad modes, ST
+MOVING = rf"\x1b\[{_MOVES}|\xc2\x9b{_MOVES}|\x1b[DEMc]"
+"""Control functions that move the cursor or start a line."""
 _COLOUR = r"\x1b\[[0-9;:]*+m"
 # A string ends at BEL, ST, CAN, SUB or any other ESC; the terminator is no part of what it says.
 _BODY = r"[^\x07\x1b\x18\x1a]*"
