@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .layout import OPTIONAL_FILES as OPTIONAL_FILES
     from .layout import REQUIRED_FILES as REQUIRED_FILES
     from .layout import SCRUB_REPORT as SCRUB_REPORT
+    from .layout import is_litter as is_litter
     from .pinned import check_pinned as check_pinned
     from .strict_json import check_value as check_value
     from .strict_json import parse_strict as parse_strict
@@ -55,7 +56,8 @@ else:
             "freshness": "age_problem age_text window_of",
             "ladder": "LADDER MIGRATED_KEY NEWEST",
             "layout": (
-                "DIAGNOSTIC GIT_ATTRIBUTES MANIFEST OPTIONAL_FILES REQUIRED_FILES SCRUB_REPORT"
+                "DIAGNOSTIC GIT_ATTRIBUTES MANIFEST OPTIONAL_FILES REQUIRED_FILES SCRUB_REPORT "
+                "is_litter"
             ),
             "pinned": "check_pinned",
             "strict_json": "check_value parse_strict",
