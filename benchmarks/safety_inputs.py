@@ -39,7 +39,7 @@ from ptycassette.model import (
 from ptycassette.recording._journal_codec import MAGIC, JournalEncoder
 
 __all__ = ["JSON_WORDS", "TERMINAL_WORDS", "Maker", "journal", "manifest", "mutated", "records",
-           "secrets", "terminal"]  # fmt: skip
+           "secrets", "spoilt_json", "terminal"]  # fmt: skip
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 KNOWN = "correct-horse-battery"
@@ -116,6 +116,20 @@ def _spoilt_tree(value: Any, chance: random.Random) -> Any:
     if isinstance(value, int) and chance.random() < 0.5:
         return value + chance.choice((-1, 1, 7, 2**32))
     return chance.choice(_VALUES)
+
+
+def spoilt_json(data: bytes, chance: random.Random) -> bytes | None:
+    """JSON, or lines of JSON, with one place of the tree changed; None where it is neither."""
+    lines = [data]
+    with suppress(ValueError, RecursionError):
+        try:
+            json.loads(data)
+        except ValueError:
+            lines = data.split(b"\n")
+        at = chance.randrange(len(lines))
+        lines[at] = _tree_bytes(_spoilt_tree(json.loads(lines[at]), chance))
+        return b"\n".join(lines)
+    return None
 
 
 def _tree_bytes(value: Any) -> bytes:

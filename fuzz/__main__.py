@@ -1,7 +1,8 @@
 """``python -m fuzz [--seconds N] [TARGET...]``: every target, or some, for a while each.
 
-A target begins with the corpus of the repository and with what former runs found in ``.fuzz/``,
-which git ignores. What ends a target, or takes it longer than ten seconds, is left in
+A target is a module of ``targets/`` or a row of ``readers.READERS``. It begins with the corpus of
+the repository or the seeds of its row, and with what former runs found in ``.fuzz/``, which git
+ignores. What ends a target, or takes it longer than ten seconds, is left in
 ``.fuzz/found/``: make a test of it, mend the reader, and put the input into the corpus.
 """
 
@@ -16,8 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fuzz import targets
+from fuzz.readers import READERS
 
-TARGETS = tuple(sorted(module.name for module in pkgutil.iter_modules(targets.__path__)))
+MODULES = tuple(sorted(module.name for module in pkgutil.iter_modules(targets.__path__)))
+TARGETS = (*MODULES, *READERS)
 HERE = Path(__file__).resolve().parent
 CORPUS = HERE / "corpus"
 WORK = HERE.parent / ".fuzz"
@@ -29,9 +32,13 @@ def fuzz(name: str, seconds: int) -> bool:
     corpus, found = WORK / "corpus" / name, WORK / "found" / name
     for place in (corpus, found):
         place.mkdir(parents=True, exist_ok=True)
+    if name in READERS:
+        for number, seed in enumerate(READERS[name].seeds()):
+            (corpus / f"seed-{number}").write_bytes(seed)
+    kept = [str(CORPUS / name)] if name in MODULES else []
     command = [
         sys.executable, "-m", "fuzz.running", name, f"-max_total_time={seconds}", *_LIMITS,
-        f"-artifact_prefix={found}/", str(corpus), str(CORPUS / name),
+        f"-artifact_prefix={found}/", str(corpus), *kept,
     ]  # fmt: skip
     done = subprocess.run(
         command, cwd=HERE.parent, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, check=False
@@ -41,7 +48,7 @@ def fuzz(name: str, seconds: int) -> bool:
     covered = re.findall(r"cov: (\d+)", output)
     held = done.returncode == 0
     print(
-        f"{name:14} {tried[1] if tried else '?'} inputs, {covered[-1] if covered else '?'} "
+        f"{name:22} {tried[1] if tried else '?'} inputs, {covered[-1] if covered else '?'} "
         f"branches, {'held' if held else 'DID NOT HOLD'}",
         flush=True,
     )

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from ptycassette.model import Chunk, TapeAnswer, TapeEntry
 from ptycassette.tape.io import load_matching_rules
 from ptycassette.tape.matching import Hit, Matcher, Miss, Question, QuestionKeys, Rules
 
-__all__ = ["KEY", "MemoryExchange", "answered", "asked", "matcher", "rules", "tape"]
+__all__ = [
+    "KEY",
+    "MemoryExchange",
+    "answered",
+    "asked",
+    "at_once",
+    "matcher",
+    "rules",
+    "tape",
+    "with_secrets",
+]
 
 KEY = bytes(range(32))
 RULES = """
@@ -96,11 +109,39 @@ def tape(
             headers=question.headers,
             key=kept.key,
             tokens=kept.tokens,
+            digests=kept.digests,
             answer=TapeAnswer(seq=seq - 1, t_us=0, status=200),
             end_seq=seq,
         )
-        made.append(MemoryExchange(entry, question.body, _pieces(answer)))
+        made.append(MemoryExchange(entry, _scrubbed(question), _pieces(answer)))
     return made
+
+
+def _scrubbed(question: Question) -> bytes:
+    """Its body as it is stored."""
+    body = bytearray(question.body)
+    for offset, length in question.secrets:
+        body[offset : offset + length] = b"x" * length
+    return bytes(body)
+
+
+def with_secrets(body: Any, *secrets: str, **head: Any) -> Question:
+    """A question, and where the scrubber finds these secrets in it."""
+    question = asked(body, **head)
+    places = sorted(
+        (match.start(), len(secret))
+        for secret in secrets
+        for match in re.finditer(re.escape(secret.encode()), question.body)
+    )
+    return msgspec.structs.replace(question, secrets=tuple(places))
+
+
+def at_once(exchanges: Sequence[MemoryExchange]) -> Sequence[MemoryExchange]:
+    """The same exchanges, none of which has ended before the last one was asked."""
+    last = exchanges[-1].entry.end_seq or 0
+    for number, one in enumerate(exchanges, 1):
+        one.entry = msgspec.structs.replace(one.entry, end_seq=last + number)
+    return exchanges
 
 
 def _pieces(answer: Any) -> list[bytes]:

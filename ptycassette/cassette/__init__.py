@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from .layout import SCRUB_REPORT as SCRUB_REPORT
     from .layout import is_litter as is_litter
     from .pinned import check_pinned as check_pinned
+    from .secret_digests import LEAST_BITS as LEAST_BITS
+    from .secret_digests import digest_of as digest_of
+    from .secret_digests import guessing_bits as guessing_bits
     from .strict_json import check_value as check_value
     from .strict_json import parse_strict as parse_strict
 else:
@@ -60,6 +63,7 @@ else:
                 "is_litter"
             ),
             "pinned": "check_pinned",
+            "secret_digests": "LEAST_BITS digest_of guessing_bits",
             "strict_json": "check_value parse_strict",
         },
     )

@@ -23,6 +23,7 @@ from ptycassette.model import (
     Manifest,
     TapeAnswer,
     TapeEntry,
+    lazy_pattern,
     resolved,
 )
 
@@ -30,6 +31,7 @@ TAPE_KEY = "tape"
 """The entry of ``optional`` that says that there is a tape."""
 TAPE_VERSION = 1
 
+_DIGEST = lazy_pattern(r"[0-9a-f]{8}")
 _MOST_RATIO = 32
 _ALWAYS_UNPACKED = 64 << 10
 
@@ -134,6 +136,12 @@ def _tokens_fault(entry: TapeEntry) -> str | None:
             return "a token's offset, length or name is negative"
         if not token.where and token.offset + token.length > length:
             return f"a token ends at {token.offset + token.length}, behind the body"
+    named = {(token.type, token.name) for token in entry.tokens}
+    for one in entry.digests:
+        if not _DIGEST.fullmatch(one.digest):
+            return "a digest of a masked value is not 8 hexadecimal digits"
+        if (one.type, one.name) not in named:
+            return f"a digest of the {one.type} {one.name}, which is not among its tokens"
     return None
 
 

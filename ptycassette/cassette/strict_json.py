@@ -23,7 +23,7 @@ from typing import Any, NoReturn, get_args, get_type_hints
 import msgspec
 
 from ptycassette.errors import InvalidCassetteError, LimitError
-from ptycassette.model import INT64_MAX, INT64_MIN, Limits, visible
+from ptycassette.model import INT64_MAX, INT64_MIN, NOT_JSON, Limits, visible
 
 _MAX_INT_DIGITS = 20  # the longest int64 has 19 digits and a sign
 _CONTAINERS = (dict, list)
@@ -133,7 +133,7 @@ def _as_we_write_it(data: bytes, limits: Limits) -> Any:
     try:
         value = msgspec.json.decode(data)
         text = msgspec.json.format(msgspec.json.encode(value), indent=_INDENT)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except NOT_JSON:
         return None
     same = len(text) + 1 == len(data) and data.endswith(b"\n") and data.startswith(text)
     return value if same else None

@@ -18,7 +18,7 @@ from ptycassette.cassette.io import Staging, disk_errors, open_cassette, protect
 from ptycassette.cli._rec_evidence import answer_checks, manifest_sha256
 from ptycassette.cli.tape import lines_of
 from ptycassette.errors import ExistsError, NotFoundError, RefusedError, UnreadableError
-from ptycassette.model import resolved
+from ptycassette.model import NOT_JSON, resolved
 from ptycassette.scenario import draft_expectations, parse_scenario
 from ptycassette.scenario.io import evidence_of, run_scenario
 from ptycassette.system.files import copy_tree, read_plain
@@ -150,7 +150,7 @@ def publish(fixture: Fixture, *, overwrite: bool) -> None:
 def _object(path: Path) -> dict[str, Any]:
     try:
         return msgspec.json.decode(_read(path), type=resolved(dict[str, Any]))
-    except (msgspec.DecodeError, RecursionError) as exc:
+    except NOT_JSON as exc:
         raise UnreadableError(f"it is not an object in JSON: {exc}", where=str(path)) from exc
 
 

@@ -244,6 +244,7 @@ def plan_of(
         show=show,
         streams=streams,
         tape=_tape(given, profile),
+        shared_network=given["shared_network"],
         progress=None if given["quiet"] or streams is not None else SavingLine(),
         terminal=_terminal(given, interactive=interactive),
     )

@@ -95,6 +95,10 @@ def say_of_tape(recorder: Recorder, status: int, given: dict[str, Any]) -> int:
     lines, own_status = tape_lines(
         recorder.target, tuple(recorder.reports), insists=given["retries"] is not None
     )
+    if recorder.cut_off and status:
+        lines.append(
+            "the program could reach only its provider; --shared-network lets it reach more"
+        )
     for line in lines if not given["quiet"] else ():
         _say(f"ptycassette: {line}")
     return status if own_status is None else own_status

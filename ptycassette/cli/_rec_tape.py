@@ -109,6 +109,12 @@ _OPTIONS = (
         help="With --retries: if all retries fail, answer from this recording.",
     ),
     click.option(
+        "--shared-network",
+        is_flag=True,
+        help="With --tape: let the program also reach other hosts. What it sends there is not"
+        " recorded.",
+    ),
+    click.option(
         "--evidence",
         metavar="DIR",
         type=click.Path(),
@@ -118,7 +124,7 @@ _OPTIONS = (
 _ONLY_WITH_TAPE = (
     *("provider", "proxy_env", "yes", "approval", "max_requests", "max_tokens", "max_usd"),
     *("forbid", "strip", "unsearched", "unknown_models", "evidence"),
-    *("retries", "answer_timeout", "fallback"),
+    *("retries", "answer_timeout", "fallback", "shared_network"),
 )
 _MAX_APPROVAL_BYTES = 1 << 20
 

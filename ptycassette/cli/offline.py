@@ -130,6 +130,7 @@ def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, An
             ),
             cwd=run.cwd,
             held=run.folder.lock,
+            ports=(run.provider.port,),
         )
     return _judge(run, status, strict=given["strict"])
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ptycassette.cli._options import (
+    FilesCommand,
     allow_unscrubbed_option,
     cassettes_with,
     files_option,
@@ -34,7 +35,7 @@ from ptycassette.model import visible
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
-    from ptycassette.cassette.io import Fixed, Verdict
+    from ptycassette.cassette.io import Cassette, Fixed, Verdict
     from ptycassette.cli._reports import VerifiedCassette
     from ptycassette.seal import SealVerdict
 
@@ -43,7 +44,7 @@ LARGE_BYTES = 20_000_000
 """Below this, checking is over before a progress bar is read."""
 
 
-@click.command("verify")
+@click.command("verify", cls=FilesCommand)
 @click.argument("cassettes", metavar="CASSETTE...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--rederive", is_flag=True, help="Also render every frame again from the output and compare."
@@ -210,6 +211,13 @@ def _status(verdict: Verdict) -> int:
     return verdict.error.exit_status if verdict.error is not None else MISMATCH_STATUS
 
 
+def _tape_damage(cassette: Cassette) -> list[str] | None:
+    """What in a tape is not as it was published."""
+    from ptycassette.tape.io import published_damage
+
+    return published_damage(cassette)
+
+
 def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
     """Check one, with a progress bar on stderr if it takes long."""
     from ptycassette.cassette.io import verify_cassette
@@ -243,6 +251,7 @@ def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
             emulator=factory,
             progress=progress,
             stage=stage,
+            tape=_tape_damage,
         )
     finally:
         _finish(bar)
@@ -298,7 +307,9 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, str]]:
     else:
         yield "files", "only output.raw is pinned by this cassette"
     if found.tape_entries:
-        yield "tape", f"{count_text(found.tape_entries, 'entry', 'entries')}, all bodies whole"
+        proof = "as published" if verdict.tape_proved else "not checked (other matching rules)"
+        entries = count_text(found.tape_entries, "entry", "entries")
+        yield "tape", f"{entries}, all bodies whole, fingerprint {proof}"
     yield "scrubbed", visible(verdict.scrub_status or "", limit=100)
     if verdict.rederived is not None:
         differ = count_text(verdict.mismatch_count, "difference")

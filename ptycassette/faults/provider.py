@@ -15,7 +15,7 @@ from ptycassette.faults.edited_questions import with_swapped
 from ptycassette.faults.fault import Fault
 from ptycassette.faults.made_answers import MadeAnswers, PacedHit, made_hit
 from ptycassette.harness.provider.fake import Script
-from ptycassette.model import Chunk, Clock, resolved
+from ptycassette.model import NOT_JSON, Chunk, Clock, resolved
 from ptycassette.tape.matching import Hit, Question
 
 _DROP_BYTES = 8
@@ -260,5 +260,5 @@ def _offered(question: Question) -> str:
         tools = msgspec.json.decode(question.body)["tools"]
         first = tools[0]
         return str(first.get("name") or first["function"]["name"])
-    except (msgspec.DecodeError, KeyError, IndexError, TypeError, AttributeError):
+    except (*NOT_JSON, KeyError, IndexError, TypeError, AttributeError):
         return "tool"

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .journal import TapeMoment as TapeMoment
     from .journal import Traffic as Traffic
     from .journal import Typed as Typed
+    from .json_values import NOT_JSON as NOT_JSON
     from .json_values import as_msgpack as as_msgpack
     from .json_values import decoded_json as decoded_json
     from .json_values import foreign_json as foreign_json
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
     from .tape import BodyPlace as BodyPlace
     from .tape import Chunk as Chunk
     from .tape import ExchangeOutcome as ExchangeOutcome
+    from .tape import MaskedDigest as MaskedDigest
     from .tape import TapeAnswer as TapeAnswer
     from .tape import TapeEntry as TapeEntry
     from .tape import VolatileToken as VolatileToken
@@ -142,8 +144,8 @@ else:
                 "Signalled Begun TapeMoment Traffic Typed"
             ),
             "json_values": (
-                "as_msgpack decoded_json foreign_json from_msgpack native native_text objects_in "
-                "storable storable_text without_halves"
+                "NOT_JSON as_msgpack decoded_json foreign_json from_msgpack native native_text "
+                "objects_in storable storable_text without_halves"
             ),
             "keys": "Keyboard PASTE_END canonical_key encode_key encode_paste encode_text",
             "lazy_regex": "lazy_pattern",
@@ -169,8 +171,8 @@ else:
                 "STREAMS_KEY StreamKind StreamKinds painted_bytes painted_lines streams_of"
             ),
             "tape": (
-                "BodyPlace Chunk ExchangeOutcome TAPE TAPE_BODIES TapeAnswer TapeEntry "
-                "VolatileToken"
+                "BodyPlace Chunk ExchangeOutcome MaskedDigest TAPE TAPE_BODIES TapeAnswer "
+                "TapeEntry VolatileToken"
             ),
             "toml_text": "MAX_TOML_BYTES fill_variables parse_toml read_toml suggest",
             "visible_text": "printable visible visible_bytes",

@@ -24,6 +24,10 @@ import msgspec
 from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.model.resolved_types import resolved
 
+NOT_JSON = (ValueError, RecursionError)
+"""What decoders of JSON and MessagePack raise: errors of msgspec and of UTF-8 are ``ValueError``,
+and nesting without end is a ``RecursionError``, also in fields that nobody reads."""
+
 _BASE = 0x10FE00  # plus a byte from 0x80
 _STORED = "\U0010fe80-\U0010feff"
 _UNSTORABLE = lazy_pattern(f"[\ud800-\udfff{_STORED}]")
@@ -67,11 +71,11 @@ def foreign_json(data: bytes | str, kind: Any = Any) -> Any:
     """A JSON value as ``kind``; a half of a character in it becomes U+FFFD.
 
     Raises:
-        msgspec.DecodeError, ValueError, RecursionError: it is not JSON, or of another kind.
+        ValueError, RecursionError: it is not JSON, or of another kind (``NOT_JSON``).
     """
     try:
         return msgspec.json.decode(data, type=resolved(kind))
-    except (msgspec.DecodeError, ValueError):
+    except ValueError:
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         whole, found = without_halves(raw)
         if not found:
@@ -83,7 +87,7 @@ def decoded_json(data: bytes | str) -> Any:
     """A JSON value; None where it is none."""
     try:
         return foreign_json(data)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+    except NOT_JSON:
         return None
 
 

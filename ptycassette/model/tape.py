@@ -50,6 +50,17 @@ class VolatileToken(msgspec.Struct, frozen=True, array_like=True):
     where: str = ""
 
 
+class MaskedDigest(msgspec.Struct, frozen=True, array_like=True):
+    """The digest of a masked value of a question, with the type and the name of its token.
+
+    8 hexadecimal digits, see ``ptycassette.cassette.digest_of``. What could be guessed has none.
+    """
+
+    type: str
+    name: int
+    digest: str
+
+
 class Chunk(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """A piece of an answer's body, in order: ``[t_us, length]``, and what a message was.
 
@@ -91,6 +102,7 @@ class TapeEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         form: ``text`` or ``binary`` for a message.
         key: HMAC-SHA-256 (hex) of the unscrubbed question without its volatile tokens.
         tokens: the volatile tokens of the body, in order.
+        digests: of those tokens whose values are masked, by the key of the tape.
         answer: None where none began.
         outcome: what became of the exchange; for messages, of the WebSocket.
         end_seq: of the service event of its end.
@@ -111,6 +123,7 @@ class TapeEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     packing: str = ""
     key: str = ""
     tokens: tuple[VolatileToken, ...] = ()
+    digests: tuple[MaskedDigest, ...] = ()
     answer: TapeAnswer | None = None
     outcome: ExchangeOutcome = "complete"
     detail: str = ""

@@ -249,6 +249,8 @@ class _Run(Generic[_Sink]):
             tape["unchecked"] = check.unchecked
         if check.fingerprint:
             tape["fingerprint"] = check.fingerprint
+            if check.fingerprint_version > 1:
+                tape["fingerprint_version"] = check.fingerprint_version
         if findings:
             tape["findings"] = [
                 {"entry": one.entry, "kind": one.kind, "message": one.message[:_MESSAGE_SHOWN]}

@@ -11,6 +11,7 @@ from ptycassette.model import (
     BodySink,
     Chunk,
     EntrySink,
+    MaskedDigest,
     TapeAnswer,
     TapeEntry,
     TapeMoment,
@@ -34,8 +35,8 @@ class EntryKeys(Protocol):
 
     def of(
         self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
-    ) -> tuple[str, Sequence[VolatileToken]]:
-        """The key and the volatile tokens of a question.
+    ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
+        """The key and the volatile tokens of a question, and digests of what was scrubbed.
 
         Args:
             head: as it is kept, with ``entry``.
@@ -163,9 +164,9 @@ class _Entry:
         raw, masked = bytes(self._raw), bytes(self._masked)
         self._raw = None
         self._masked.clear()
-        key, tokens = keys.of(self._head, raw, masked_places(raw, masked))
+        key, tokens, digests = keys.of(self._head, raw, masked_places(raw, masked))
         if len(tokens) <= _MOST_TOKENS:
-            self._fields |= {"key": key, "tokens": tuple(tokens)}
+            self._fields |= {"key": key, "tokens": tuple(tokens), "digests": tuple(digests)}
 
     def end(self, event: TapeMoment, *, seq: int, t_us: int) -> TapeEntry:
         fields = {**self._fields, **_filled(event.head), "end_seq": seq, "end_us": t_us}

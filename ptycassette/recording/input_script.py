@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Size, canonical_key, resolved, visible
+from ptycassette.model import NOT_JSON, Size, canonical_key, resolved, visible
 
 if TYPE_CHECKING:
     # Loading it would delay rec; msgspec needs it only to decode steps, which nobody does.
@@ -136,7 +136,7 @@ def _argument(rest: str) -> str:
         return rest
     try:
         return msgspec.json.decode(rest, type=resolved(str))
-    except msgspec.DecodeError as exc:
+    except NOT_JSON as exc:
         raise ValueError(f"no JSON string: {exc}") from exc
 
 
@@ -218,5 +218,5 @@ def _payload(text: str) -> object:
         return msgspec.json.decode(text)
     except RecursionError as exc:
         raise ValueError("no JSON: it nests too deep") from exc
-    except msgspec.DecodeError as exc:
+    except ValueError as exc:
         raise ValueError(f"no JSON: {exc}") from exc

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -18,12 +19,14 @@ from ptycassette.tape.matching import (
     Question,
     Rules,
     TapeExchange,
-    changed_questions,
+    published_fingerprint,
+    tape_damage,
     tape_fingerprint,
 )
 
 _MOST_MISSES = 100
 _SHORTEST_NAME = 8
+_SHOWN = 10
 _OF_OPENAI = ("/responses", "/chat/completions")
 
 
@@ -36,10 +39,11 @@ class TapeDesk:
         key: the key of the cassette.
         declared: the values of this run: ``cwd``, ``home``.
         secrets: where in a body secrets are: pairs of offset and length.
-        fingerprint: the tape's, as it was published by the same rules; empty if that is not known.
+        facts: what the manifest has of the tape, its fingerprint among it.
         draws: the draws of the recording.
         stripped: keys of inputs that questions were recorded without.
         strict: the questions of one conversation must come in their recorded order.
+        compare_secrets: masked values must be the recorded ones, where the tape can tell.
 
     Attributes:
         asked: how many questions came.
@@ -55,25 +59,28 @@ class TapeDesk:
         key: bytes,
         declared: Mapping[str, str],
         secrets: Callable[[bytes], Sequence[tuple[int, int]]],
-        fingerprint: str = "",
+        facts: Mapping[str, Any] | None = None,
         draws: Sequence[Draw] = (),
         stripped: Sequence[str] = (),
         strict: bool = False,
+        compare_secrets: bool = True,
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
-        self._matcher = Matcher(exchanges, rules, key=key, declared=declared, strict=strict)
-        self._secrets, self._stripped = secrets, stripped
-        self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key)
-        self.damage: list[str] = []
-        if fingerprint:
-            self.damage += [
-                f"entry {one.entry}: {one.message}"
-                for one in changed_questions(exchanges, rules, key=key)
-            ]
-            if fingerprint != self.expected_fingerprint:
-                self.damage.append("it is not the one that was published: its fingerprint differs")
-        if draws:
-            self.expected_fingerprint = tape_fingerprint(exchanges, rules, key=key, draws=draws)
+        version = published_fingerprint(facts or {}, rules)[1]
+        self._matcher = Matcher(
+            exchanges,
+            rules,
+            key=key,
+            declared=declared,
+            strict=strict,
+            compare_secrets=compare_secrets,
+            fingerprint_version=version,
+        )
+        self._secrets, self._stripped, self._compared = secrets, stripped, compare_secrets
+        self.expected_fingerprint = tape_fingerprint(
+            exchanges, rules, key=key, draws=draws, version=version
+        )
+        self.damage = tape_damage(exchanges, rules, key=key, facts=facts or {}) or []
         self.asked = 0
         self.misses: list[RequestMiss] = []
 
@@ -128,6 +135,20 @@ class TapeDesk:
             if one.recorded != one.live and len(one.live) >= _SHORTEST_NAME
         }
         return sorted(pairs, key=lambda pair: (-len(pair[0]), pair))
+
+    def notes(self) -> list[str]:
+        """What could not be compared."""
+        numbers = self._matcher.uncompared()
+        if not numbers:
+            return []
+        shown = ", ".join(map(str, numbers[:_SHOWN])) + (", ..." if len(numbers) > _SHOWN else "")
+        of = "entry" if len(numbers) == 1 else "entries"
+        return [
+            f"masked values in {of} {shown} could not be compared with the recorded ones: the tape"
+            " keeps no digest of what is short or could be guessed"
+            if self._compared
+            else f"masked values in {of} {shown} were not compared, as PTYCASSETTE_SECRETS=any asks"
+        ]
 
     @property
     def entries(self) -> int:

@@ -19,6 +19,7 @@ from ptycassette.terminal import width_mode
 
 TEXT = "text"
 BASE64 = "base64"
+BASE32 = "base32"
 HEX = "hex"
 ESCAPED = "escaped"
 NUMBERS = "numbers"
@@ -57,8 +58,10 @@ _DECIMALS = {2: "88", 3: "120", 4: "1093", 5: "65336", 6: "120793"}
 _NUMBERED = {"u": "\\u0078", "U": "\\U00000078", "x": "\\x78"}
 _PAIRS = lazy_pattern(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
 _BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_BASE32_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz234567")
 _BETWEEN_LINES = frozenset("\r\n\t ")
 _X_IN_BASE64 = "eHh4"  # decodes to xxx
+_X_IN_BASE32 = "PB4HQ6DY"  # and this to xxxxx
 _ASCII = dict.fromkeys(range(ord("!"), ord("~") + 1), "x")
 _VOLATILE = str.maketrans(
     {
@@ -78,10 +81,14 @@ def mask(text: str, form: str = TEXT) -> str:
             (decimal code points), ``QUOTED`` (printable), ``VOLATILE`` (digits to 0,
             letters to x, the shape stays), or ``BASE64`` followed by the place of the first
             character in its group of four (``base642``), and by ``ESCAPED`` or ``QUOTED`` where
-            some of its digits are escaped (``base642escaped``).
+            some of its digits are escaped (``base642escaped``). The same of ``BASE32``, whose
+            groups have eight.
     """
     if form.startswith(BASE64):
-        return _base64(text, form[len(BASE64) :])
+        return _digits(text, form[len(BASE64) :], _BASE64_DIGITS, _X_IN_BASE64)
+    if form.startswith(BASE32):
+        digits = _digits(text, form[len(BASE32) :], _BASE32_DIGITS, _X_IN_BASE32)
+        return digits.lower() if text.islower() else digits
     if form in _SUBSTITUTED:
         pattern, masked = _SUBSTITUTED[form]
         return pattern.sub(masked, text)
@@ -106,8 +113,8 @@ def decimal_mask(digits: str) -> str:
     return _DECIMALS.get(wanted, digits).rjust(len(digits), "0")
 
 
-def _base64(text: str, rest: str) -> str:
-    """Mask base64 digits. Line ends between them stay; what is escaped stays so (%2B, =3D)."""
+def _digits(text: str, rest: str, digits: frozenset[str], xs: str) -> str:
+    """Mask digits by a group of them. Line ends between them and escapes stay (%2B, =3D)."""
     phase = int(rest[:1] or 0)
     pattern, masked = _SUBSTITUTED.get(rest[1:], (_CHARACTER, re.Match.group))
     parts = []
@@ -118,7 +125,7 @@ def _base64(text: str, rest: str) -> str:
             phase += not (rest.endswith(QUOTED) and match["line_end"])
             continue
         for char in piece:
-            parts.append(_X_IN_BASE64[phase % 4] if char in _BASE64_DIGITS else char)
+            parts.append(xs[phase % len(xs)] if char in digits else char)
             phase += char not in _BETWEEN_LINES
     return "".join(parts)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.views import Line, View, joined_lines, panes, rewrite, view_of
+from ptycassette.scrub.views import View, joined_lines, line_of_text, panes, rewrite, view_of
 
 # What continues the last name of a path; a full stop before a blank ends a sentence.
 _SAME_NAME = lazy_pattern(r"\.?[A-Za-z0-9_\x80-\xff-]")
@@ -100,11 +99,11 @@ class Placeholders:
         lines = []
         offset = 0
         for row in rows:
-            ends = [*accumulate((len(canonical(char)) for char in row), initial=offset)]
-            lines.append(Line(row, ends[:-1], wrapped=False))
-            offset = ends[-1] + 1
+            text = canonical(row)
+            lines.append(line_of_text(text, offset))
+            offset += len(text) + 1
         view: View = view_of([pieces] for pieces in panes(lines))
-        found = [(view, match) for match in self._searcher.search(view.text)]
+        found = [(view, match) for match in self._searcher.search(view.text, shown=True)]
         joined = joined_lines(view, max(map(len, rows), default=0))
         if joined is not None:
             found += [(joined, match) for match in self._searcher.search_joined(joined)]

@@ -14,7 +14,7 @@ import msgspec
 
 from ptycassette.cassette import MANIFEST, parse_strict
 from ptycassette.errors import CassetteError, RecordError, TamperedError
-from ptycassette.model import Limits, resolved, visible
+from ptycassette.model import NOT_JSON, Limits, resolved, visible
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:ptycassette:seal:v1"
@@ -120,7 +120,7 @@ def exact(data: bytes, kind: type[S], *, indent: int = -1) -> S | None:
     """
     try:
         found = msgspec.json.decode(data, type=resolved(kind))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except NOT_JSON:
         return None
     text = msgspec.json.encode(found)
     same = data == (text if indent < 0 else msgspec.json.format(text, indent=indent) + b"\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 from ptycassette.model import (
     AsyncSleeper,
@@ -49,6 +49,9 @@ from ptycassette.system.pty import (
 )
 from ptycassette.terminal import default_emulator
 
+if TYPE_CHECKING:
+    from ptycassette.system import Guard
+
 DEFAULT_TIMEOUT_S = 10.0
 """How long a wait takes at most when the caller does not say."""
 
@@ -70,6 +73,7 @@ class Wiring(TypedDict, total=False):
     async_sleeper: AsyncSleeper
     emulator: EmulatorFactory
     start_us: int | None  # the moment of the clock that counts as 0; None for now
+    guard: Guard | None  # keeps the program off the network; PTYCASSETTE_DISABLE_NETWORK does, too
 
 
 class SessionBase:
@@ -94,6 +98,7 @@ class SessionBase:
 
     Raises:
         SpawnError: the program could not be started.
+        PreflightError: PTYCASSETTE_DISABLE_NETWORK is set, and cannot be enforced here.
         TypeError: ``argv`` is one text, or ``size`` no Size.
     """
 
@@ -116,7 +121,9 @@ class SessionBase:
         emulator = wiring.get("emulator", default_emulator)(size_given(size))
         kinds = kinds_named(streams)
         environment = child_environment(clean=clean_env, extra=env, term=term, base=base_env)
-        start = functools.partial(spawn, words, size=size, cwd=cwd, env=environment)
+        start = functools.partial(
+            spawn, words, size=size, cwd=cwd, env=environment, guard=wiring.get("guard")
+        )
         child: PtyChild | PipedChild = (
             start()
             if kinds.only_terminal

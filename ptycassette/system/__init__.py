@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from .closing import Closing as Closing
     from .git_questions import IgnoredFile as IgnoredFile
     from .git_questions import WorkTree as WorkTree
+    from .git_questions import asked_git as asked_git
     from .interpreter import python_command as python_command
+    from .network import NETWORK_VARIABLE as NETWORK_VARIABLE
+    from .network import Guard as Guard
+    from .network import guarded_command as guarded_command
+    from .network import may_isolate as may_isolate
+    from .network import network_disabled as network_disabled
+    from .network import require_isolation as require_isolation
+    from .network import required_guard as required_guard
+    from .network_block import NETWORK_LEVEL as NETWORK_LEVEL
+    from .network_block import NetworkBlockedError as NetworkBlockedError
+    from .network_block import blocked_network as blocked_network
     from .ownership import Owner as Owner
     from .ownership import owned_async_context as owned_async_context
     from .ownership import owned_context as owned_context
@@ -31,12 +42,15 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "network_block": "NETWORK_LEVEL NetworkBlockedError blocked_network",
             "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper is_frozen monotonic_s"
             " random_id",
             "closing": "Closing",
             "interpreter": "python_command",
+            "network": "NETWORK_VARIABLE Guard guarded_command may_isolate network_disabled"
+            " require_isolation required_guard",
             "ownership": "Owner owned_async_context owned_context",
-            "git_questions": "IgnoredFile WorkTree",
+            "git_questions": "IgnoredFile WorkTree asked_git",
             "priority": "raised_priority",
             "streams": "reopened same_stream stream_kind unread_bytes",
             "unwinding": "unwound",

@@ -1,7 +1,8 @@
 """What git says about files of a work tree; nothing where git or the repository is missing.
 
-The repository may be that of a stranger, so git runs no program that its settings name: the
-commands here only read the index and attributes, and the file system monitor is switched off.
+The repository may be that of a stranger, and its settings name programs. None of them runs: the
+commands here only read the index and attributes, the file system monitor is switched off, and an
+object that is missing is not fetched, because a fetch runs what the settings call ssh.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 import msgspec
 
 _TIMEOUT_S: Final = 10.0
-_QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_GIT: Final = ("git", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 
 
 class IgnoredFile(msgspec.Struct, frozen=True):
@@ -22,6 +23,49 @@ class IgnoredFile(msgspec.Struct, frozen=True):
 
     name: str
     rule: str
+
+
+def asked_git(
+    folder: Path,
+    *words: str,
+    data: bytes = b"",
+    timeout_s: float = _TIMEOUT_S,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[int, bytes] | None:
+    """The exit status of git and what it printed; None where it is missing or takes too long.
+
+    Args:
+        folder: where it is started.
+        words: the command, and its arguments.
+        data: its input.
+        timeout_s: how long it may take.
+        environment: of git; this process's when None.
+    """
+    import subprocess  # noqa: PLC0415 - most commands start no git
+
+    try:
+        done = subprocess.run(
+            [*_GIT, *words],
+            cwd=folder,
+            env={**(os.environ if environment is None else environment), **_NOTHING_RUNS},
+            input=data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=timeout_s,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.returncode, done.stdout
+
+
+# The list of protocols is stronger than settings, and older than GIT_NO_LAZY_FETCH (git 2.45).
+_NOTHING_RUNS: Final = {
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
 
 
 class WorkTree:
@@ -94,28 +138,15 @@ class WorkTree:
 
     def _answer(self, *words: str, names: Iterable[str] = ()) -> list[str] | None:
         """The fields that git prints, which end with NUL; None where it does not answer."""
-        import subprocess  # noqa: PLC0415 - most commands start no git
-
-        try:
-            done = subprocess.run(
-                ["git", *_QUIET, *words],  # noqa: S607 - the user's own git
-                cwd=self._folder,
-                env=_without_git(os.environ),
-                input=b"".join(os.fsencode(name) + b"\0" for name in names),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=_TIMEOUT_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
+        given = b"".join(os.fsencode(name) + b"\0" for name in names)
+        answer = asked_git(self._folder, *words, data=given, environment=_without_git(os.environ))
+        if answer is None or answer[0] not in {0, 1}:  # 1: check-ignore found nothing
             return None
-        if done.returncode not in {0, 1}:  # 1: check-ignore found nothing
-            return None
-        return [os.fsdecode(field) for field in done.stdout.split(b"\0")[:-1]]
+        return [os.fsdecode(field) for field in answer[1].split(b"\0")[:-1]]
 
 
 def _without_git(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment without what leads git elsewhere: a hook of git has an index of its own."""
     leading = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
     kept = {name: value for name, value in environment.items() if name not in leading}
-    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    return {**kept, "LC_ALL": "C"}

@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from ptycassette.errors import DivergenceError, RecordError, UsageError
-from ptycassette.model import resolved
+from ptycassette.model import NOT_JSON, resolved
 
 T = TypeVar("T")
 DrawKind = Literal["time_ns", "uuid4", "random", "randbytes"]
@@ -271,7 +271,7 @@ def read_draws(data: bytes, *, where: str) -> Iterator[Draw]:
     for number, line in enumerate(lines[:-1], 1):
         try:
             yield msgspec.json.decode(line, type=resolved(Draw))
-        except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+        except NOT_JSON as wrong:
             raise RecordError(f"not a draw: {wrong}", where=f"{where}, line {number}") from wrong
 
 

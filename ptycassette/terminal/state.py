@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model import Size, Style, resolved
+from ptycassette.model import NOT_JSON, Size, Style, resolved
 from ptycassette.terminal._buffer import Buffer, Saved
 from ptycassette.terminal._charsets import CHARSETS, Charset
 from ptycassette.terminal._core import MAX_CLUSTER, MAX_SIZE, MIN_COLUMNS
@@ -258,7 +258,7 @@ def load_emulator(data: bytes, *, profile: QueryProfile = XTERM) -> PyteEmulator
     """
     try:
         state = msgspec.msgpack.decode(data, type=resolved(_State))
-    except msgspec.MsgspecError as error:
+    except NOT_JSON as error:
         raise ValueError(f"not the state of an emulator: {error}") from error
     size = Size(state.main.lines, state.main.columns)
     _check(0 <= state.scrollback <= _MAX_HISTORY, "the history is too long")

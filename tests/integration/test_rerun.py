@@ -18,10 +18,11 @@ pytest.importorskip("aiohttp")
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import MissingFileError, RefusedError
 from ptycassette.rerun.io import RerunOptions, rerun, tape_server
-from ptycassette.rerun.io import guard as guards
+from ptycassette.rerun.io import place as places
 from ptycassette.rerun.io._cork import Cork
-from ptycassette.rerun.io.guard import may_isolate
+from ptycassette.system import may_isolate
 from tests.commands import ptycassette, taped
+from tests.tampering import TamperedTape
 
 pytestmark = pytest.mark.integration
 
@@ -211,7 +212,7 @@ def test_a_process_with_threads_says_what_kept_the_program_offline(
     """A launcher enters the namespace for it; proxy variables where the kernel has none."""
     if namespaces and not may_isolate():
         pytest.skip("the kernel does not let this user make network namespaces")
-    monkeypatch.setattr(guards, "may_isolate", lambda: namespaces)
+    monkeypatch.setattr(places, "may_isolate", lambda: namespaces)
     beside = threading.Thread(target=threading.Event().wait, daemon=True)
     beside.start()
     with open_cassette(recorded) as cassette:
@@ -235,7 +236,11 @@ def test_a_disabled_network_wants_a_namespace(
 def test_a_cassette_in_the_work_folder_disturbs_neither_run(recorded: Path) -> None:
     """While recording, nothing is made beside it; a copy of the folder leaves it out."""
     folder = recorded.parent
-    program = "import os, time; print('x' * 300_000); time.sleep(1); print(sorted(os.listdir()))"
+    asks = "urllib.request.urlopen(os.environ['OPENAI_BASE_URL'] + '/models')"
+    program = (
+        "import os, time, urllib.request; print('x' * 300_000); time.sleep(1);"
+        f" print(sorted(os.listdir())); {asks}"
+    )
     taped(folder, SCRIPT, "listed.cassette", sys.executable, "-c", program)
     with open_cassette(folder / "listed.cassette") as cassette:
         shown = "".join(list(cassette.frames())[-1].text)
@@ -295,6 +300,18 @@ def test_nothing_of_a_cassette_is_run_without_trust(recorded: Path, tmp_path: Pa
     assert "would run: touch" in refused.value.message
     assert "read_note (1)" in refused.value.message
     assert "--trust" in (refused.value.hint or "")
+
+
+def test_the_tools_of_a_tape_are_those_of_its_answers(recorded: Path, tmp_path: Path) -> None:
+    """Its author may leave out the service events, which nothing checks against the answers."""
+    tape = TamperedTape(recorded, tmp_path / "c")
+    for event in tape.events:
+        if event["payload"]["type"] == "tool-call":
+            event["payload"] = {"type": "note"}
+    with open_cassette(tape.publish()) as cassette, pytest.raises(RefusedError) as refused:
+        rerun(cassette, RerunOptions(argv=("true",)))
+
+    assert "read_note (1)" in refused.value.message
 
 
 def test_a_cassette_without_a_tape_says_how_to_record_one(tmp_path: Path) -> None:

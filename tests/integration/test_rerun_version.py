@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.rerun.io.guard import may_isolate
 from ptycassette.rerun.io.place import RerunPlace
 from ptycassette.rerun.io.version_now import version_now
+from ptycassette.system import Guard, may_isolate
 from tests.commands import ptycassette
 from tests.conftest import ROOT
 
@@ -57,13 +57,12 @@ def asked(tmp_path: Path, *, isolated: bool) -> str | None:
         program.chmod(0o755)
         place = RerunPlace(
             argv=(str(program),),
-            program=str(program),
             environment={},
             home=tmp_path / "home",
             cwd=tmp_path / "work",
             folder=tmp_path,
             guard="",
-            isolated=isolated,
+            network=Guard() if isolated else None,
         )
         said = version_now(place)
     assert not any((tmp_path / "home").iterdir())

@@ -116,7 +116,7 @@ def test_a_failed_async_block_keeps_the_cassette(
     used(agent, "record", tape=provider.url, awaited=False)
     before = Path("a.cassette/manifest.json").read_bytes()
 
-    @use("a.cassette", agent, mode="rewrite", tape=provider.url, probe_version=False)
+    @use(Path.cwd() / "a.cassette", agent, mode="rewrite", tape=provider.url, probe_version=False)
     async def fails(session: Any) -> None:
         await session.wait_exit(timeout_s=60)
         raise RuntimeError

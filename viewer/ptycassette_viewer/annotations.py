@@ -71,9 +71,7 @@ class Annotations:
             return ()
         except OSError as exc:
             raise self._wrong(exc.strerror or "cannot be read") from exc
-        except RecursionError as exc:
-            raise self._wrong("nested too deep") from exc
-        except msgspec.MsgspecError as exc:
+        except (ValueError, RecursionError) as exc:
             raise self._wrong(str(exc)) from exc
         if (found.version, found.cassette_id) != (1, self._id):
             raise self._wrong("they belong to another recording")

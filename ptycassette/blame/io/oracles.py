@@ -16,6 +16,7 @@ from ptycassette.errors import CassetteError, UsageError
 from ptycassette.model import ExitStatus, PatternError, file_pattern
 from ptycassette.scenario import check_scenario
 from ptycassette.scenario.io import evidence_of, load_scenario
+from ptycassette.system import guarded_command
 
 _TRUE, _FALSE = 0, 1
 
@@ -98,7 +99,7 @@ def _command(words: tuple[str, ...], path: Path, timeout_s: float) -> str:
     """0 is one answer, 1 the other; anything else is none, as for ``git bisect run``."""
     try:
         process = subprocess.Popen(
-            [*words, str(path)],
+            guarded_command([*words, str(path)], os.environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -50,7 +50,7 @@ from ptycassette.errors import (
 )
 from ptycassette.model import DEFAULT_LIMITS, OutputRecord, visible
 from ptycassette.system import WorkTree
-from ptycassette.system.files import DirectoryHandle, write_whole
+from ptycassette.system.files import DirectoryHandle, read_plain, write_whole
 
 _MOST_BYTES = 256 << 20
 """Larger files are not put together again."""
@@ -62,6 +62,9 @@ _GLANCE = 200_000
 """For the text of an error."""
 
 _GLANCE_BYTES = 8 << 20
+
+_MOST_GIT_FILE_BYTES = 64 << 10
+"""Of a file ``.git``, which is a line with a path."""
 
 _UNFETCHED = "the folder is that of a submodule of git that was not fetched"
 
@@ -463,7 +466,7 @@ def _not_checked_out(path: Path) -> str | None:
     """
     if not path.name:  # an empty path
         return None
-    with suppress(OSError):
+    with suppress(OSError, CassetteError):
         if path.with_name(f"{path.name}.dvc").is_file():
             return f"DVC has it: run 'dvc pull {_shown(path)}.dvc'"
         folder = next(each for each in path.absolute().parents if each.is_dir())
@@ -489,7 +492,8 @@ def _is_sparse(folder: Path) -> bool:
     for each in (folder, *folder.parents):
         git = each / ".git"
         if git.is_file():
-            git = each / git.read_text(errors="replace").removeprefix("gitdir: ").strip()
+            text = read_plain(git, max_bytes=_MOST_GIT_FILE_BYTES).decode("utf-8", "replace")
+            git = each / text.removeprefix("gitdir: ").strip()
         if git.is_dir():
             return (git / "info" / "sparse-checkout").is_file()
     return False

@@ -31,7 +31,10 @@ from ptycassette.recording.io import (
 from ptycassette.tape.matching import TapeCheck
 from ptycassette.version import __version__
 
-_KEPT = ("frame_policy", "idle_limit_ms", "imported", "meta", "recovered", EDITED_KEY)
+_KEPT = (
+    *("frame_policy", "idle_limit_ms", "imported", "in_process", "meta", "recovered"),
+    EDITED_KEY,
+)
 
 _HINT = "`ptycassette events` shows the times and exchanges of a recording, --help an example"
 
@@ -200,8 +203,12 @@ class _SameTape(TapeAgain):
     @property
     def described(self) -> Mapping[str, Any]:
         """See ``EntryKeys``."""
-        ours = {"version", "key", "entries", "checked", "unchecked", "fingerprint", "findings"}
-        return {name: value for name, value in self._said.items() if name not in ours}
+        ours = {"version", "key", "entries", "checked", "unchecked", "findings"}
+        return {
+            name: value
+            for name, value in self._said.items()
+            if name not in ours and not name.startswith("fingerprint")
+        }
 
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
         """See ``EntryKeys``: it was checked when it was recorded."""
@@ -210,4 +217,5 @@ class _SameTape(TapeAgain):
         return TapeCheck(
             unchecked="" if checked else str(self._said.get("unchecked", "")) or "not checked",
             fingerprint=str(self._said.get("fingerprint", "")) if self._untouched else "",
+            fingerprint_version=self._said.get("fingerprint_version", 1),
         )

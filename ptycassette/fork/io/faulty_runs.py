@@ -23,7 +23,7 @@ from ptycassette.fork.io.held import HeldTail, recorded_question
 from ptycassette.fork.io.noting import TapeNotes
 from ptycassette.fork.io.server import ForkServer
 from ptycassette.fork.places import ForkPlace, cut_at
-from ptycassette.model import Clock, ExitStatus
+from ptycassette.model import NOT_JSON, Clock, ExitStatus
 from ptycassette.rerun import Gates, RerunReport
 from ptycassette.rerun.io import PreparedRerun, Proof, RerunOptions, RunOf, prepared_rerun, proof
 from ptycassette.system import MonotonicClock
@@ -118,7 +118,7 @@ def _is_of_model(exchange: TapeExchange) -> bool:
         return False
     try:
         document = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_JSON:
         return False
     if isinstance(document, dict) and document.get("generate") is False:  # it only prepares
         return False

@@ -41,7 +41,7 @@ from ptycassette.rerun.io import (
 )
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import Hit, Matcher
+from ptycassette.tape.matching import Hit, Matcher, published_fingerprint
 
 
 def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
@@ -179,6 +179,7 @@ class _Forked:
             **prepared.session_options(),
             "harness": profile.name if profile else manifest.harness.name,
             "started_as": place.argv,
+            "shared_network": self._options.run.shared_network,
             "overwrite": self._options.overwrite,
             "clock": clock,
             "probe_version": False,
@@ -219,7 +220,12 @@ class _Forked:
         facts = tape_facts(self._cassette.manifest)
         rules = load_matching_rules((profile.name,) if profile else (), tape=facts)
         # Of the whole tape, because names are numbered over all of it.
-        matcher = Matcher(list(tape), rules, key=bytes.fromhex(tape.key))
+        matcher = Matcher(
+            list(tape),
+            rules,
+            key=bytes.fromhex(tape.key),
+            fingerprint_version=published_fingerprint(facts, rules)[1],
+        )
         for index, one in enumerate(matcher.recorded.exchanges):
             if one.entry.entry in entries:
                 matcher.ask_again(index)

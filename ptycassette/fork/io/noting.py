@@ -46,6 +46,7 @@ class TapeNotes(Closing):
         self.address = ""
         self.reports: Sequence[str] = ()
         self.described = described
+        self.needed = False
         self._clock = clock
         self._lock = threading.Lock()
         self._file: TapeJournalFile | None = None

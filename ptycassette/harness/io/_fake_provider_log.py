@@ -26,7 +26,7 @@ import msgspec
 
 from ptycassette.errors import StorageError
 from ptycassette.harness.provider.fake import PlannedAnswer
-from ptycassette.model import Clock
+from ptycassette.model import NOT_JSON, Clock
 from ptycassette.scrub.io import process_scrubber
 
 _WITHHELD = "(withheld: it could not be scrubbed)"
@@ -261,7 +261,7 @@ def _opened(path: Path) -> tuple[int, bool]:
 def _is_json(line: bytes) -> bool:
     try:
         msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_JSON:
         return False
     return True
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ptycassette.errors import SpawnError
+from ptycassette.system import guarded_command
 
 # A terminal sends these to the program as well; the others are sent to us only.
 _OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
@@ -16,7 +17,12 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def run_in_foreground(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, held: int | None = None
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    held: int | None = None,
+    ports: Sequence[int] = (),
 ) -> int:
     """Run it; returns its status as a shell does: its own, or 128 and the number of the signal.
 
@@ -25,16 +31,19 @@ def run_in_foreground(
         env: its whole environment.
         cwd: where it starts.
         held: a file descriptor that it inherits.
+        ports: of servers here that it may reach if PTYCASSETTE_DISABLE_NETWORK is set.
 
     Raises:
+        PreflightError: that is set, and the program cannot be taken off the network here.
         SpawnError: it could not be started.
     """
+    command = guarded_command(argv, env, ports)
     started: list[subprocess.Popen[bytes]] = []
     early: list[int] = []
     with _signals(started, early):
         try:
             program = subprocess.Popen(
-                argv, env=dict(env), cwd=cwd, pass_fds=() if held is None else (held,)
+                command, env=dict(env), cwd=cwd, pass_fds=() if held is None else (held,)
             )
         except OSError as failed:
             missing = isinstance(failed, FileNotFoundError)

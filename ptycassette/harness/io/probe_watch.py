@@ -12,7 +12,7 @@ import msgspec
 
 from ptycassette.errors import CassetteError, LockedError
 from ptycassette.harness import ProbeResult
-from ptycassette.model import Clock, resolved
+from ptycassette.model import NOT_JSON, Clock, resolved
 from ptycassette.recording.io import timestamp
 from ptycassette.scrub import SessionScrubber
 from ptycassette.scrub.io import process_scrubber
@@ -98,5 +98,5 @@ def _last_ok(path: Path) -> ProbeResult | None:
         return msgspec.json.decode(
             read_plain(path, max_bytes=_MAX_BYTES), type=resolved(Snapshot)
         ).last_ok
-    except (OSError, msgspec.DecodeError, CassetteError):
+    except (*NOT_JSON, OSError, CassetteError):
         return None

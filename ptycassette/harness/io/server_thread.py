@@ -6,7 +6,6 @@ Needs the extra ``provider`` (aiohttp).
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 import threading
 from collections.abc import Callable
@@ -51,7 +50,6 @@ class ServerThread:
         self.port = 0
         self.loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
-        self._runner: web.AppRunner | None = None
         self._ready = threading.Event()
         self._failed: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name=name.replace(" ", "-"), daemon=True)
@@ -77,18 +75,6 @@ class ServerThread:
                 hint="choose another port, or 0 for a free one",
             ) from self._failed
 
-    def serve(self, listener: socket.socket) -> None:
-        """Serve on another socket, too, which already listens; it is closed at the end.
-
-        Thread-safe, but not for the server's own thread.
-        """
-        if self.loop is not None:
-            asyncio.run_coroutine_threadsafe(self._serve_also(listener), self.loop).result()
-
-    async def _serve_also(self, listener: socket.socket) -> None:
-        assert self._runner is not None  # noqa: S101 - it was started
-        await web.SockSite(self._runner, listener, ssl_context=self._tls).start()
-
     def stop(self) -> None:
         """Stop listening and end every answer that is under way. Does nothing the second time."""
         if self.loop is not None and self._stop is not None and self._thread.is_alive():
@@ -105,7 +91,7 @@ class ServerThread:
     async def _serve(self) -> None:
         self.loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        self._runner = runner = web.AppRunner(
+        runner = web.AppRunner(
             self._make(),
             handler_cancellation=True,
             shutdown_timeout=0.1,

@@ -10,7 +10,7 @@ import msgspec
 
 from ptycassette.errors import CassetteError
 from ptycassette.export.page import RunPart, document, index_html, part, text
-from ptycassette.model import resolved
+from ptycassette.model import NOT_JSON, resolved
 from ptycassette.pytest_plugin.traces.directories import INDEX, traces_at
 from ptycassette.system.files import read_plain, write_whole
 
@@ -58,7 +58,7 @@ def _read(paths: Sequence[Path]) -> Iterator[tuple[Path, _Trace]]:
         try:
             data = read_plain(path, max_bytes=_MOST_BYTES)
             yield path, msgspec.json.decode(data, type=resolved(_Trace))
-        except (CassetteError, msgspec.DecodeError):
+        except (*NOT_JSON, CassetteError):
             continue  # another run deletes it, or it is not ours
 
 

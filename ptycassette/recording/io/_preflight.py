@@ -67,22 +67,33 @@ def check_scrub_config(cwd: Path | None) -> None:
         load_config(cwd=place)
 
 
-def check_network(program: str, env: Mapping[str, str]) -> None:
-    """Refuse an agent CLI that asks a provider elsewhere, if PTYCASSETTE_DISABLE_NETWORK is set.
+def check_network(
+    program: str, env: Mapping[str, str], *, taped: bool = False, shared: bool = False
+) -> None:
+    """Refuse a program that PTYCASSETTE_DISABLE_NETWORK, if it is set, does not let run.
 
-    Of other programs it is not known whether they use the network.
+    That is every program where none can be taken off the network, and an agent CLI that asks a
+    provider elsewhere: off the network it would fail with an error of its own.
+
+    Args:
+        program: its name or path.
+        env: with which it is started.
+        taped: its proxy checks where it leads.
+        shared: it is to stay on the network.
 
     Raises:
-        PreflightError: it would.
+        PreflightError: it would be on the network, or needs it.
     """
     if not os.environ.get("PTYCASSETTE_DISABLE_NETWORK"):
         return
     # Few have it set.
     from ptycassette.profiles.io import known_profile
-    from ptycassette.tape.io import network_disabled, refuse_network
+    from ptycassette.system import network_disabled, require_isolation
+    from ptycassette.tape.io import refuse_network
 
-    profile = known_profile(Path(program).name)
-    if profile is not None and network_disabled(os.environ):
+    require_isolation(shared=shared)
+    profile = None if taped else known_profile(Path(program).name)
+    if profile is not None and network_disabled():
         refuse_network(profile, env)
 
 
@@ -133,6 +144,8 @@ def check_requirements(
 def _require(command: str, env: Mapping[str, str], cwd: Path | None) -> None:
     import subprocess  # few recordings require anything
 
+    from ptycassette.system import guarded_command
+
     try:
         words = shlex.split(command)
     except ValueError as exc:
@@ -141,7 +154,7 @@ def _require(command: str, env: Mapping[str, str], cwd: Path | None) -> None:
         raise PreflightError("--require: an empty command")
     try:
         done = subprocess.run(
-            words,
+            guarded_command(words, env),
             env=dict(env),
             cwd=cwd,
             stdin=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ class RunningTape(Protocol):
         problem: why model traffic was not recorded to its end; None if all is well.
         described: what the manifest says of how the program was pointed at it.
         reports: lines for the user.
+        needed: whether a run in which nothing is asked through it is a failure.
     """
 
     environment: Mapping[str, str]
@@ -26,6 +27,7 @@ class RunningTape(Protocol):
     secrets: Sequence[str]
     address: str
     described: Mapping[str, Any]
+    needed: bool
 
     @property
     def problem(self) -> str | None:

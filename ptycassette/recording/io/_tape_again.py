@@ -8,7 +8,14 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette.io import Cassette, RecordedExchange
-from ptycassette.model import Noted, TapeEntry, TapeMoment, Traffic, VolatileToken
+from ptycassette.model import (
+    MaskedDigest,
+    Noted,
+    TapeEntry,
+    TapeMoment,
+    Traffic,
+    VolatileToken,
+)
 from ptycassette.tape.matching import TapeCheck
 
 _BLOCK = 1 << 20
@@ -31,10 +38,10 @@ class TapeAgain:
 
     def __init__(self, cassette: Cassette) -> None:
         self._entries: dict[int, tuple[str, RecordedExchange]] = {}
-        self._keys: dict[int, tuple[str, tuple[VolatileToken, ...]]] = {}
+        self._keys: dict[int, TapeEntry] = {}
         for exchange in cassette.tape() if cassette.has_tape else ():
             entry = exchange.entry
-            self._keys[entry.entry] = entry.key, entry.tokens
+            self._keys[entry.entry] = entry
             self._entries[entry.seq] = "question", exchange
             if entry.answer is not None:
                 self._entries[entry.answer.seq] = "answer", exchange
@@ -59,13 +66,16 @@ class TapeAgain:
 
     def of(
         self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
-    ) -> tuple[str, Sequence[VolatileToken]]:
+    ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """See ``EntryKeys``: as it was, unless more of the question was scrubbed.
 
         The key is one of the question as it was asked, which nobody has any more.
         """
         del body
-        return ("", ()) if secrets else self._keys[head["entry"]]
+        if secrets:
+            return "", (), ()
+        entry = self._keys[head["entry"]]
+        return entry.key, entry.tokens, entry.digests
 
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
         """See ``EntryKeys``: it was checked when it was recorded."""

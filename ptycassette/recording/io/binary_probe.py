@@ -22,16 +22,20 @@ from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ptycassette.errors import CassetteError
-from ptycassette.model import Harness, Size, resolved
+from ptycassette.errors import CassetteError, PreflightError
+from ptycassette.model import NOT_JSON, Harness, Size, resolved
 from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.session import child_environment
 from ptycassette.system import monotonic_s
 from ptycassette.system.files import home_dir, read_plain
 from ptycassette.system.pty import PtyChild, spawn
+
+if TYPE_CHECKING:
+    from ptycassette.system import Guard
 
 VERSION_TIMEOUT_S = 5.0
 _BESIDE_TIMEOUT_S = 60.0
@@ -145,7 +149,7 @@ def installed_version(binary: Path) -> str | None:
     Args:
         binary: the program, as it is found on PATH.
     """
-    with suppress(OSError, CassetteError, msgspec.MsgspecError):
+    with suppress(OSError, CassetteError, *NOT_JSON):
         real = _launched(Path(os.path.realpath(binary)))
         for look in (_npm, _python):
             if (found := look(binary.name, real)) is not None:
@@ -220,7 +224,7 @@ def _python(name: str, real: Path) -> tuple[str, str] | None:
     root = real.parent.parent
     for pattern in ("lib/python3*/*-packages", "local/lib/python3*/*-packages"):
         for path in root.glob(f"{pattern}/*.dist-info/entry_points.txt"):
-            text = path.read_text(encoding="utf-8", errors="replace")
+            text = read_plain(path, max_bytes=_MAX_PACKAGE_BYTES).decode("utf-8", "replace")
             if re.search(rf"^{re.escape(name)}\s*=", text, re.MULTILINE):
                 package, _, version = path.parent.name.removesuffix(".dist-info").partition("-")
                 return package.replace("_", "-").lower(), version
@@ -275,6 +279,7 @@ class VersionQuestion:
         argv: the program and the arguments that ask it.
         environment: what to add to the clean environment, or replace in it.
         cwd: its work folder; the current one when None.
+        guard: as for ``spawn``.
     """
 
     def __init__(
@@ -283,6 +288,7 @@ class VersionQuestion:
         *,
         environment: Mapping[str, str] | None = None,
         cwd: Path | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self._asked = " ".join(argv[1:])
         self._started_s = monotonic_s()
@@ -299,6 +305,7 @@ class VersionQuestion:
                 env=child_environment(clean=True, term="dumb", extra=environment),
                 streams=(null, theirs, null),
                 grace_s=0,
+                guard=guard,
             )
         except CassetteError:
             self._whole = True
@@ -374,6 +381,7 @@ def ask_version(
     timeout_s: float = VERSION_TIMEOUT_S,
     environment: Mapping[str, str] | None = None,
     cwd: Path | None = None,
+    guard: Guard | None = None,
 ) -> str | None:
     """The first line that ``binary --version`` prints; None when it prints none in time.
 
@@ -386,20 +394,26 @@ def ask_version(
         timeout_s: how long it may take.
         environment: what to add to the clean environment, or replace in it.
         cwd: its work folder; the current one when None.
+        guard: keeps it off the network; when None only if PTYCASSETTE_DISABLE_NETWORK is set.
     """
     import subprocess  # programs that are no agent CLIs are not asked
 
+    from ptycassette.system import guarded_command
+
+    own = child_environment(clean=True, term="dumb", extra=environment)
+    program = os.fspath(binary)
+    words = [program, *arguments]
     try:
         process = subprocess.Popen(
-            [os.fspath(binary), *arguments],
-            env=child_environment(clean=True, term="dumb", extra=environment),
+            guard.command(program, words) if guard else guarded_command(words, own),
+            env=own,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-    except OSError:
+    except (OSError, PreflightError):
         return None
     assert process.stdout is not None  # noqa: S101 - it is a pipe
     try:

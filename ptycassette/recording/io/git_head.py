@@ -12,7 +12,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ptycassette.errors import CassetteError
 from ptycassette.model import lazy_pattern
+from ptycassette.system import asked_git
+from ptycassette.system.files import read_plain
 
 _TIMEOUT_S = 5.0
 _MAX_BYTES = 64 << 20  # of ``packed-refs``; git is asked where there are more
@@ -90,27 +93,15 @@ def _packed(common: Path, branch: str) -> str:
 
 
 def _text(path: Path) -> str:
-    if path.stat().st_size > _MAX_BYTES:
-        raise _AskGitError
-    return path.read_text(encoding="utf-8").rstrip("\n")
+    """The text of a file; a pipe or a device is not waited for, and is a question for git."""
+    try:
+        return read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8").rstrip("\n")
+    except CassetteError as exc:
+        raise _AskGitError from exc
 
 
 def _asked(cwd: Path) -> str | None:
     """The answer of git; None without one."""
-    import subprocess  # it is seldom asked
-
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "--verify", "--quiet", "HEAD"],  # noqa: S607 - the user's own git
-            cwd=cwd,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = _COMMIT.fullmatch(done.stdout.decode("ascii", "replace").strip())
+    answer = asked_git(cwd, "rev-parse", "--verify", "--quiet", "HEAD", timeout_s=_TIMEOUT_S)
+    found = answer and _COMMIT.fullmatch(answer[1].decode("ascii", "replace").strip())
     return found.group() if found else None

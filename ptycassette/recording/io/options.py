@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
@@ -34,6 +34,9 @@ from ptycassette.system import MonotonicClock, SystemSleeper, random_id
 from ptycassette.system.files import find_project
 from ptycassette.system.pty import Scripted, TerminalTemplate
 from ptycassette.terminal import default_emulator
+
+if TYPE_CHECKING:
+    from ptycassette.system import Guard  # noqa: TC004 - few recordings load it; no plan is decoded
 
 
 class RecordOptions(TypedDict, total=False):
@@ -83,6 +86,9 @@ class RecordOptions(TypedDict, total=False):
         tape: True to record the program's model traffic, too (docs/tape.md), or the provider: its
             name or base URL; or what starts the proxy, from ``tape_starter``.
         started_as: what is started in place of argv, and becomes it; argv is what is recorded.
+        guard: what keeps the program off the network, as for ``spawn``.
+        shared_network: leave a program with a tape on the network. By default it reaches nothing
+            but the tape's proxy, where the kernel can.
         terminal: the settings of the user's terminal, for the program's; defaults when None.
     """
 
@@ -125,6 +131,8 @@ class RecordOptions(TypedDict, total=False):
     streams: StreamChoice | None
     tape: TapeStarter | bool | str
     started_as: Sequence[str]
+    guard: Guard | None
+    shared_network: bool
     terminal: TerminalTemplate | None
 
 
@@ -170,6 +178,8 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     streams: StreamKinds | None = None
     tape: TapeStarter | None = None
     started_as: Sequence[str] = ()
+    guard: Guard | None = None
+    shared_network: bool = False
     terminal: TerminalTemplate | None = None
 
     def __post_init__(self) -> None:

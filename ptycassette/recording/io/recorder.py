@@ -81,6 +81,7 @@ from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.tape_journal import TapeInPlace
+    from ptycassette.system import Guard
 
 
 class Recorder:
@@ -99,6 +100,7 @@ class Recorder:
         saving: the program has ended, its journal is complete, and its cassette is being made.
         status: how the program ended.
         cautions: what this machine cannot protect against, for the user; set on entering.
+        cut_off: the program reaches nothing but the proxy of its tape.
 
     Raises:
         RefusedError: on entering: a check failed, a lock is held, the target is
@@ -130,6 +132,7 @@ class Recorder:
         self._others = None if other_targets is None else iter(other_targets)
         self.started_us: int | None = None
         self.cautions: list[str] = []
+        self.cut_off = False
         self._stack = ExitStack()
         self._owner = Owner()
         self._binary: Path | None = None
@@ -186,8 +189,9 @@ class Recorder:
         self._binary = binary
         if plan.scrub and plan.scrubber is None:
             check_scrub_config(cwd)
-        if binary is not None and plan.tape is None:  # the proxy of a tape checks where it leads
-            check_network(self.argv[0], env)
+        if binary is not None:
+            taped = plan.tape is not None
+            check_network(self.argv[0], env, taped=taped, shared=plan.shared_network)
         top = state_dir() if plan.state_dir is None else absolute(plan.state_dir)
         self._lock(private_dir(top / "locks", top=top))
         check_requirements(plan.require, env=env, cwd=cwd)
@@ -268,9 +272,11 @@ class Recorder:
         """
         plan = self.plan
         self.begin_now()  # before the program: it begins while we return
-        argv = tuple(plan.started_as) or self.argv
+        argv, guard = tuple(plan.started_as) or self.argv, plan.guard
         if self._tape is not None:
             argv = (argv[0], *self._tape.arguments, *argv[1:])
+            if guard is None and not plan.shared_network:
+                guard = self._nothing_but(self._tape.address)
         try:
             child = spawn(
                 argv,
@@ -280,6 +286,7 @@ class Recorder:
                 streams=streams,
                 lingers=lingers,
                 like=plan.terminal,
+                guard=guard,
             )
         except SpawnError as exc:
             self.fail(exc.message, stage="spawn")
@@ -288,6 +295,18 @@ class Recorder:
             self._lifeline.watch(lambda: child.request_end(0 if lingers else DEFAULT_GRACE_S))
         self._ask_version()
         return child
+
+    def _nothing_but(self, address: str) -> Guard | None:
+        """What lets the program reach nothing but its proxy; None where the kernel cannot."""
+        from ptycassette.system import Guard, may_isolate  # few recordings have a tape
+
+        self.cut_off = may_isolate()
+        if self.cut_off:
+            return Guard((int(address.rpartition(":")[2]),))
+        self.cautions.append(
+            "the program was on the network: what it sent past the tape's proxy was not recorded"
+        )
+        return None
 
     def begin_now(self) -> int:
         """Count the times of the recording from now, unless it has begun; returns the clock then.
@@ -355,7 +374,7 @@ class Recorder:
         """
         if self._tape is not None:
             self._tape.close()
-            failure = failure or self._tape.failure
+            failure = failure or self._tape.failure(status)
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         if failure is None and self.plan.overwrite:

@@ -236,6 +236,7 @@ class _Rewrite:
         optional = without_old_digests(optional)
         scrubbed = storable(self._scrubber.value(native(optional), channel="manifest"))
         if tape is not None:
+            tape.pop("fingerprint_version", None)
             tape.pop("fingerprint", None)  # of the bodies as they were
             scrubbed[TAPE_KEY] = tape  # its key is no secret of the recording
         if (

@@ -9,12 +9,18 @@ from typing import Any
 
 from ptycassette.cassette.io import disk_errors
 from ptycassette.errors import JournalError, NotFoundError
-from ptycassette.model import EventSource
+from ptycassette.model import EventSource, ExitStatus
 from ptycassette.recording._tape_source import ItemReader, TapeSource
 from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io.journal_name import HIDDEN_SUFFIX, tape_journal_of
 from ptycassette.system import Closing
 from ptycassette.tape import TapeHead, TapeItem
+
+_EMPTY = (
+    "the tape is empty: the program succeeded and sent no request through the tape's proxy. Either"
+    " it needed no model (record it without a tape), or it has a provider URL of its own, which the"
+    " proxy does not see (remove the setting, name its profile by --harness, or try --proxy-env)"
+)
 
 
 class TapeInPlace(Closing):
@@ -41,12 +47,15 @@ class TapeInPlace(Closing):
         self.secrets: Sequence[str] = tuple(self._running.secrets)
         self.address = self._running.address
         self.described = self._running.described
+        self.needed = self._running.needed
+        self._journal: Path | None = None
 
     def appear(self, journal: Path) -> None:
         """Give its journal the name beside the recorder's."""
         assert self._hidden is not None  # noqa: S101 - it appears once
+        self._journal = tape_journal_of(journal)
         with disk_errors("naming the tape's journal", journal):
-            self._hidden.rename(tape_journal_of(journal))
+            self._hidden.rename(self._journal)
         self._hidden = None
 
     @property
@@ -59,11 +68,27 @@ class TapeInPlace(Closing):
         """See ``RunningTape.reports``."""
         return self._running.reports
 
-    @property
-    def failure(self) -> str | None:
-        """Why the run must not become a cassette, after ``close``."""
+    def failure(self, status: ExitStatus | None) -> str | None:
+        """Why the run must not become a cassette, after ``close``.
+
+        Args:
+            status: how the program ended. If it succeeded without asking anything through the
+                proxy, it asked nothing, or somebody else.
+        """
         problem = self._running.problem
-        return None if problem is None else f"model traffic was not recorded to its end: {problem}"
+        if problem is not None:
+            return f"model traffic was not recorded to its end: {problem}"
+        succeeded = status is not None and status.exited and status.code == 0
+        return _EMPTY if succeeded and self.needed and self._is_empty() else None
+
+    def _is_empty(self) -> bool:
+        if self._journal is None:
+            return False
+        reader = _reader(self._journal, salvage=False)
+        try:
+            return next(reader.poll(), None) is None
+        finally:
+            reader.close()
 
     def close(self) -> None:
         """End it. Does nothing the second time."""

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ptycassette.model import SessionMeta, VolatileToken
+from ptycassette.model import MaskedDigest, SessionMeta, VolatileToken
 from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.system import monotonic_s
 from ptycassette.tape.io import load_matching_rules
@@ -47,7 +47,7 @@ class TapeKeys:
 
     def of(
         self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
-    ) -> tuple[str, Sequence[VolatileToken]]:
+    ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """See ``EntryKeys.of``."""
         number = head["entry"] if head["kind"] == "websocket" else head.get("within")
         keyed = self._keys.of(
@@ -63,7 +63,7 @@ class TapeKeys:
                 secrets=tuple(secrets),
             )
         )
-        return keyed.key, keyed.tokens
+        return keyed.key, keyed.tokens, keyed.digests
 
     def check(self, exchanges: Sequence[Any]) -> TapeCheck:
         """See ``EntryKeys.check``. It ends after a minute."""

@@ -118,6 +118,7 @@ class _Proxied(Closing):
         self.secrets: Sequence[str] = (*proxy.secrets, *keys)
         self.address = proxy.address
         self.described = described
+        self.needed = True
 
     @property
     def problem(self) -> str | None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import MANIFEST, TAPE_KEY
+from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model import Size, native_text, streams_of
 from ptycassette.recording.io import check_network, provider_without_proxy
+from ptycassette.replaying.io.places import folders_of, found_path
 from ptycassette.session import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
@@ -55,20 +56,13 @@ def found_plan(plan: Plan) -> Plan:
     another cassette; if the path names a folder, the first that there is counts. Elsewhere it
     is in the current folder.
     """
-    if plan.path.is_absolute() or not plan.folders:
-        return plan
-    places = tuple(dict.fromkeys((*(one / plan.path for one in plan.folders), plan.path)))
-    there = [one for one in places if os.path.lexists(one)]
-    cassettes = [one for one in there if os.path.lexists(one / MANIFEST)]
-    ready = [one for one in places if one.parent.is_dir()] if plan.in_test else []
-    new = plan.folders[0] / plan.path if plan.in_test else plan.path
-    found = next(iter((*cassettes, *there, *ready)), new)
-    return msgspec.structs.replace(plan, path=found, searched=places)
+    path, places = found_path(plan.path, plan.folders, in_test=plan.in_test)
+    return msgspec.structs.replace(plan, path=path, searched=places)
 
 
 def searched(plan: Plan) -> str:
     """The folders in which a relative path was searched, as text; empty for an absolute one."""
-    return ", ".join(dict.fromkeys(str(one.absolute().parent) for one in plan.searched))
+    return folders_of(plan.searched)
 
 
 def program_of(plan: Plan) -> Sequence[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
-from ptycassette.model import native, resolved, storable
+from ptycassette.model import NOT_JSON, native, resolved, storable
 from ptycassette.system import python_command
 from ptycassette.system.files import read_plain, write_whole
 
@@ -98,7 +98,7 @@ def read_shim_config(directory: Path) -> ShimConfig:
         return msgspec.convert(native(said), resolved(ShimConfig))
     except NotFoundError as exc:
         raise NotFoundError("no shims were made here", where=str(directory)) from exc
-    except msgspec.MsgspecError as exc:
+    except NOT_JSON as exc:
         raise ManifestError(f"no configuration of shims: {exc}", where=str(path)) from exc
 
 

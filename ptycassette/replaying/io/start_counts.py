@@ -10,7 +10,7 @@ from typing import BinaryIO
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import resolved, visible
+from ptycassette.model import NOT_JSON, resolved, visible
 from ptycassette.system.files import try_lock
 
 STARTS_FILE = "starts.json"
@@ -40,7 +40,7 @@ class StartCounts:
                 file.seek(0)
                 file.truncate()
                 file.write(msgspec.json.encode(counts))
-        except (OSError, msgspec.MsgspecError, RecursionError) as exc:
+        except (*NOT_JSON, OSError) as exc:
             raise UsageError(
                 f"it is not kept here which session is next: {visible(str(exc))}",
                 where=str(self._path),

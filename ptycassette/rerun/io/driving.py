@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.errors import DivergenceError
+from ptycassette.errors import DivergenceError, SpawnError
 from ptycassette.model import ExitStatus, JournalEvent, Resized, Signalled, Typed
 from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
@@ -135,10 +136,14 @@ def run_tape_only(
     ):
         place = prepared.place
         term = os.environ.get("TERM") or prepared.term or "xterm-256color"
+        environment = child_environment(clean=True, extra=place.environment, term=term)
+        path = shutil.which(place.argv[0], path=environment.get("PATH", os.defpath))
+        if path is None:
+            raise SpawnError(f"{place.argv[0]} is not there, or cannot be executed")
         started = subprocess.Popen(
-            place.argv,
+            place.network.command(path, place.argv) if place.network else place.argv,
             cwd=place.cwd,
-            env=child_environment(clean=True, extra=place.environment, term=term),
+            env=environment,
             process_group=0,
         )
         with started as process:

@@ -16,27 +16,32 @@ from ptycassette.harness.io import placed_run, run_place
 from ptycassette.model import visible
 from ptycassette.profiles import Profile
 from ptycassette.rerun.io._pointed import Pointed
-from ptycassette.rerun.io.guard import Guard
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.system import owned_context
+from ptycassette.system import Guard, may_isolate, owned_context, require_isolation
 from ptycassette.system.files import copy_tree, current_dir, home_dir
 from ptycassette.tape.io import base_url_variables, point_at_provider, proxy_variables
 
+NAMESPACE = "a network namespace of its own, with loopback alone"
+"""What ``Guard`` proves from inside, or the program does not start."""
+PROXIES = "proxy variables that point at a port where nobody listens"
+_DIRECT = "127.0.0.1,localhost,::1"
+_REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
+
 
 class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the program runs, and with what. ``argv`` is started in its place, and becomes it.
+    """Where the program runs, and with what.
 
-    ``guard`` says what keeps it off the network; ``isolated`` if that is a namespace.
+    ``guard`` says what keeps it off the network, and ``network`` does it where the kernel can:
+    give it to what starts ``argv``.
     """
 
     argv: tuple[str, ...]
-    program: str
     environment: Mapping[str, str]
     home: Path
     cwd: Path
     folder: Path
     guard: str
-    isolated: bool
+    network: Guard | None
 
 
 def copy_folder(folder: Path, target: Path, options: RerunOptions, *cassette: Path) -> None:
@@ -96,21 +101,25 @@ def placed(
         if not options.argv:
             work = cwd if _is_given(options) else current_dir()
             argv = (argv[0], *(located(word, work) for word in argv[1:]))
-        guard = stack.enter_context(
-            Guard(folder.path, server.serve, server.ports, shared=options.shared_network)
-        )
-        kept_off = {} if proxy else guard.environment
-        environment = {**kept_off, **own, **more, **options.environment}
+        require_isolation(shared=options.shared_network)
+        guard = Guard(server.ports) if not options.shared_network and may_isolate() else None
+        kept_off = {} if proxy or guard else refusing_proxies()
         yield RerunPlace(
-            argv=guard.argv(argv, environment),
-            program=argv[0],
-            environment=environment,
+            argv=argv,
+            environment={**kept_off, **own, **more, **options.environment},
             home=home,
             cwd=cwd,
             folder=folder.path,
-            guard=guard.text,
-            isolated=guard.isolated,
+            guard=PROXIES if guard is None else NAMESPACE,
+            network=guard,
         )
+
+
+def refusing_proxies() -> dict[str, str]:
+    """Variables that ask a program to send everything to a port where nobody listens."""
+    names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+    direct = dict.fromkeys(("NO_PROXY", "no_proxy"), _DIRECT)
+    return {**{name: _REFUSING for pair in names for name in (pair, pair.lower())}, **direct}
 
 
 def left_behind(argv: Sequence[str], options: RerunOptions) -> str:

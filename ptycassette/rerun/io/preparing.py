@@ -8,9 +8,11 @@ Who drives it is left to the caller: the recorded keys, a test, or another progr
 
 from __future__ import annotations
 
+import os
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette import tape_facts
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
 from ptycassette.model import Size, native_text, visible
@@ -43,18 +45,20 @@ from ptycassette.scrub import default_scrubber, masked_places
 from ptycassette.seal.io import require_seal
 from ptycassette.system import owned_context
 from ptycassette.system.files import current_dir
-from ptycassette.tape import DrawnValues, drawn_in
+from ptycassette.tape import DrawnValues, called_tools, drawn_in
 from ptycassette.tape.io import (
     load_matching_rules,
     served_draws,
 )
-from ptycassette.tape.matching import Rules
+from ptycassette.timeline import SecretsPolicy, secrets_named
+
+_SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
 
 
 class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to be started; over when its block is left.
 
-    ``argv`` is the program's own command line, ``place.argv`` the one to start. ``lacking`` says
+    ``argv`` is the program as it is named, ``place.argv`` what to start. ``lacking`` says
     what to do if the program ends too early, ``in_the_way`` if it asks something else; empty where
     nothing is known.
     """
@@ -79,6 +83,7 @@ class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
             "cwd": self.place.cwd,
             "env": self.place.environment,
             "clean_env": True,
+            "guard": self.place.network,
             **({"term": self.term} if self.term else {}),
         }
 
@@ -132,7 +137,7 @@ def prepared_rerun(
     exchanges = [] if tape is None else list(tape)
     argv = _given_argv(options.argv) or _recorded_argv(cassette)
     if not options.trusted:
-        raise _untrusted(cassette, argv)
+        raise _untrusted(cassette, argv, exchanges)
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
     gates = Gates([step.t_us for step in script.steps] if typed else [])
@@ -162,10 +167,11 @@ def prepared_rerun(
                 "home": str(place.home), "cwd": str(place.cwd), "tmp": tempfile.gettempdir()
             },
             secrets=_secret_places,
-            fingerprint=_published_fingerprint(cassette, rules),
+            facts=tape_facts(cassette.manifest),
             draws=drawn.draws if recorded else (),
             stripped=recorded_pointing(cassette).get("stripped", ()),
             strict=options.strict_order,
+            compare_secrets=_secrets_policy() == "same",
         )  # fmt: skip
         yield PreparedRerun(
             argv=argv,
@@ -206,17 +212,21 @@ def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> Cl
     return clock_pin(argv[0], moment, path=options.environment.get("PATH"))
 
 
-def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
-    """The refusal, which says what would be done."""
-    tools: dict[str, int] = {}
-    for event in cassette.service_events():
-        if isinstance(event.payload, dict) and event.payload.get("type") == "tool-call":
-            name = str(event.payload.get("name", ""))
-            tools[name] = tools.get(name, 0) + 1
+def _untrusted(
+    cassette: Cassette, argv: Sequence[str], exchanges: Iterable[RecordedExchange]
+) -> RefusedError:
+    """The refusal, with what would be done: by the answers, since nothing checks service events."""
+    tools: Counter[str] = Counter()
+    for exchange in exchanges:
+        is_message = exchange.entry.kind == "message"
+        bodies = [data for _, data in exchange.pieces()] if is_message else [exchange.answer()]
+        found = [call for body in bodies for call in called_tools(body)]
+        tools.update(name for name, call_id in found if not call_id)
+        tools.update(name for name, call_id in dict.fromkeys(found) if call_id)
     calls = ", ".join(f"{visible(name, limit=40)} ({count})" for name, count in tools.items())
     return RefusedError(
-        f"would run: {visible(shlex.join(argv), limit=500)}; its tape makes it call tools:"
-        f" {visible(calls, limit=500) or 'none'}",
+        f"would run: {visible(shlex.join(argv), limit=500)}; the answers of its tape call these"
+        f" tools: {visible(calls, limit=500) or 'none that could be found'}",
         where=visible(str(cassette.path)),
         hint="if you trust its author: --trust (trusted=True in Python)",
     )
@@ -228,10 +238,16 @@ def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
     return masked_places(body, masked)
 
 
-def _published_fingerprint(cassette: Cassette, rules: Rules) -> str:
-    """The tape's fingerprint by these rules; empty where it is not known."""
-    said = tape_facts(cassette.manifest)
-    return str(said.get("fingerprint", "")) if said.get("rules_digest") == rules.digest else ""
+def _secrets_policy() -> SecretsPolicy:
+    """Whether masked values of questions are compared, as the environment has it.
+
+    Raises:
+        UsageError: its value is unknown.
+    """
+    try:
+        return secrets_named(os.environ.get(_SECRETS_VARIABLE) or "same")
+    except ValueError as wrong:
+        raise UsageError(str(wrong), where=_SECRETS_VARIABLE) from wrong
 
 
 def _profile(cassette: Cassette, name: str | None) -> Profile | None:

@@ -90,7 +90,7 @@ def proof(
         prepared,
         expected_exit=cassette.final.exit,
         exit=exit_status,
-        notes=(note,) if note else (),
+        notes=(*((note,) if note else ()), *prepared.desk.notes()),
         fingerprint=prepared.desk.fingerprint(),
     )
     if report.passed:
@@ -129,6 +129,7 @@ def _report(
     expected_text = cassette.final.final_text
     recorded_version = cassette.manifest.harness.binary_version
     notes += version_notes(recorded_version, ran.version)
+    notes += prepared.desk.notes()
     if ran.problem:
         notes.append(ran.problem)
     imported = "imported" in (cassette.manifest.optional or {})

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -81,16 +80,6 @@ class TapeServer:
         """The ports of ``url`` and of ``proxy``."""
         own = (self._server.port,)
         return own if self._tunnels is None else (*own, self._tunnels.port)
-
-    def serve(self, listener: socket.socket) -> None:
-        """Serve on another socket, too: of one of its ports in another network namespace.
-
-        Thread-safe.
-        """
-        if self._tunnels is None or listener.getsockname()[1] != self._tunnels.port:
-            self._server.serve(listener)
-        elif self._server.loop is not None:
-            self._server.loop.call_soon_threadsafe(self._tunnels.listen, listener)
 
     @property
     def proxy(self) -> str:

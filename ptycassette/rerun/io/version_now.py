@@ -21,9 +21,9 @@ from ptycassette.recording.io import (
     installed_version,
     version_arguments,
 )
-from ptycassette.rerun.io.guard import kept_off
-from ptycassette.rerun.io.place import RerunPlace
+from ptycassette.rerun.io.place import RerunPlace, refusing_proxies
 from ptycassette.rerun.report import VersionChange, version_change
+from ptycassette.system import Guard, network_disabled
 
 _TIMEOUT_S = 10.0
 _LATE_S = 2.0
@@ -33,6 +33,7 @@ class _Question(NamedTuple):
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     home: Path
+    guard: Guard | None
 
 
 def changed_version(cassette: Cassette, place: RerunPlace) -> VersionChange | None:
@@ -53,6 +54,7 @@ def version_now(place: RerunPlace) -> str | None:
         timeout_s=_TIMEOUT_S,
         environment=asking.environment,
         cwd=asking.home,
+        guard=asking.guard,
     )
 
 
@@ -66,7 +68,9 @@ def version_beside(place: RerunPlace) -> Iterator[Callable[[], str | None]]:
     if not isinstance(asking, _Question):
         yield lambda: asking
         return
-    question = VersionQuestion(asking.argv, environment=asking.environment, cwd=asking.home)
+    question = VersionQuestion(
+        asking.argv, environment=asking.environment, cwd=asking.home, guard=asking.guard
+    )
     try:
         yield lambda: question.close(_LATE_S) or None
     finally:
@@ -80,17 +84,17 @@ def _question(place: RerunPlace) -> _Question | str | None:
     that asking does no harm.
     """
     path = place.environment.get("PATH") or os.environ.get("PATH")
-    found = shutil.which(place.program, path=path)
+    found = shutil.which(place.argv[0], path=path)
     asking = None if found is None else version_arguments(Path(found), version=None)
     if found is None or asking is None:
         return None
     if (known := installed_version(Path(found))) is not None:
         return known
-    guarded = kept_off((str(Path(found).absolute()), *asking), isolated=place.isolated)
-    if guarded is None:
+    if place.network is None and network_disabled():
         return None
-    argv, environment = guarded
+    environment = {} if place.network else refusing_proxies()
     home = place.folder / "version-home"
     home.mkdir(mode=0o700, exist_ok=True)
     own = {**environment, **home_variables(str(home)), **({"PATH": path} if path else {})}
-    return _Question(argv, own, home)
+    argv = (str(Path(found).absolute()), *asking)
+    return _Question(argv, own, home, Guard() if place.network else None)

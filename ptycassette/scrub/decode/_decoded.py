@@ -7,17 +7,17 @@ row make a decoded text. A known value that is shorter is looked for by ``Encode
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 
-from ptycassette.scrub._mask import BASE64
+from ptycassette.scrub._mask import BASE32, BASE64
 
 READABLE = 10
 """The shortest text in which a rule finds something: ``pwd=`` and a value of six characters."""
 
 AROUND = 400
 """Characters beside an edit that belong to its text: as far as most rules reach."""
-_READABLE_RUN = re.compile(rb"[\x20-\x7e]{%d}" % READABLE)
+_READABLE_RUN = re.compile(rb"[\x20-\x7e]{%d}|(?:[\x20-\x7e]\0){%d}" % (READABLE, READABLE))
 _BETWEEN_BYTES = 4  # as in ", 0x"; the offset of a line of a dump takes more
 
 Edit = tuple[int, int, str]
@@ -26,7 +26,7 @@ Spans = Iterator[tuple[int, int]]
 
 
 def is_readable(raw: bytes) -> bool:
-    """Whether ``raw`` holds text that is worth a search."""
+    """Whether ``raw`` holds text that is worth a search, in UTF-16 (either order) too."""
     return _READABLE_RUN.search(raw) is not None
 
 
@@ -70,8 +70,10 @@ class Decoded:
     def form_at(self, start: int) -> str:
         """The form in which what begins at ``start`` is masked in the source.
 
-        Of base64 it includes the position in the group of four digits.
+        Of base64 and base32 it includes the position in the group of four or eight digits.
         """
+        if self.form == BASE32:
+            return f"{BASE32}{start * 8 // 5 % 8}"
         return f"{BASE64}{start * 8 // 6 % 4}" if self.form == BASE64 else self.form
 
 
@@ -92,13 +94,24 @@ def neighbours(edits: Iterable[Edit]) -> Iterator[list[Edit]]:
         yield group
 
 
-def rewritten(text: str, edits: list[Edit], *, form: str) -> Decoded:
+def rewritten(text: str, edits: list[Edit], *, form: str, apart: int = AROUND) -> Decoded:
     """A text with each edit applied, as far as ``AROUND`` characters beside them."""
     at, stop = max(0, edits[0][0] - AROUND), min(len(text), edits[-1][1] + AROUND)
     parts: list[str] = []
-    places: list[tuple[int, int]] = []
+    begins: list[int] = []  # where in the new text an unchanged stretch begins, and one of an edit
+    length = 0
+    sources: list[tuple[int, int]] = []
     for start, end, meaning in (*edits, (stop, stop, "")):
         parts += [text[at:start], meaning]
-        places += [*pairwise(range(at, start + 1)), *[(start, end)] * len(meaning)]
+        begins += [length, length + start - at]
+        sources += [(at, at + 1), (start, end)]
+        length += start - at + len(meaning)
         at = end
-    return Decoded("".join(parts), places.__getitem__, form=form)
+
+    def place(position: int) -> tuple[int, int]:
+        number = bisect_right(begins, position) - 1
+        first, last = sources[number]
+        shift = 0 if number % 2 else position - begins[number]
+        return first + shift, last + shift
+
+    return Decoded("".join(parts), place, form=form, apart=apart)

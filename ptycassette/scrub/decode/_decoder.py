@@ -13,9 +13,14 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from ptycassette.scrub.decode import _digits as digits
-from ptycassette.scrub.decode._base64 import READABLE_BASE64, base64_runs
+from ptycassette.scrub.decode._base64 import (
+    READABLE_BASE32,
+    READABLE_BASE64,
+    base32_runs,
+    base64_runs,
+)
 from ptycassette.scrub.decode._decoded import READABLE, Decoded, Spans
-from ptycassette.scrub.decode._escapes import escapes, quoted_printable
+from ptycassette.scrub.decode._escapes import escapes, markup, quoted_printable
 from ptycassette.scrub.match import Pattern
 
 
@@ -40,11 +45,13 @@ class DecoderRow(NamedTuple):
 
 DECODERS: Final[tuple[DecoderRow, ...]] = (
     DecoderRow("base64", base64_runs, hint=READABLE_BASE64),
+    DecoderRow("base32", base32_runs, hint=READABLE_BASE32),
     DecoderRow("hexadecimal", digits.hex_runs, hint=digits.READABLE_HEX),
     DecoderRow("numbers", digits.numbers, hint=digits.NUMBERS_LIST),
     DecoderRow("cells", digits.cells, hint=digits.CELLS),
     DecoderRow("characters", digits.characters, signs=",", hint=digits.CHARACTERS),
     DecoderRow("escapes", escapes, signs="%\\&"),
+    DecoderRow("markup", markup, signs="<*"),
     DecoderRow("quoted-printable", quoted_printable, signs="="),
 )
 """Every decoder. A new one is a function and a row here."""

@@ -18,10 +18,11 @@ _OFFSET = rf"[ \t]*{_DIGIT}{{4,16}}:?[ \t]{{1,3}}"
 _LINE_END = rf"(?: {{2}}[^\n]{{1,20}}|[ \t\r]*)\n(?:{_OFFSET}|[ \t]*)"
 _BETWEEN = rf"(?:{_LINE_END}|[ :,]{{0,2}}(?:0[xX])?)"
 READABLE_HEX = (
-    f"(?:[2-7]{_DIGIT}{_BETWEEN}){{{READABLE - 1}}}[2-7]{_DIGIT}"
+    f"(?:(?:[2-7]{_DIGIT}{_BETWEEN}){{{READABLE - 1}}}[2-7]{_DIGIT}"
+    f"|(?:[2-7]{_DIGIT}{_BETWEEN}00{_BETWEEN}){{{READABLE - 1}}}[2-7]{_DIGIT}{_BETWEEN}00)"
     f"(?:{_BETWEEN}{_DIGIT}{{2}})*{_DIGIT}?"
 )
-"""Pairs that stand for printable ASCII, and those behind them."""
+"""Pairs that stand for printable ASCII, in UTF-16 too, and those behind them."""
 
 _FIRST_OFFSET = lazy_pattern(_OFFSET)
 _PAIR = lazy_pattern(f"{_LINE_END}|(?:0[xX])?({_DIGIT}{{2}})")

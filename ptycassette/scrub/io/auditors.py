@@ -12,6 +12,7 @@ without its plug-ins on entropy, which take digests of a manifest for keys.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from typing import Any
 
 from ptycassette.errors import NotFoundError, SessionError
 from ptycassette.model import visible
+from ptycassette.system import guarded_command
 
 TIMEOUT_S = 300
 _RULES = ("RuleID", "rule_id", "id", "type")
@@ -70,7 +72,7 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
         )
     try:
         done = subprocess.run(
-            AUDITORS[name](program, path),
+            guarded_command(AUDITORS[name](program, path), os.environ),
             cwd=path,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -44,6 +44,11 @@ class KeyLines:
         self._known: set[str] = set()
         self._left: dict[Hashable, int] = {}
 
+    @property
+    def version(self) -> int:
+        """Another number whenever a line was remembered."""
+        return len(self._known)
+
     def took(self, rule: Rule, value: str) -> None:
         """Remember what a rule found: one or several lines of a key."""
         for line in value.split() if rule.name == _NAME and rule.learn else ():

@@ -19,7 +19,7 @@ import msgspec
 
 from ptycassette.model import lazy_pattern
 from ptycassette.scrub.decode import EncodedSearch
-from ptycassette.scrub.match import Literals, canonical, squeeze
+from ptycassette.scrub.match import Literals, Pieces, canonical, squeeze
 from ptycassette.scrub.rules import is_random
 
 WINDOW = 8
@@ -81,15 +81,17 @@ class KnownValues:
 
     Attributes:
         sought: reads encoded text that holds what is known here and does not look like text.
+        version: another number whenever a value was added.
     """
 
     def __init__(self, values: Iterable[KnownValue] = ()) -> None:
         self.sought = EncodedSearch()
+        self.version = 0
         self._values: dict[str, KnownValue] = {}
         self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}
         self._words: dict[str, KnownValue] = {}
-        self._window_finder = Literals()
+        self._window_finder = Pieces()
         self._word_finder = Literals()
         for value in values:
             self.add(value)
@@ -113,6 +115,7 @@ class KnownValues:
         if len(squeezed) < SHORTEST_KNOWN or not set(squeezed) - set("x*.0-_:/@"):
             return False  # too short, or a mask, which must not be learnt
         self._values[text] = value
+        self.version += 1
         self._waiting.append((value, text, squeezed))
         return True
 

@@ -10,20 +10,34 @@ from typing import NamedTuple
 
 import msgspec
 
-from ptycassette.scrub._mask import BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
+from ptycassette.scrub._mask import BASE32, BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.decode import Decoded, decoded_views
 from ptycassette.scrub.match import canonical, spread, squeeze
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner, SearchedTexts
-from ptycassette.scrub.views import JoinedLines
+from ptycassette.scrub.views import (
+    WIDEST,
+    JoinedLines,
+    View,
+    joined_lines,
+    lines_of,
+    pane_views,
+    shown_views,
+)
 
-_DEPTH = 2
+_DEPTH = 4
+"""JSON in JSON in a body, of which a string is encoded. What a terminal shows does not count."""
 _PREFIX = 3
 """A token that begins with so many fixed characters is told from words by them."""
 
-_AMID_BASE64 = frozenset({ESCAPED, QUOTED})
+_LONGEST_REMEMBERED = 1 << 12
+_MOST_REMEMBERED = 2 << 20
+"""Characters of texts whose matches are remembered."""
+_OF_AN_ENTRY = 64
+_BASES = (BASE64, BASE32)
+_AMID_BASES = frozenset({ESCAPED, QUOTED})
 
 _ToSource = Callable[[int, int], tuple[tuple[int, int], ...]]
 _FormAt = Callable[[int], str]
@@ -43,12 +57,16 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class _Text(NamedTuple):
-    """A text to search: how often it was decoded, and how to map it back to its source."""
+    """A text to search: how often it was decoded, and how to map it back to its source.
+
+    ``itself`` is False for what a terminal would show of another text.
+    """
 
     text: str
     form_at: _FormAt = lambda _: TEXT
     to_source: _ToSource = lambda start, end: ((start, end),)
     depth: int = 0
+    itself: bool = True
 
     def decoded(self, inner: Decoded) -> _Text:
         """A text that was decoded from this one."""
@@ -59,6 +77,18 @@ class _Text(NamedTuple):
             return tuple(stretch for part in parts for stretch in self.to_source(*part))
 
         return _Text(inner.text, form_at, to_source, self.depth + 1)
+
+    def shown(self, view: View) -> _Text:
+        """What a view shows of this text."""
+
+        def to_source(start: int, end: int) -> tuple[tuple[int, int], ...]:
+            parts = _put_together(view, start, end)
+            return tuple(stretch for part in parts for stretch in self.to_source(*part))
+
+        def form_at(start: int) -> str:
+            return self.form_at(view.offset(start, start + 1) or 0)
+
+        return _Text(view.text, form_at, to_source, self.depth, itself=False)
 
 
 class Searcher:
@@ -86,6 +116,9 @@ class Searcher:
         self.past: SearchedTexts | None = None
         self._learner = learner or Learner()
         self._key_lines = KeyLines(rules.rules)
+        self._remembered: dict[str, tuple[Match, ...]] = {}
+        self._remembered_for: object = None
+        self._room = 0
 
     def another(self) -> Searcher:
         """A searcher with the same knowledge, for other texts."""
@@ -97,8 +130,9 @@ class Searcher:
 
     def adopt(self) -> Lesson | None:
         """Add the learnt values to the known ones; returns what is new, None for nothing."""
-        lesson = self.known.learn(self._learner.take_new())
-        return lesson if lesson.values else None
+        new = self._learner.take_new()
+        lesson = self.known.learn(new) if new else None
+        return lesson if lesson is not None and lesson.values else None
 
     @contextmanager
     def knowing_only(self, values: Iterable[KnownValue]) -> Iterator[None]:
@@ -111,18 +145,43 @@ class Searcher:
             self.known, self.past = known, past
 
     def search(
-        self, text: str, *, by_rules: bool = True, source: Hashable = None
+        self, text: str, *, by_rules: bool = True, source: Hashable = None, shown: bool = False
     ) -> Iterator[Match]:
         """Everything in canonical ``text`` that must be removed.
 
         First come the matches of rules, also in decoded text, then known values. Texts with
-        the same ``source`` continue each other.
+        the same ``source`` continue each other. Decoded text is read as a terminal would show it,
+        too: without colours, row by row. ``shown`` says that ``text`` has been read so already.
+        Short texts without a source come again and again (keys and types of events): they are
+        searched once for all that is known.
         """
+        if by_rules and source is None and not shown and len(text) <= _LONGEST_REMEMBERED:
+            return iter(self._once(text))
+        return self._search(text, by_rules=by_rules, source=source, shown=shown)
+
+    def _once(self, text: str) -> tuple[Match, ...]:
+        """The matches in a text that continues no other, found once for all that is known."""
+        knows = (self.known, self.known.version, self._key_lines.version)
+        if self._remembered_for != knows or self._room < len(text):
+            self._remembered.clear()
+            self._remembered_for, self._room = knows, _MOST_REMEMBERED
+        matches = self._remembered.get(text)
+        if matches is None:
+            matches = tuple(self._search(text))
+            self._remembered[text] = matches
+            self._room -= len(text) + _OF_AN_ENTRY
+        return matches
+
+    def _search(
+        self, text: str, *, by_rules: bool = True, source: Hashable = None, shown: bool = False
+    ) -> Iterator[Match]:
         texts = []
-        for one in self._texts(_Text(text)):
+        for one in self._texts(_Text(text), shown=shown):
             texts.append(one)
             if by_rules:
                 yield from self._by_rules(one, source)
+                if one.depth or not shown:
+                    yield from self._across_lines(one)
         for one in texts:
             yield from self._known(one, by_rules=by_rules)
 
@@ -136,17 +195,36 @@ class Searcher:
             if end and self._learner.takes(rule, value):
                 yield Match(((start, end),), TEXT, rule.name, rule.placeholder, value)
 
-    def _texts(self, one: _Text) -> Iterator[_Text]:
-        """A text, the texts decoded from it, and those decoded from them."""
-        yield one
-        for decoded in decoded_views(one.text) if one.depth < _DEPTH else ():
-            yield from self._texts(one.decoded(decoded))
+    def _across_lines(self, one: _Text) -> Iterator[Match]:
+        """What rules find across the ends of lines of a text."""
+        if "\n" not in one.text:
+            return
+        cols = max(map(len, one.text.split("\n")))
+        joined = joined_lines(lines_of(one.text), min(cols, WIDEST))
+        if joined is None:
+            return
+        for match in self.search_joined(joined):
+            [(start, end)] = match.stretches
+            parts = _put_together(joined, start, end)
+            sources = tuple(chain.from_iterable(one.to_source(*part) for part in parts))
+            yield msgspec.structs.replace(match, stretches=sources, form=one.form_at(parts[0][0]))
+
+    def _texts(self, one: _Text, *, shown: bool = False) -> Iterator[_Text]:
+        """A text, what a terminal shows of it, and the texts decoded from these, in turn."""
+        texts = [one]
+        if not shown:
+            texts += map(one.shown, shown_views(one.text))
+            texts += [text.shown(view) for text in texts for view in pane_views(text.text)]
+        for text in texts:
+            yield text
+            for decoded in decoded_views(text.text) if text.depth < _DEPTH else ():
+                yield from self._texts(text.decoded(decoded))
 
     def _by_rules(self, one: _Text, source: Hashable = None) -> Iterator[Match]:
         """The matches of rules in a text that are to be scrubbed."""
-        text, form_at, to_source, depth = one
+        text, form_at, to_source, depth, itself = one
         # Of decoded texts those go on in each other that were base64, not what holds such, too.
-        plainly = depth == 0 or (text != "" and form_at(0).startswith(BASE64))
+        plainly = (depth == 0 and itself) or (text != "" and form_at(0).startswith(BASE64))
         shown = (source, depth > 0) if source is not None and plainly else None
         lines = self._key_lines.find(text, shown)
         for found in chain(self.rules.find(text, loose=depth > 0), lines):
@@ -173,7 +251,7 @@ class Searcher:
 
     def _known_in(self, one: _Text, squeezed: str) -> Iterator[Match]:
         """Known values in a text."""
-        text, form_at, to_source, depth = one
+        text, form_at, to_source, depth, _ = one
         words = [(hit, [(hit.start, hit.end)]) for hit in self.known.in_plain(text)]
         hits = self.known.in_squeezed(squeezed)
         torn = zip(hits, spread(text, [(hit.start, hit.end) for hit in hits]), strict=True)
@@ -187,6 +265,17 @@ class Searcher:
                 yield Match(sources, form, hit.value.rule, hit.value.placeholder)
 
 
+def _put_together(view: View, start: int, end: int) -> list[tuple[int, int]]:
+    """The stretches of its channel that a stretch of a view shows."""
+    stretches: list[tuple[int, int]] = []
+    for _, length, offset in view.pieces(start, end):
+        if stretches and stretches[-1][1] == offset:
+            stretches[-1] = (stretches[-1][0], offset + length)
+        else:
+            stretches.append((offset, offset + length))
+    return stretches
+
+
 def _form_at(outer: _FormAt, inner: Decoded, start: int) -> str:
     """The form of a text decoded from a decoded text: the one nearest to the bytes.
 
@@ -195,4 +284,4 @@ def _form_at(outer: _FormAt, inner: Decoded, start: int) -> str:
     form, own = outer(inner.source(start, start + 1)[0]), inner.form_at(start)
     if form == TEXT:
         return own
-    return own + form if form in _AMID_BASE64 and own.startswith(BASE64) else form
+    return own + form if form in _AMID_BASES and own.startswith(_BASES) else form

@@ -2,10 +2,11 @@
 
 from ptycassette.scrub.views._channels import BLOCK, Blocks
 from ptycassette.scrub.views._joined_lines import JoinedLines, joined_lines
-from ptycassette.scrub.views._lines import Line, panes
+from ptycassette.scrub.views._lines import Line, line_of_text, panes
 from ptycassette.scrub.views._messages import Messages
 from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader, Seen, view_of
+from ptycassette.scrub.views._shown import WIDEST, lines_of, pane_views, shown_views
 from ptycassette.scrub.views._streams import StreamText, StreamView, TrafficText
 from ptycassette.scrub.views._structured import Joined, rewrite, strings_of
 from ptycassette.scrub.views._typed import TypedView, input_views
@@ -13,6 +14,7 @@ from ptycassette.scrub.views._view import RunsView, View
 
 __all__ = [
     "BLOCK",
+    "WIDEST",
     "Blocks",
     "Joined",
     "JoinedLines",
@@ -28,9 +30,13 @@ __all__ = [
     "View",
     "input_views",
     "joined_lines",
+    "line_of_text",
+    "lines_of",
+    "pane_views",
     "panes",
     "printed_views",
     "rewrite",
+    "shown_views",
     "strings_of",
     "view_of",
 ]

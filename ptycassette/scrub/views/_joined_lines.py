@@ -32,9 +32,11 @@ _ASSIGNED = lazy_pattern(r"[A-Za-z_]\w*=[^=]")
 _PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
 _PLAIN_WORD = lazy_pattern(rf"[(\[\"'`./~*]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`*]*")
 _GUTTER = lazy_pattern(
-    r"(?P<n>\d{1,6} {0,4})?(?P<sign>[^\w\s\"'`(\[{<$~@=.]{1,4}(?<!://)|(?<=\d)|(?<= )) {0,4}",
+    r"(?P<n>\d{1,6}[ \t]{0,4})?"
+    r"(?P<sign>[^\w\s\"'`(\[{<$~@=.]{1,4}(?<!://)|(?<=\d)|(?<=[ \t]))[ \t]{0,4}",
     re.ASCII,
 )
+_NUMBERED = lazy_pattern(r"[ \t]*(\d{1,6})(?:[ \t]*(?:\t|\xe2\x86\x92)| {2,})")
 _HYPHENS = frozenset("-_")
 _SAYS = lazy_pattern(r"[^\W_]")
 _APART = "\n\0\n"
@@ -152,6 +154,10 @@ def _may_continue(line: str, below: str) -> bool:
     first = _FIRST.match(below)
     if first is not None and not _says(first[1]) and first[1] in line:
         first = _FIRST.match(below, first.end())  # a sign before both lines
+    if first is not None and first[1][0].isdigit():
+        numbers = _NUMBERED.match(line), _NUMBERED.match(below)
+        if numbers[0] and numbers[1] and int(numbers[1][1]) == int(numbers[0][1]) + 1:
+            first = _FIRST.match(below, numbers[1].end())
     if first is None or not _says(first[1]):
         return False
     word = first[1]

@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ptycassette.scrub.match import canonical
+from ptycassette.scrub.match import canonical, plain
 from ptycassette.terminal import BLANK, Row, width_mode
 
-_BARS = frozenset("\u2502\u2503\u2551|\u254e\u2506\u258f\u2595\u258c\u2590")
+BARS = frozenset("\u2502\u2503\u2551|\u254e\u2506\u258f\u2595\u258c\u2590")
 EDGE = " \t\xa0|>" + "".join(map(chr, range(0x2500, 0x2600))) + "\u23bf\u23fa\u276f\u2022\xb7"
 """Borders, bullets and what pads them: U+2500 to U+25FF, the signs before items of agents."""
 
-_BAR = re.compile(f"[{''.join(sorted(_BARS))}]")
+_BAR = re.compile(f"[{''.join(sorted(BARS))}]")
+_BROKEN = re.compile("[\udc80-\udcff]")  # a byte of no character, which takes a cell
 _NONE: frozenset[int] = frozenset()
 _REMEMBERED = 4096
 """Most rows are read several times: with those beside them that are new."""
@@ -87,6 +88,21 @@ def line_of(row: Row, cols: int) -> Line:
     spaced = len(chars) >= cols and chars[cols - 1] == " "
     origins = () if row.origins is None else row.origins[: len(cells)]
     return Line(cells, origins, row.wrapped, spaced)
+
+
+def line_of_text(text: str, offset: int) -> Line:
+    """A row of canonical text, which is at ``offset``, in the cells of a terminal."""
+    row = _BROKEN.sub("?", plain(text))
+    ends = [*accumulate((len(canonical(char)) for char in row), initial=offset)]
+    if row.isascii() or _is_narrow(row):
+        return Line(row, ends[:-1], wrapped=False)
+    cells: list[str] = []
+    origins: list[int | None] = []
+    for char, start in zip(row, ends, strict=False):
+        beside = max(0, width_mode("cluster").classify(char)[1] - 1)
+        cells += [char, *[""] * beside]
+        origins += [start, *[None] * beside]
+    return Line(cells, origins, wrapped=False)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -160,7 +176,7 @@ def _texts(lines: Sequence[Line]) -> Iterator[list[Piece]]:
 
 def _bars(cells: _Cells) -> frozenset[int]:
     if not isinstance(cells, str):
-        return frozenset(at for at, char in enumerate(cells) if char in _BARS)
+        return frozenset(at for at, char in enumerate(cells) if char in BARS)
     return _bars_of(cells)
 
 

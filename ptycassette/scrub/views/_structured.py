@@ -16,6 +16,9 @@ from ptycassette.scrub.views._view import RunsView
 
 _KEPT = 4096
 _FLUSH = 32768
+_ITEMS = "[]"
+_GAP = "\n\0\n"
+"""No value goes over NUL."""
 _MOST_PLACES = 4096
 _LONGEST_PLACE = 512
 _TELLS_APART = (
@@ -64,11 +67,14 @@ def rewrite(value: Any, change: Callable[[str], str]) -> Any:
 
 
 class _String(NamedTuple):
-    """One string or a part of it: its offset, its text, and the value that it belongs to."""
+    """One string or a part of it: its offset (-1: a gap), its text, and what it belongs to.
+
+    That is the value, and where its list counts the item in it.
+    """
 
     offset: int
     text: str
-    value: int
+    value: tuple[int, int]
 
 
 class Joined:
@@ -87,7 +93,7 @@ class Joined:
         self._given: set[tuple[int, int, int]] = set()
         self._runs: dict[str, list[_String]] = {}
         self._lengths: dict[str, int] = {}
-        self._number = 0
+        self._number = self._item = 0
 
     def add(self, value: Any) -> Iterator[RunsView]:
         """Take one payload; views that became long enough to be searched."""
@@ -107,15 +113,26 @@ class Joined:
             return
         if len(self._runs) >= _MOST_PLACES:  # those that got nothing for the longest time go
             yield from self._forget([*self._runs][: _MOST_PLACES // 2])
-        string = _String(offset, text, self._number)
+        self._item += 1
         for name in dict.fromkeys((place, _ID.sub("", place), place.rsplit(".", 1)[-1])):
             run = self._runs[name] = self._runs.pop(name, [])
-            run.append(string)
-            self._lengths[name] = self._lengths.get(name, 0) + len(text)
+            # The parts of one message are items of a list.
+            item = self._item if _ITEMS in name else 0
+            ends = self._ends(_String(offset, text, (self._number, item)))
+            run += ends
+            self._lengths[name] = self._lengths.get(name, 0) + sum(len(one.text) for one in ends)
             if self._lengths[name] >= _FLUSH:
                 yield from self._view(run)
                 run[:] = _tail(run)
                 self._lengths[name] = sum(len(part.text) for part in run)
+
+    def _ends(self, string: _String) -> list[_String]:
+        """Of a long string what another one may continue; the rest is searched elsewhere."""
+        text = string.text
+        if not self._several or len(text) <= 2 * _KEPT:
+            return [string]
+        last = string._replace(offset=string.offset + len(text) - _KEPT, text=text[-_KEPT:])
+        return [string._replace(text=text[:_KEPT]), string._replace(offset=-1, text=_GAP), last]
 
     def rest(self) -> Iterator[RunsView]:
         """Return the remaining views, and drop them."""
@@ -146,7 +163,8 @@ def _tail(run: list[_String]) -> list[_String]:
     room = _KEPT
     for part in reversed(run):
         text = part.text[-room:]
-        kept.append(part._replace(offset=part.offset + len(part.text) - len(text), text=text))
+        offset = -1 if part.offset < 0 else part.offset + len(part.text) - len(text)
+        kept.append(part._replace(offset=offset, text=text))
         room -= len(text)
         if room <= 0:
             break

@@ -19,7 +19,7 @@ from typing import Self
 import msgspec
 
 from ptycassette.errors import LockedError, RefusedError, StorageError
-from ptycassette.model import resolved, storable_text
+from ptycassette.model import NOT_JSON, resolved, storable_text
 from ptycassette.system.files.state_dirs import private_dir, spare_dirs
 from ptycassette.system.ownership import Owner
 
@@ -223,7 +223,7 @@ def _same_file(fd: int, path: Path) -> bool:
 def _describe(content: bytes) -> str:
     try:
         holder = msgspec.json.decode(content, type=resolved(LockHolder))
-    except msgspec.MsgspecError:
+    except NOT_JSON:
         return "another process"  # it has the lock, and has not written yet
     since = f", since {holder.since}" if holder.since else ""
     return f"process {holder.pid} ({holder.what}{since})"

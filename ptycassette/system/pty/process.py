@@ -21,6 +21,7 @@ import socket
 import sys
 import termios
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ptycassette.errors import SpawnError
 from ptycassette.model import Size, visible
@@ -31,10 +32,15 @@ from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.modes import TerminalTemplate
 from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
 
+if TYPE_CHECKING:
+    from ptycassette.system.network import Guard
+
 __all__ = ["DEFAULT_GRACE_S", "PtyChild", "exit_status", "signal_name", "signal_number", "spawn"]
 
+_NETWORK_VARIABLE = "PTYCASSETTE_DISABLE_NETWORK"  # of ``system.network``, which few need
 
-def spawn(
+
+def spawn(  # noqa: PLR0913 - one for each thing that a program is started with
     argv: Sequence[str],
     *,
     size: Size,
@@ -44,6 +50,7 @@ def spawn(
     streams: Streams = (None, None, None),
     lingers: bool = False,
     like: TerminalTemplate | None = None,
+    guard: Guard | None = None,
 ) -> PtyChild:
     """Start ``argv`` under a new PTY, supervised. The caller closes what it gets.
 
@@ -61,8 +68,10 @@ def spawn(
             ``terminate`` or when the recorder ends. ``PtyChild.leave`` lets them live.
         like: the settings of the user's terminal, for the new one; when None the system's
             defaults, with IUTF8 unless the locale of ``env`` is not UTF-8.
+        guard: keeps it off the network; when None only if PTYCASSETTE_DISABLE_NETWORK is set.
 
     Raises:
+        PreflightError: that is set, and the program cannot be taken off the network here.
         SpawnError: not found (``exit_status`` 127) or not executable (126).
         ValueError: an empty argv, a NUL in a string, a size outside of 1 to 65535.
     """
@@ -71,10 +80,18 @@ def spawn(
     winsize(size)
     environment = dict(os.environ if env is None else env)
     place = None if cwd is None else os.fspath(cwd)
+    path, words = _resolve(argv[0], environment.get("PATH", os.defpath), place), list(argv)
+    if guard is None and os.environ.get(_NETWORK_VARIABLE):
+        from ptycassette.system.network import required_guard  # noqa: PLC0415 - few have it set
+
+        guard = required_guard(words, environment)
+    if guard is not None:
+        words = guard.command(path, words)
+        path = words[0]
     cores = NoCoreDumps()
     plan = StartPlan(
-        path=_resolve(argv[0], environment.get("PATH", os.defpath), place),
-        argv=list(argv),
+        path=path,
+        argv=words,
         env=environment,
         cwd=place,
         grace_ms=max(0, round(grace_s * 1000)),

@@ -7,14 +7,13 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._proxy_messages import ProxyPlan as ProxyPlan
-    from .disabled_network import NETWORK_VARIABLE as NETWORK_VARIABLE
-    from .disabled_network import network_disabled as network_disabled
     from .draw_log import open_draws as open_draws
     from .draw_log import served_draws as served_draws
     from .journal_file import TapeJournalFile as TapeJournalFile
     from .journal_file import TapeJournalReader as TapeJournalReader
     from .journal_file import TapeSink as TapeSink
     from .matching_rules import load_matching_rules as load_matching_rules
+    from .matching_rules import published_damage as published_damage
     from .price_table import load_prices as load_prices
     from .proxy import Proxy as Proxy
     from .running_proxy import PROVIDER_VARIABLE as PROVIDER_VARIABLE
@@ -30,10 +29,9 @@ else:
         __name__,
         {
             "_proxy_messages": "ProxyPlan",
-            "disabled_network": "NETWORK_VARIABLE network_disabled",
             "draw_log": "open_draws served_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
-            "matching_rules": "load_matching_rules",
+            "matching_rules": "load_matching_rules published_damage",
             "price_table": "load_prices",
             "proxy": "Proxy",
             "running_proxy": (

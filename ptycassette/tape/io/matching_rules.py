@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ptycassette.cassette import tape_facts
+from ptycassette.cassette.io import Cassette
 from ptycassette.errors import UsageError
 from ptycassette.model import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
 from ptycassette.system.files import read_plain
-from ptycassette.tape.matching import Rules
+from ptycassette.tape.matching import Rules, tape_damage
 
 _BUILT_IN = Path(__file__).parent.parent / "rules"
 _ALWAYS = ("common", "anthropic", "google", "openai")
@@ -48,6 +50,18 @@ def load_matching_rules(
     rules = Rules.parse(*((_text(path), str(path)) for path in paths))
     compared = (tape or {}).get("compared_headers")
     return rules if compared is None else rules.comparing(map(str, compared))
+
+
+def published_damage(cassette: Cassette) -> list[str] | None:
+    """What in the tape of a cassette is not as it was published (see ``tape_damage``).
+
+    None where the rules of matching are others than those that it was published by, or where it
+    was not checked to its end then.
+    """
+    tape, facts = cassette.tape(), tape_facts(cassette.manifest)
+    harness = facts.get("harness") or cassette.manifest.harness.name
+    rules = load_matching_rules((str(harness),), tape=facts)
+    return tape_damage(list(tape), rules, key=bytes.fromhex(tape.key), facts=facts)
 
 
 def _text(path: Path) -> str:

@@ -16,10 +16,10 @@ from typing import IO
 import msgspec
 
 from ptycassette import errors
-from ptycassette.errors import CassetteError, StorageError, UsageError
+from ptycassette.errors import CassetteError, PreflightError, StorageError, UsageError
 from ptycassette.profiles import Profile
-from ptycassette.system import Closing, python_command
-from ptycassette.tape.consent import Terms, approved
+from ptycassette.system import NETWORK_VARIABLE, Closing, network_disabled, python_command
+from ptycassette.tape.consent import Terms, approved, is_local
 from ptycassette.tape.io._proxy_messages import (
     NotStarted,
     Order,
@@ -30,7 +30,6 @@ from ptycassette.tape.io._proxy_messages import (
     read_reply,
     written,
 )
-from ptycassette.tape.io.disabled_network import network_disabled, refuse_provider
 from ptycassette.tape.pointing import CA_VARIABLES, Pointing, pointing
 from ptycassette.tape.providers import known_providers
 from ptycassette.tape.retries import Retries
@@ -89,8 +88,8 @@ def point_at_provider(
     )
     for url in where.upstreams.values():
         base_url(url)
-    if network_disabled(os.environ):
-        refuse_provider(where.upstreams[where.main])
+    if network_disabled():
+        _refuse_provider(where.upstreams[where.main])
     return where.at_upstreams()
 
 
@@ -139,8 +138,8 @@ def start_proxy(
         environment=environment,
     )
     terms = terms or Terms()
-    if network_disabled(os.environ):
-        refuse_provider(where.upstreams.get(where.main, ""))
+    if network_disabled():
+        _refuse_provider(where.upstreams.get(where.main, ""))
         terms = msgspec.structs.replace(terms, upstreams=())  # no other provider either
     approved(terms, where.upstreams, where.main)
     authorities = [environment[name] for name in CA_VARIABLES if environment.get(name)]
@@ -169,7 +168,7 @@ def refuse_network(profile: Profile, environment: Mapping[str, str]) -> None:
         PreflightError: it would, or it is not known whom it asks.
     """
     if url := environment.get(PROVIDER_VARIABLE):
-        refuse_provider(url)
+        _refuse_provider(url)
         return
     try:
         where = pointing(
@@ -180,9 +179,25 @@ def refuse_network(profile: Profile, environment: Mapping[str, str]) -> None:
             environment=environment,
         )
     except UsageError:  # only its own files say
-        refuse_provider("")
+        _refuse_provider("")
     else:
-        refuse_provider(where.upstreams.get(where.main, ""))
+        _refuse_provider(where.upstreams.get(where.main, ""))
+
+
+def _refuse_provider(url: str) -> None:
+    """Refuse a provider that is not on this machine; ``url`` is empty for any host.
+
+    Raises:
+        PreflightError: it is not.
+    """
+    if url and is_local(base_url(url).origin):
+        return
+    whither = f"its model is at {url}" if url else "the program may ask any host"
+    raise PreflightError(
+        f"the network is disabled, and {whither}",
+        where=NETWORK_VARIABLE,
+        hint="unset the variable, or name a provider on 127.0.0.1",
+    )
 
 
 class RunningProxy(Closing):

@@ -44,8 +44,8 @@ class Tunnels:
     def __init__(self, ca_file: Path) -> None:
         self._authority = Authority()
         self._authority.write(ca_file, ())
-        self._sockets: list[socket.socket] = []
-        self._listening: list[asyncio.Task[None]] = []
+        self._listener: socket.socket
+        self._listening: asyncio.Task[None]
         self._open: set[asyncio.Task[None]] = set()
         self.port = 0
 
@@ -59,24 +59,18 @@ class Tunnels:
             OSError: there is none.
         """
         self._serve = serve
-        first = socket.create_server((HOST, 0), backlog=_BACKLOG)
-        self.port = first.getsockname()[1]
-        self.listen(first)
-
-    def listen(self, listener: socket.socket) -> None:
-        """Take connections of this socket, which listens already; it is closed at the end."""
-        listener.setblocking(False)
-        self._sockets.append(listener)
-        self._listening.append(asyncio.get_running_loop().create_task(self._accept(listener)))
+        self._listener = socket.create_server((HOST, 0), backlog=_BACKLOG)
+        self._listener.setblocking(False)
+        self.port = self._listener.getsockname()[1]
+        self._listening = asyncio.get_running_loop().create_task(self._accept(self._listener))
 
     async def close(self) -> None:
         """Listen no more; what is being opened is broken off."""
-        tasks = [*self._listening, *self._open]
+        tasks = [self._listening, *self._open]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for listener in self._sockets:
-            listener.close()
+        self._listener.close()
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()

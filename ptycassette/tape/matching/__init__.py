@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .checking import TapeFinding as TapeFinding
     from .checking import changed_questions as changed_questions
     from .checking import check_tape as check_tape
+    from .checking import published_fingerprint as published_fingerprint
+    from .checking import tape_damage as tape_damage
     from .checking import tape_fingerprint as tape_fingerprint
     from .matcher import Hit as Hit
     from .matcher import Matcher as Matcher
@@ -30,7 +32,10 @@ else:
         {
             "_misses": "Difference Miss",
             "_recorded": "TapeExchange",
-            "checking": "TapeCheck TapeFinding changed_questions check_tape tape_fingerprint",
+            "checking": (
+                "TapeCheck TapeFinding changed_questions check_tape published_fingerprint "
+                "tape_damage tape_fingerprint"
+            ),
             "matcher": "Hit Matcher Renaming",
             "question": "KeyedQuestion Question QuestionKeys Skeleton Skeletons question_key",
             "rules": "Rules",

@@ -7,14 +7,14 @@ of the others.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 
 import msgspec
 
 from ptycassette.tape.matching._finder import Finder, Span
 from ptycassette.tape.matching._leaves import Leaf, leaves_of
-from ptycassette.tape.matching._text import spelt
+from ptycassette.tape.matching._text import spelt, unspelt
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -132,6 +132,41 @@ def renamed(
         at = end
     parts.append(body[at:])
     return b"".join(parts), tuple(_new_lengths(lengths, edits))
+
+
+def moved(
+    body: bytes, found: Sequence[Found], name_of: Callable[[Found], bytes | None]
+) -> list[Found]:
+    """The names of an answer where they are in ``body``, which is ``renamed`` by ``name_of``.
+
+    Their values are read there.
+    """
+    lengths: list[tuple[int, int, int, int]] = []
+    for number, one in enumerate(found):
+        value = name_of(one)
+        left = None if value is None or value == one.value else value
+        for _ in range(one.depth if left is not None else 0):
+            left = spelt(left or b"")
+        for start, end in one.places:
+            length = end - start if left is None else len(left)
+            lengths.append((start, end, number, length))
+            left = left if left is None else b""
+    places: list[list[tuple[int, int]]] = [[] for _ in found]
+    shift = 0
+    for start, end, number, length in sorted(lengths):
+        places[number].append((start + shift, start + shift + length))
+        shift += length - (end - start)
+    return [
+        Found(one.type, _read(body, where, one.depth), tuple(where), one.depth)
+        for one, where in zip(found, places, strict=True)
+    ]
+
+
+def _read(body: bytes, places: Iterable[tuple[int, int]], depth: int) -> bytes:
+    value = b"".join(body[start:end] for start, end in places)
+    for _ in range(depth):
+        value = unspelt(value)
+    return value
 
 
 def _new_lengths(lengths: Iterable[int], edits: list[tuple[int, int, bytes]]) -> Iterator[int]:

@@ -8,7 +8,7 @@ it whose turns are the first turns of its own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -30,63 +30,93 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
         names: in its question.
         born: names that its answer brought.
         returned: names in its question that answers brought, and which entry it was.
-        prefixes: entries whose turns are the longest first turns of its own.
+        before: the last entry whose turns are the longest first turns of its own.
+        stray: the entry whose answer it goes on with, where that is none of those whose turns are
+            its own.
     """
 
     names: frozenset[Name]
     born: frozenset[Name]
     returned: dict[Name, int]
-    prefixes: tuple[int, ...]
+    before: int | None
+    stray: int | None
 
     @property
     def parent(self) -> int | None:
         """The entry that it continues."""
-        if self.returned:
-            return max(self.returned.values())
-        return self.prefixes[-1] if self.prefixes else None
+        return max(self.returned.values()) if self.returned else self.before
+
+
+class _SameTurns:
+    """Entries with the same turns: which they are, and all names in their questions."""
+
+    def __init__(self) -> None:
+        self.entries: set[int] = set()
+        self.names: set[Name] = set()
+        self.last = -1
 
 
 def links(recorded: Recorded, rules: Rules) -> list[Link]:
     """For each entry how it hangs together with those before it."""
     born_in: dict[Name, int] = {}
-    by_turns: dict[tuple[str, str, bytes], list[int]] = {}
+    by_turns: dict[tuple[str, str, bytes], _SameTurns] = {}
     found: list[Link] = []
     for index, exchange in enumerate(recorded.exchanges):
         entry = exchange.entry
         names = frozenset((token.type, token.name) for token in entry.tokens)
-        turns = _prefixes(exchange.question(), rules)
-        before = (
-            by_turns[entry.method, entry.target, prefix]
-            for prefix in reversed(turns[:-1])
-            if (entry.method, entry.target, prefix) in by_turns
-        )
+        turns = [(entry.method, entry.target, one) for one in _prefixes(exchange.question(), rules)]
+        before = next((by_turns[one] for one in reversed(turns[:-1]) if one in by_turns), None)
         born = frozenset(
             (one.type, name)
             for one in recorded.found(index)
             if one.type in rules.born_types
             and (name := recorded.name(one.type, one.value)) is not None
         )
+        returned = {name: born_in[name] for name in names if name in born_in}
         found.append(
             Link(
                 names=names,
                 born=born - names,
-                returned={name: born_in[name] for name in names if name in born_in},
-                prefixes=tuple(next(before, ())),
+                returned=returned,
+                before=None if before is None else before.last,
+                stray=None if before is None else _stray(returned, before),
             )
         )
         if turns:
-            by_turns.setdefault((entry.method, entry.target, turns[-1]), []).append(index)
+            same = by_turns.setdefault(turns[-1], _SameTurns())
+            same.entries.add(index)
+            same.names |= names
+            same.last = index
         for one in born - names:
             born_in.setdefault(one, index)
     return found
 
 
-def conversations(recorded: Recorded, rules: Rules) -> list[int]:
-    """For each entry the first one of its conversation, as indices."""
-    first: list[int] = []
-    for index, link in enumerate(links(recorded, rules)):
-        first.append(index if link.parent is None else first[link.parent])
-    return first
+def _stray(returned: dict[Name, int], before: _SameTurns) -> int | None:
+    new = {where for name, where in returned.items() if name not in before.names}
+    return max(new) if new and new.isdisjoint(before.entries) else None
+
+
+class Conversations:
+    """Which entry of a conversation comes next."""
+
+    def __init__(self, recorded: Recorded, rules: Rules) -> None:
+        self._first: list[int] = []
+        self._entries: dict[int, list[int]] = {}
+        self._at: dict[int, int] = {}
+        for index, link in enumerate(links(recorded, rules)):
+            first = index if link.parent is None else self._first[link.parent]
+            self._first.append(first)
+            self._entries.setdefault(first, []).append(index)
+
+    def next(self, index: int, is_served: Callable[[int], bool]) -> int:
+        """The first entry of the conversation of ``index`` that was not served, as it was not."""
+        first = self._first[index]
+        at = self._at.get(first, 0)
+        while is_served(self._entries[first][at]):
+            at += 1
+        self._at[first] = at
+        return self._entries[first][at]
 
 
 def _prefixes(body: bytes, rules: Rules) -> list[bytes]:

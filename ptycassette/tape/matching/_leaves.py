@@ -16,7 +16,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ptycassette.tape.matching._json_places import NoJsonError, parse_json
+from ptycassette.model import NOT_JSON
+from ptycassette.tape.matching._json_places import parse_json
 from ptycassette.tape.matching._text import Text
 
 _SSE_DATA = re.compile(rb"(?m)^data:[ ]?([^\r\n]*)")
@@ -76,7 +77,7 @@ def _is_json(body: bytes, start: int, end: int) -> bool:
             parse_json(body, start, end)
         else:
             msgspec.json.decode(memoryview(body)[start:end])
-    except (NoJsonError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_JSON:
         return False
     return True
 

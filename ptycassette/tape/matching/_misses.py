@@ -7,14 +7,15 @@ and secrets are shown by their types.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import nsmallest
 from typing import Any
 
 import msgspec
 
-from ptycassette.model import VolatileToken, visible
+from ptycassette.model import NOT_JSON, VolatileToken, visible
 from ptycassette.tape.matching._binding import Binding, Pair
 from ptycassette.tape.matching._canonical import Token
-from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
+from ptycassette.tape.matching._json_places import Node, parse_json
 from ptycassette.tape.matching._paths import shown_path
 from ptycassette.tape.matching._recorded import Recorded, question_of
 from ptycassette.tape.matching.question import Question, Skeleton
@@ -93,7 +94,7 @@ class Misses:
         question: Question,
         skeleton: Skeleton,
         unused: Sequence[int],
-        obstacles: Sequence[tuple[int, str]],
+        obstacle: tuple[int, str] | None,
         *,
         used_up: int,
     ) -> Miss:
@@ -103,12 +104,12 @@ class Misses:
             question: what was asked.
             skeleton: of it.
             unused: the entries that were not asked for.
-            obstacles: entries with an equal key, and why they do not fit.
-            used_up: how many entries with an equal key were served before.
+            obstacle: an entry with an equal key, and why it does not fit.
+            used_up: how many entries with an equal key there are, if all were served before.
         """
         asked = _asked(question)
-        if obstacles:
-            index, reason = obstacles[0]
+        if obstacle is not None:
+            index, reason = obstacle
             return Miss(asked=asked, reason=reason, nearest=self._number(index))
         if used_up:
             times = "once" if used_up == 1 else f"{used_up} times"
@@ -142,7 +143,7 @@ class Misses:
 
         exchanges = self._recorded.exchanges
         alike = [one for one in unused if exchanges[one].entry.kind == question.kind]
-        return sorted(alike, key=distance)[:_MOST_COMPARED]
+        return nsmallest(_MOST_COMPARED, alike, key=distance)
 
     def _of(self, index: int) -> _Leaves:
         if index not in self._leaves:
@@ -183,7 +184,7 @@ def leaves(
     try:
         numbers = frozenset(_numbers(parse_json(question.body)))
         document = msgspec.json.decode(_shown(question.body, in_body, numbers))
-    except (NoJsonError, msgspec.DecodeError):
+    except NOT_JSON:
         found["body"] = _shown(question.body, in_body).decode("utf-8", "replace")
     else:
         found |= {shown_path(path): value for path, value in _walk(document, ())}

@@ -73,6 +73,7 @@ class Recorded:
         self._names: dict[tuple[str, bytes], int | None] = {}
         self._counts: dict[str, int] = {}
         self._found: dict[int, list[Found]] = {}
+        self._forms: dict[int, bytes] = {}
         self._answers_named = False
         for exchange in self.exchanges:
             body = exchange.question() if _in_body(exchange.entry) else b""
@@ -107,6 +108,10 @@ class Recorded:
         text = self._texts.get((type_, name))
         known = text is not None and self._names.get((type_, text)) == name
         return text if known and text is not None else b"\0%d" % name
+
+    def known_name(self, type_: str, text: bytes) -> int | None:
+        """The name of a value that a question has as it is; None where it is masked, or new."""
+        return self._names.get((type_, text))
 
     def text(self, type_: str, name: int) -> bytes | None:
         """What is stored of the value with a name; None where it is not to be seen."""
@@ -169,6 +174,11 @@ class Recorded:
 
     def answer_form(self, index: int) -> bytes:
         """A digest of an answer with the types of names instead of the names."""
+        if index not in self._forms:
+            self._forms[index] = self._answer_form(index)
+        return self._forms[index]
+
+    def _answer_form(self, index: int) -> bytes:
         exchange = self.exchanges[index]
         digest = hashlib.sha256()
         status = None if exchange.entry.answer is None else exchange.entry.answer.status

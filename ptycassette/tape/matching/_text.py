@@ -82,6 +82,16 @@ def _unescaped(raw: bytes) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def unspelt(text: bytes) -> bytes:
+    """What stands within the quotes of a JSON string, as a text; other bytes as they are."""
+    if b"\\" not in text:
+        return text
+    try:
+        return _unescaped(text)
+    except ValueError:
+        return text
+
+
 def spelt(text: bytes) -> bytes:
     """A text as it stands within the quotes of a JSON string."""
     return json.dumps(text.decode("utf-8", "surrogatepass"), ensure_ascii=False).encode(

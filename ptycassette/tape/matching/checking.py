@@ -6,15 +6,15 @@ are for people: what looks as if it would be another value in another run, and i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from http import HTTPStatus
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.model import TapeEntry
 from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching._chains import Link, links
+from ptycassette.tape.matching._fingerprint import NEWEST_FINGERPRINT
+from ptycassette.tape.matching._lookalikes import Lookalikes, last_overlaps
 from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching._recorded import (
     MOST_SEARCHED,
@@ -24,11 +24,14 @@ from ptycassette.tape.matching._recorded import (
     question_of,
 )
 from ptycassette.tape.matching._undeclared import undeclared
+from ptycassette.tape.matching._waiting import names_of
 from ptycassette.tape.matching.matcher import Matcher
 from ptycassette.tape.matching.question import Skeletons, question_key
 from ptycassette.tape.matching.rules import Rules
 
-Kind = Literal["changed", "unplayable", "ambiguous", "too-early", "stray", "undeclared"]
+Kind = Literal[
+    "changed", "unplayable", "ambiguous", "lookalike", "too-early", "stray", "undeclared"
+]
 
 
 class TapeFinding(msgspec.Struct, frozen=True):
@@ -39,6 +42,8 @@ class TapeFinding(msgspec.Struct, frozen=True):
     - ``changed``: the question is not the one that its key was made of;
     - ``unplayable``: played to itself, the tape does not answer this question;
     - ``ambiguous``: another question, asked at the same time, is equal and has another answer;
+    - ``lookalike``: another question, asked at the same time, differs only in names of its own and
+      has another answer; where these names are others, neither is answered;
     - ``too-early``: it holds a name that only a later answer brings;
     - ``stray``: it continues an answer that another conversation was given;
     - ``undeclared``: a value looks volatile, and no rule says so.
@@ -57,11 +62,13 @@ class TapeCheck(msgspec.Struct, frozen=True, kw_only=True):
         findings: what is wrong, and what may be.
         unchecked: why it was not checked to its end; empty if it was.
         fingerprint: that of the tape; empty if it was not checked.
+        fingerprint_version: what it covers (``_fingerprint``).
     """
 
     findings: tuple[TapeFinding, ...] = ()
     unchecked: str = ""
     fingerprint: str = ""
+    fingerprint_version: int = NEWEST_FINGERPRINT
 
 
 def check_tape(
@@ -98,6 +105,40 @@ def check_tape(
     return TapeCheck(findings=tuple(found), fingerprint=matcher.fingerprint())
 
 
+def published_fingerprint(facts: Mapping[str, Any], rules: Rules) -> tuple[str, int]:
+    """The fingerprint that a manifest has for its tape by these rules, and its version.
+
+    Args:
+        facts: ``optional.tape`` of the manifest.
+        rules: those that the tape is matched by now.
+
+    Returns:
+        An empty text and the newest version where the fingerprint is not known: the tape was not
+        checked to its end, it was checked by other rules, or the version is newer than this code.
+    """
+    version = facts.get("fingerprint_version", 1)
+    known = facts.get("rules_digest") == rules.digest and version in range(
+        1, NEWEST_FINGERPRINT + 1
+    )
+    text = facts.get("fingerprint")
+    return (text, version) if known and isinstance(text, str) and text else ("", NEWEST_FINGERPRINT)
+
+
+def tape_damage(
+    exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes, facts: Mapping[str, Any]
+) -> list[str] | None:
+    """What in a tape is not as it was published; None where its fingerprint is not known."""
+    published, version = published_fingerprint(facts, rules)
+    if not published:
+        return None
+    damage = [
+        f"entry {one.entry}: {one.message}" for one in changed_questions(exchanges, rules, key=key)
+    ]
+    if published != tape_fingerprint(exchanges, rules, key=key, version=version):
+        damage.append("it is not the one that was published: its fingerprint differs")
+    return damage
+
+
 def changed_questions(
     exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes
 ) -> Iterator[TapeFinding]:
@@ -123,6 +164,7 @@ def _findings(
     yield from _changed(recorded, rules, key)
     yield from _played(matcher, proved=proved)
     yield from _ambiguous(recorded, rules)
+    yield from _lookalike(recorded, rules)
     yield from _too_early(recorded, chain)
     yield from _stray(recorded, chain)
     for entry, message in undeclared(recorded, day):
@@ -130,10 +172,15 @@ def _findings(
 
 
 def tape_fingerprint(
-    exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes, draws: Sequence[Draw] = ()
+    exchanges: Sequence[TapeExchange],
+    rules: Rules,
+    *,
+    key: bytes,
+    draws: Sequence[Draw] = (),
+    version: int = NEWEST_FINGERPRINT,
 ) -> str:
     """The fingerprint of a run that asks all that was recorded and is served all of it."""
-    matcher = Matcher(exchanges, rules, key=key)
+    matcher = Matcher(exchanges, rules, key=key, fingerprint_version=version)
     for index in range(len(exchanges)):
         matcher.ask_again(index)
     return matcher.fingerprint(draws)
@@ -167,45 +214,57 @@ def _played(matcher: Matcher, *, proved: bool) -> Iterator[TapeFinding | None]:
 
 def _ambiguous(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding | None]:
     """Equal questions that overlap in time; of others the order says which is which."""
-    equal: dict[object, list[int]] = {}
+    until = last_overlaps([exchange.entry for exchange in recorded.exchanges])
+    under_way: dict[object, _UnderWay] = {}
     for index, exchange in enumerate(recorded.exchanges):
         yield None
         entry = exchange.entry
-        names = tuple(
-            (token.type, token.name)
-            for token in entry.tokens
-            if not rules.type_of(token.type).measured
-        )
-        before = equal.setdefault((entry.key, names), [])
-        for other in before:
-            first = recorded.exchanges[other].entry
-            if not _overlaps(first, entry):
-                continue
-            if recorded.answer_form(other) != recorded.answer_form(index):
-                message = (
-                    f"entry {first.entry} asks the same at the same time, and is answered otherwise"
-                )
-                yield TapeFinding("ambiguous", entry.entry, message, blocking=True)
-        before.append(index)
+        asked = (entry.key, names_of(entry, rules))
+        before = under_way.get(asked)
+        if before is None or before.until < index:
+            under_way[asked] = _UnderWay(index, until[index])
+            continue
+        other = before.add(index, until[index], recorded)
+        if other is not None:
+            number = recorded.exchanges[other].entry.entry
+            message = f"entry {number} asks the same at the same time, and is answered otherwise"
+            yield TapeFinding("ambiguous", entry.entry, message, blocking=True)
 
 
-def _overlaps(first: TapeEntry, second: TapeEntry) -> bool:
-    """Whether a question was asked before an equal one was answered.
+class _UnderWay:
+    """Of equal questions the one that is under way longest, and of those answered otherwise."""
 
-    A client that has all of an answer, wants no more of it, or has read that it is an error, can
-    ask again before the end of the exchange is noted.
-    """
-    if first.end_seq is not None and first.end_seq <= second.seq:
-        return False
-    answer = first.answer
-    if answer is None:
-        return True
-    if (answer.status or 0) >= HTTPStatus.BAD_REQUEST:
-        return answer.seq > second.seq
-    if first.outcome not in {"complete", "client-gone"}:
-        return True
-    last_us = answer.chunks[-1].t_us if answer.chunks else answer.t_us
-    return last_us >= second.t_us
+    def __init__(self, index: int, until: int) -> None:
+        self.index, self.until = index, until
+        self._other: tuple[int, int] | None = None
+
+    def add(self, index: int, until: int, recorded: Recorded) -> int | None:
+        """Count one in; returns one that is under way and answered otherwise."""
+        alike = recorded.answer_form(index) == recorded.answer_form(self.index)
+        found: int | None = self.index
+        if alike:
+            other = self._other
+            found = None if other is None or other[0] < index else other[1]
+        if until > self.until:
+            if not alike:
+                self._other = (self.until, self.index)
+            self.index, self.until = index, until
+        elif not alike and (self._other is None or self._other[0] < until):
+            self._other = (until, index)
+        return found
+
+
+def _lookalike(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding | None]:
+    """Questions that overlap, differ only in names of their own, and are answered otherwise."""
+    for one in dict.fromkeys(Lookalikes(recorded, rules).groups):
+        yield None
+        for index in one.differing():
+            first, entry = (recorded.exchanges[at].entry.entry for at in (one.entries[0], index))
+            message = (
+                f"only its ids tell it from entry {first}, which was asked at the same time and is"
+                " answered otherwise: a rerun with other ids gets neither answer"
+            )
+            yield TapeFinding("lookalike", entry, message, blocking=False)
 
 
 def _too_early(recorded: Recorded, chain: list[Link]) -> Iterator[TapeFinding]:
@@ -224,15 +283,12 @@ def _too_early(recorded: Recorded, chain: list[Link]) -> Iterator[TapeFinding]:
 def _stray(recorded: Recorded, chain: list[Link]) -> Iterator[TapeFinding]:
     for index, link in enumerate(chain):
         entry = recorded.exchanges[index].entry
-        known = {name for before in link.prefixes for name in chain[before].names}
-        new = {name: where for name, where in link.returned.items() if name not in known}
         parent = link.parent
-        if link.prefixes and new and not set(new.values()) & set(link.prefixes):
-            other = recorded.exchanges[max(new.values())].entry.entry
-            own = recorded.exchanges[link.prefixes[-1]].entry.entry
+        if link.stray is not None and link.before is not None:
+            other, own = (recorded.exchanges[at].entry.entry for at in (link.stray, link.before))
             message = f"it goes on with the answer of entry {other}, its turns with entry {own}"
             yield TapeFinding("stray", entry.entry, message, blocking=True)
-        elif entry.kind == "message" and parent is not None and not link.prefixes:
+        elif entry.kind == "message" and parent is not None and link.before is None:
             before_it = recorded.exchanges[parent].entry
             if before_it.within != entry.within:
                 message = f"it continues entry {before_it.entry}, which came over another WebSocket"

@@ -5,29 +5,35 @@ run, makes it equal to a recorded question that was not used yet:
 
 1. its key is that of the recorded question (``question``), so all but its tokens is equal;
 2. its tokens fit to what is bound (``_binding``). Names in answers are bound when they are served,
-   so what was served must come back, which tells concurrent conversations apart.
+   so what was served must come back, which tells concurrent conversations apart;
+3. its masked values are the recorded ones, as far as the tape has digests of them (``_masked``).
 
-Of several that fit the first recorded one is the hit, and it is used once. Nothing else ever serves
-an answer. A miss changes nothing.
+Of several that fit, one with the very values of the question is the hit, else the first recorded
+one, and it is used once. If these are lookalikes with different answers (``_lookalikes``) there is
+no hit. Nothing else ever serves an answer. A miss serves nothing and uses nothing up.
 
 One matcher is for one run and one thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from http import HTTPStatus
 
 import msgspec
 
 from ptycassette.model import Chunk, TapeEntry
 from ptycassette.tape.draws import Draw
-from ptycassette.tape.matching._answers import Found, renamed
+from ptycassette.tape.matching._answers import Found, moved, renamed
 from ptycassette.tape.matching._binding import Binding, Pair
-from ptycassette.tape.matching._chains import conversations
-from ptycassette.tape.matching._fingerprint import Fingerprint
+from ptycassette.tape.matching._chains import Conversations
+from ptycassette.tape.matching._fingerprint import NEWEST_FINGERPRINT, Fingerprint, Served
+from ptycassette.tape.matching._lookalikes import Lookalikes
+from ptycassette.tape.matching._masked import MaskedValues
 from ptycassette.tape.matching._misses import Miss, Misses
 from ptycassette.tape.matching._recorded import Recorded, TapeExchange, question_of
+from ptycassette.tape.matching._waiting import Names, Waiting, names_of, place_of
 from ptycassette.tape.matching.question import Question, Skeleton, Skeletons, question_key
 from ptycassette.tape.matching.rules import DECLARED_TYPES, SECRET, Rules
 
@@ -69,6 +75,8 @@ class Matcher:
         declared: values of this run: ``cwd``, ``home``, ``tmp``.
         strict: whether the questions of one conversation come in their recorded order, also
             where another order would do.
+        compare_secrets: whether masked values must be the recorded ones.
+        fingerprint_version: of the tape's own fingerprint, which that of the run is to be.
     """
 
     def __init__(
@@ -79,21 +87,25 @@ class Matcher:
         key: bytes,
         declared: Mapping[str, str] | None = None,
         strict: bool = False,
+        compare_secrets: bool = True,
+        fingerprint_version: int = NEWEST_FINGERPRINT,
     ) -> None:
         self._rules = rules
         self._key = key
         self.recorded = Recorded(exchanges, rules)
         self._skeletons = Skeletons(rules, declared or {})
         self._binding = Binding()
-        self._unused = list(range(len(exchanges)))
-        self._waiting: dict[str, list[int]] = {}
-        self._served: dict[str, int] = {}
-        for index, exchange in enumerate(exchanges):
-            self._waiting.setdefault(exchange.entry.key, []).append(index)
-        self._conversations = conversations(self.recorded, rules) if strict else None
+        self._masked = MaskedValues(self.recorded, key=key, compared=compare_secrets)
+        self._waiting = Waiting([one.entry for one in exchanges], rules, self._is_taken)
+        self._turns = Conversations(self.recorded, rules) if strict else None
+        self._uncompared: list[int] = []
         self._misses = Misses(self.recorded)
-        self._fingerprint = Fingerprint(self.recorded, rules)
+        self._fingerprint = Fingerprint(self.recorded, rules, version=fingerprint_version)
         self._bind_declared(declared or {})
+
+    def _is_taken(self, type_: str, name: int) -> bool:
+        """Whether a name stands for a value, or can stand for none but its own."""
+        return self._binding.value(type_, name) is not None or self._masked.is_fixed(type_, name)
 
     def _bind_declared(self, declared: Mapping[str, str]) -> None:
         """Bind what both runs have one of, so that answers can be renamed from the start."""
@@ -108,7 +120,10 @@ class Matcher:
     def ask(self, question: Question) -> Hit | Miss:
         """The answer to the next question."""
         skeleton = self._skeletons.of(question)
-        return self._ask(question, skeleton, question_key(self._key, skeleton))
+        key = question_key(self._key, skeleton)
+        if self._waiting.first(key) is not None:
+            self._bind_secrets(skeleton)
+        return self._ask(question, skeleton, key)
 
     def ask_again(self, index: int, *, proved: bool = True) -> Hit | Miss:
         """The answer to a recorded question, asked in the names of the recording.
@@ -118,26 +133,111 @@ class Matcher:
         """
         exchange = self.recorded.exchanges[index]
         skeleton = Skeleton(b"", self.recorded.tokens(index))
-        return self._ask(question_of(exchange), skeleton, exchange.entry.key, proved=proved)
+        self._binding.add(
+            Pair(old.type, old.name, token.value)
+            for old, token in zip(exchange.entry.tokens, skeleton.tokens, strict=True)
+            if self._masked.is_fixed(old.type, old.name)
+        )
+        names = names_of(exchange.entry, self._rules)
+        return self._ask(
+            question_of(exchange), skeleton, exchange.entry.key, names=names, proved=proved
+        )
+
+    def _bind_secrets(self, skeleton: Skeleton) -> None:
+        """Bind the masked values of a question that the digests of the tape recognise."""
+        for token in skeleton.tokens:
+            if token.type == SECRET and self._binding.name(SECRET, token.value) is None:
+                name = self._masked.name(SECRET, token.value)
+                if name is not None and self._binding.value(SECRET, name) is None:
+                    self._binding.add([Pair(SECRET, name, token.value)])
 
     def _ask(
-        self, question: Question, skeleton: Skeleton, key: str, *, proved: bool = True
+        self,
+        question: Question,
+        skeleton: Skeleton,
+        key: str,
+        *,
+        names: Names | None = None,
+        proved: bool = True,
     ) -> Hit | Miss:
-        obstacles: list[tuple[int, str]] = []
-        for index in self._waiting.get(key, ()):
+        obstacle: tuple[int, str] | None = None
+        for index in self._candidates(key, skeleton, names):
             pairs = self._pairs(index, skeleton)
-            found = self.recorded.found(index)
-            pairs += self._born(found, pairs)
-            obstacle = self._obstacle(index, pairs)
-            if obstacle is None:
-                hit = self._hit(index, pairs, served=proved)
+            pairs += self._born(self.recorded.found(index), pairs)
+            reason = self._obstacle(index, pairs)
+            if reason is None:
+                hit, served = self._hit(index, pairs, served=proved)
                 if proved:
-                    served = (hit.status, hit.pieces)
                     self._fingerprint.add(index, (key, skeleton), served, self._binding)
                 return hit
-            obstacles.append((index, obstacle))
-        used_up = self._served.get(key, 0)
-        return self._misses.of(question, skeleton, self._unused, obstacles, used_up=used_up)
+            obstacle = obstacle or (index, reason)
+        first = self._waiting.first(key)
+        if obstacle is None and first is not None:
+            obstacle = (first, self._why_not(first, skeleton))
+        asked = self._waiting.count(key)
+        left = () if obstacle or asked else self._waiting.left()
+        return self._misses.of(question, skeleton, left, obstacle, used_up=asked)
+
+    def _candidates(self, key: str, skeleton: Skeleton, names: Names | None) -> Iterator[int]:
+        """The entries that a question may be, the most likely first.
+
+        One with the very values of the question comes before others. Of lookalikes with different
+        answers there is none: nothing shows which one is meant. ``names`` are those of a recorded
+        question.
+        """
+        tokens = [one for one in skeleton.tokens if not self._rules.type_of(one.type).measured]
+        values = [(one.type, one.value) for one in tokens]
+        if names is not None:
+            yield from self._waiting.fitting(key, names, values)
+            return
+        known = [self._binding.name(*value) for value in values]
+        if None in known:
+            same = [
+                self._same(*value) if name is None else name
+                for name, value in zip(known, values, strict=True)
+            ]
+            if same != known:
+                yield from self._unmistakable(key, same, values)
+        yield from self._unmistakable(key, known, values)
+
+    def _same(self, type_: str, value: bytes) -> int | None:
+        """The name of a value that is the recorded one, unless that stands for another."""
+        name = self.recorded.known_name(type_, value)
+        if name is None and type_ != SECRET:
+            name = self._masked.name(type_, value)
+        taken = name is None or self._binding.value(type_, name) is not None
+        return None if taken else name
+
+    def _unmistakable(
+        self, key: str, known: list[int | None], values: list[tuple[str, bytes]]
+    ) -> Iterator[int]:
+        certain: list[int | None] | None = None
+        for index in self._waiting.fitting(key, known, values):
+            if self._waiting.has_others(key):
+                certain = certain or [
+                    name if self._is_certain(value, name) else None
+                    for name, value in zip(known, values, strict=True)
+                ]
+                if None in certain:
+                    mask = tuple(name is not None for name in certain)
+                    place = place_of(certain, values)
+                    if self._alike.groups[index].are_mixed(mask, place):
+                        return
+            yield index
+
+    def _is_certain(self, value: tuple[str, bytes], name: int | None) -> bool:
+        """Whether a value has its name by itself, and not because of what was served before."""
+        type_, text = value
+        if type_ in DECLARED_TYPES or self._masked.is_fixed(type_, name or 0):
+            return True
+        known = self.recorded.known_name(type_, text)
+        if known is None:
+            known = self._masked.name(type_, text)
+        return name is not None and known == name and (type_, name) not in self._alike.brought
+
+    @cached_property
+    def _alike(self) -> Lookalikes:
+        return Lookalikes(self.recorded, self._rules)
 
     def _pairs(self, index: int, skeleton: Skeleton) -> list[Pair]:
         """What the tokens of a question stand for, if it is the entry."""
@@ -147,6 +247,29 @@ class Matcher:
             for token, old in zip(skeleton.tokens, recorded, strict=False)
             if not self._rules.type_of(token.type).measured
         ]
+
+    def _why_not(self, index: int, skeleton: Skeleton) -> str:
+        """Why an entry with an equal key, of which no name is bound otherwise, is no hit."""
+        pairs = self._pairs(index, skeleton)
+        conflict = self._binding.conflict(pairs)
+        if conflict is not None and conflict.type != SECRET:
+            return self._misses.conflict(conflict, self._binding)
+        if any(
+            self._masked.is_fixed(pair.type, pair.name)
+            and self._binding.value(pair.type, pair.name) != pair.value
+            for pair in pairs
+        ):
+            return (
+                "a masked value in it is another one than was recorded"
+                " (PTYCASSETTE_SECRETS=any accepts any)"
+            )
+        if conflict is not None:
+            return self._misses.conflict(conflict, self._binding)
+        entry = self.recorded.exchanges[index].entry.entry
+        return (
+            f"it could be entry {entry} or another one that was asked at the same time and answered"
+            " otherwise: only their ids tell them apart, and these are others in this run"
+        )
 
     def _born(self, found: list[Found], pairs: list[Pair]) -> list[Pair]:
         """The names of an answer that stand for nothing yet: they are served as they are."""
@@ -166,24 +289,22 @@ class Matcher:
         conflict = self._binding.conflict(pairs)
         if conflict is not None:
             return self._misses.conflict(conflict, self._binding)
-        if self._conversations is not None:
-            first = next(
-                one
-                for one in self._unused
-                if self._conversations[one] == self._conversations[index]
-            )
+        if self._turns is not None:
+            first = self._turns.next(index, self._waiting.is_served)
             if first != index:
                 entry = self.recorded.exchanges[first].entry.entry
                 return f"in its conversation entry {entry} comes first"
         return None
 
-    def _hit(self, index: int, pairs: list[Pair], *, served: bool) -> Hit:
+    def _hit(self, index: int, pairs: list[Pair], *, served: bool) -> tuple[Hit, Served]:
         """Use an entry up. Its answer, empty unless it is ``served``."""
         entry = self.recorded.exchanges[index].entry
         self._binding.add(pairs)
-        self._waiting[entry.key].remove(index)
-        self._unused.remove(index)
-        self._served[entry.key] = self._served.get(entry.key, 0) + 1
+        self._waiting.serve(index)
+        if any(
+            pair.type == SECRET and not self._masked.is_fixed(SECRET, pair.name) for pair in pairs
+        ):
+            self._uncompared.append(entry.entry)
         answer, chunks, found = self.recorded.answer(index) if served else (b"", (), [])
         body, lengths = renamed(answer, (chunk.length for chunk in chunks), found, self._live)
         pieces: list[tuple[Chunk, bytes]] = []
@@ -192,27 +313,33 @@ class Matcher:
             data = body[at : at + length]
             pieces.append((Chunk(chunk.t_us, length, chunk.form), data))
             at += length
-        return Hit(
+        status = None if entry.answer is None else entry.answer.status
+        headers = self._headers(entry, len(body))
+        hit = Hit(
             entry=entry,
-            status=None if entry.answer is None else entry.answer.status,
-            headers=self._headers(entry, len(body)),
+            status=status,
+            headers=tuple(
+                (name, value.decode("utf-8", "surrogateescape")) for name, value, _ in headers
+            ),
             pieces=tuple(pieces),
         )
+        names = moved(body, found, self._live)
+        return hit, Served(entry=entry, status=status, headers=headers, pieces=pieces, names=names)
 
-    def _headers(self, entry: TapeEntry, length: int) -> tuple[tuple[str, str], ...]:
-        if entry.answer is None:
-            return ()
-        return tuple(
-            (name, _length(entry, value, length))
-            if name == "content-length"
-            else (name, self._renamed_header(value))
-            for name, value in entry.answer.headers
-        )
-
-    def _renamed_header(self, value: str) -> str:
-        data = value.encode("utf-8", "surrogateescape")
-        found = self.recorded.in_text(data)
-        return renamed(data, (), found, self._live)[0].decode("utf-8", "surrogateescape")
+    def _headers(
+        self, entry: TapeEntry, length: int
+    ) -> tuple[tuple[str, bytes, Sequence[Found]], ...]:
+        """The headers of an answer of this length, and the names in them."""
+        made: list[tuple[str, bytes, Sequence[Found]]] = []
+        for name, value in () if entry.answer is None else entry.answer.headers:
+            if name == "content-length":
+                made.append((name, _length(entry, value, length).encode(), ()))
+                continue
+            data = value.encode("utf-8", "surrogateescape")
+            found = self.recorded.in_text(data)
+            text = renamed(data, (), found, self._live)[0]
+            made.append((name, text, moved(text, found, self._live)))
+        return tuple(made)
 
     def _live(self, found: Found) -> bytes | None:
         name = self.recorded.name(found.type, found.value)
@@ -220,7 +347,15 @@ class Matcher:
 
     def unused(self) -> tuple[TapeEntry, ...]:
         """The recorded questions that were not asked."""
-        return tuple(self.recorded.exchanges[index].entry for index in self._unused)
+        return tuple(self.recorded.exchanges[index].entry for index in self._waiting.left())
+
+    def uncompared(self) -> tuple[int, ...]:
+        """The entries that were served although a masked value in them could not be compared.
+
+        The tape has no digest of it: it could be guessed, the recording is an old one, or
+        secrets are not to be compared.
+        """
+        return tuple(sorted(self._uncompared))
 
     def renamings(self) -> tuple[Renaming, ...]:
         """What is called otherwise in this run, in the order in which it was met."""

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from bisect import bisect_left
 from collections.abc import Hashable, Mapping
 from typing import Literal
 
 import msgspec
 
-from ptycassette.model import VolatileToken
+from ptycassette.cassette import LEAST_BITS, digest_of, guessing_bits
+from ptycassette.model import MaskedDigest, VolatileToken
 from ptycassette.tape.matching._canonical import Token, canonical_body, canonical_text
 from ptycassette.tape.matching._finder import Finder
 from ptycassette.tape.matching.rules import SECRET, Rules
@@ -106,11 +108,22 @@ def question_key(key: bytes, skeleton: Skeleton) -> str:
     return hmac.new(key, skeleton.form, hashlib.sha256).hexdigest()
 
 
+MOST_DIGESTS = 32
+"""Different masked values of a tape that get digests: a second and a half."""
+
+
+def masked_digest(key: bytes, value: bytes) -> str:
+    """The digest of a value that a tape holds masked; empty for one that could be guessed."""
+    text = value.decode("utf-8", "surrogateescape")
+    return digest_of(key.hex(), text) if guessing_bits(text) >= LEAST_BITS else ""
+
+
 class KeyedQuestion(msgspec.Struct, frozen=True):
-    """What an entry keeps of a question: its key and its tokens."""
+    """What an entry keeps of a question: its key, its tokens, and digests of what is masked."""
 
     key: str
     tokens: tuple[VolatileToken, ...]
+    digests: tuple[MaskedDigest, ...] = ()
 
 
 class QuestionKeys:
@@ -129,6 +142,7 @@ class QuestionKeys:
         self._skeletons = Skeletons(rules, declared)
         self._key = key
         self._names: dict[str, dict[bytes, int]] = {}
+        self._digests: dict[bytes, str] = {}
 
     def of(self, question: Question) -> KeyedQuestion:
         """What the entry of the next question keeps."""
@@ -139,8 +153,28 @@ class QuestionKeys:
             )
             for token in skeleton.tokens
         )
-        return KeyedQuestion(question_key(self._key, skeleton), tokens)
+        digests = {
+            MaskedDigest(token.type, token.name, digest): None
+            for token, one in zip(tokens, skeleton.tokens, strict=True)
+            if _masked(one, question.secrets) and (digest := self._digest(one.value))
+        }
+        return KeyedQuestion(question_key(self._key, skeleton), tokens, tuple(digests))
+
+    def _digest(self, value: bytes) -> str:
+        if value not in self._digests and len(self._digests) < MOST_DIGESTS:
+            digest = masked_digest(self._key, value)
+            if digest:  # what could be guessed costs nothing, and does not count
+                self._digests[value] = digest
+        return self._digests.get(value, "")
 
     def _name(self, token: Token) -> int:
         names = self._names.setdefault(token.type, {})
         return names.setdefault(token.value, len(names) + 1)
+
+
+def _masked(token: Token, secrets: tuple[tuple[int, int], ...]) -> bool:
+    """Whether any of a token is masked where it is stored; places are in order."""
+    if token.where or not secrets:
+        return False
+    at = bisect_left(secrets, (token.offset + token.length, 0)) - 1
+    return at >= 0 and sum(secrets[at]) > token.offset

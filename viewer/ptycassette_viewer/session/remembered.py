@@ -54,7 +54,7 @@ def recall(data: bytes, known: Known) -> bool:
         exchanges = ExchangeCuts.of(state.exchanges)
         checkpoints = Checkpoints.of(state.checkpoints)
         signals = Signals.of(state.signals)
-    except (msgspec.MsgspecError, ValueError):
+    except (ValueError, RecursionError):
         return False
     known.exchanges.become(exchanges)
     known.checkpoints.become(checkpoints)

@@ -174,7 +174,7 @@ def read_trace(path: Path) -> Trace:
         raise CassetteError(f"cannot be read: {exc.strerror}", where=str(path)) from exc
     try:
         trace = msgspec.json.decode(data, type=Trace)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as exc:
+    except (ValueError, RecursionError) as exc:
         raise CassetteError(f"not a trace of a test: {exc}", where=str(path)) from exc
     if trace.report != "ptycassette-trace":
         raise CassetteError("not a trace of a test", where=str(path))

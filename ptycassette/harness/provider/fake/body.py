@@ -48,7 +48,7 @@ def read_body(data: bytes) -> Body:
         value = msgspec.json.decode(data)
     except LimitError as many:
         wrong = WireError(f"the body is too large: {many.message}", status=413)
-    except (msgspec.DecodeError, UnicodeDecodeError) as no_json:
+    except ValueError as no_json:
         wrong = WireError(f"the body is not JSON: {no_json}")
     except RecursionError:
         wrong = _too_deep()

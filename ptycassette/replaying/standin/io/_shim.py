@@ -125,7 +125,15 @@ def _stand_in(
 def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
     real = find_real(program, os.environ.get("PATH", ""))
     check_network(program, os.environ)
-    os.execv(real, [program, *args])  # noqa: S606 - no shell is meant
+    # Imported here, because other modes do without it.
+    from ptycassette.system import required_guard  # noqa: PLC0415
+
+    path, words = real, [program, *args]
+    guard = required_guard(words, os.environ)
+    if guard is not None:
+        words = guard.command(real, words)
+        path = words[0]
+    os.execv(path, words)  # noqa: S606 - no shell is meant
 
 
 def _record(

@@ -67,6 +67,7 @@ class WrittenTape:
     address: str = ""
     described: Mapping[str, Any] = {}
     reports: Sequence[str] = ()
+    needed: bool = True
 
     def __init__(self, journal: Path, problem: str | None) -> None:
         self.problem = problem
