@@ -118,19 +118,22 @@ def prepared_rerun(
             one.
         recorded: the new run is recorded, too: so its draws are known, and part of the proof.
         server_of: makes the server, as ``TapeServer`` does.
-        tapeless: take a recording without a tape, too, as one whose tape is empty.
+        tapeless: take a recording without a tape, too, as one whose tape is empty. One with draws
+            is always taken: they are served, and all that is asked of a provider is refused.
 
     Raises:
         SealError: the project demands a seal, and the cassette does not have it.
         InvalidCassetteError: its bytes are not those that its manifest pins.
         RefusedError: nobody said that the cassette is trusted.
-        MissingFileError: there is no tape in the cassette.
+        MissingFileError: there is neither a tape nor a draw in the cassette.
         UsageError: the recording says no command line.
         NotFoundError: the profile or its mode is not there.
         SpawnError: the program is not there.
     """
     admit(cassette)
-    tape = None if tapeless and not cassette.has_tape else cassette.tape()
+    drawn = drawn_in(event.payload for event in cassette.service_events())
+    without = (tapeless or bool(drawn.draws)) and not cassette.has_tape
+    tape = None if without else cassette.tape()
     exchanges = [] if tape is None else list(tape)
     argv = _given_argv(options.argv) or _recorded_argv(cassette)
     if not options.trusted:
@@ -142,7 +145,6 @@ def prepared_rerun(
         (profile.name,) if profile else (), tape=tape_facts(cassette.manifest)
     )
     clock = _clock(cassette, argv, options)
-    drawn = drawn_in(event.payload for event in cassette.service_events())
     terminal = cassette.manifest.terminal
     with (
         served_draws(drawn.draws) as draws,
