@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from ptycassette.fork import ForkRecord, fork_of, lineage_lines
     from ptycassette.fork.io import ForkBetween, fork_between, fork_mark, read_lineage
     from ptycassette.harness.io import scenario_environment
+    from ptycassette.inprocess import (
+        OpenTape,
+        TapeResult,
+        ToolError,
+        UseTape,
+        tape_tool,
+        tool_call,
+        use_tape,
+    )
     from ptycassette.model import (
         Cursor,
         Event,
@@ -94,6 +103,15 @@ else:
             "fork": ("ForkRecord", "fork_of", "lineage_lines"),
             "fork.io": ("ForkBetween", "fork_between", "fork_mark", "read_lineage"),
             "harness.io": ("scenario_environment",),
+            "inprocess": (
+                "OpenTape",
+                "TapeResult",
+                "ToolError",
+                "UseTape",
+                "tape_tool",
+                "tool_call",
+                "use_tape",
+            ),
             "model": (
                 "Cursor",
                 "Event",
@@ -180,6 +198,7 @@ __all__ = [
     "JournalFollower",
     "Mask",
     "Matching",
+    "OpenTape",
     "OutputRecord",
     "PyteEmulator",
     "Recording",
@@ -194,9 +213,12 @@ __all__ = [
     "StreamKinds",
     "Style",
     "StyleRun",
+    "TapeResult",
     "TerminalSignal",
+    "ToolError",
     "Use",
     "UseResult",
+    "UseTape",
     "__version__",
     "arecord",
     "areplay",
@@ -236,8 +258,11 @@ __all__ = [
     "spawn",
     "still_svg",
     "streams_of",
+    "tape_tool",
     "terminal_signals",
+    "tool_call",
     "use",
+    "use_tape",
     "visible",
     "visible_bytes",
 ]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import multiprocessing.connection
 import os
 import sys
+import threading
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,8 +156,20 @@ def _outcomes(files: list[str], cassette: str | None, jobs: int | None) -> list[
     jobs = min(jobs or os.cpu_count() or 1, len(files))
     if jobs == 1 or len(files) < PARALLEL_FROM:
         return [check_file(file, cassette) for file in files]
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=_end_with_the_command) as pool:
         return list(pool.map(check_file, files, [cassette] * len(files)))
+
+
+def _end_with_the_command() -> None:
+    """End this process when the command is killed: it would wait for work for ever."""
+    command = multiprocessing.parent_process()
+    assert command is not None  # noqa: S101 - narrows the type
+
+    def watch(sentinel: int = command.sentinel) -> None:
+        multiprocessing.connection.wait([sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _init(paths: Sequence[str]) -> int:

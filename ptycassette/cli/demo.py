@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from ptycassette.cli._options import json_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import ExistsError
 from ptycassette.model import visible
+from ptycassette.system.files import temporary_folder
 
 if TYPE_CHECKING:
     from ptycassette.cli._reports import DemoReport
@@ -46,8 +46,8 @@ def command(keep: Path | None, as_json: bool) -> int:
     """
     if keep is not None and (keep.exists() or keep.is_symlink()):
         raise ExistsError("exists already", where=str(keep), hint="give a new directory")
-    with tempfile.TemporaryDirectory(prefix="ptycassette-demo-") as folder:
-        target = keep if keep is not None else Path(folder) / "hello.cassette"
+    with temporary_folder() as folder:
+        target = keep if keep is not None else folder / "hello.cassette"
         steps = _run(target, quiet=as_json)
         ok = all(step.ok for step in steps)
         if as_json:

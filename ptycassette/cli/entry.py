@@ -249,7 +249,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_unwinding(args: list[str]) -> int:
-    from ptycassette.cli._unwinding import unwound
+    from ptycassette.system import unwound
 
     return unwound(lambda: _run(args))
 

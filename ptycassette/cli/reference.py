@@ -66,7 +66,10 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ),
     ("PWD", "the name of the current directory if it was deleted"),
     ("XDG_CONFIG_HOME", "where profiles and probes of your own are, else ~/.config"),
-    ("XDG_CACHE_HOME", "where the viewer, probes and offline runs have their files; else ~/.cache"),
+    (
+        "XDG_CACHE_HOME",
+        "where the viewer, probes and temporary folders have their files; else ~/.cache",
+    ),
     ("PATH", "where programs are; a shim looks for the real one behind itself"),
 )
 
@@ -85,6 +88,6 @@ FILES: tuple[tuple[str, str], ...] = (
     ("~/.config/ptycassette/probes", "probes of your own, NAME.toml"),
     (
         "~/.cache/ptycassette",
-        "what the viewer found out, probes, and temporary homes",
+        "what the viewer found out, probes, and temporary homes and folders",
     ),
 )

@@ -8,7 +8,6 @@ in this process, which find it in the environment.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -21,6 +20,7 @@ from ptycassette.pytest_plugin._fault_results import FaultResults, judge
 from ptycassette.pytest_plugin._time_bound import bounded
 from ptycassette.pytest_plugin.plugin import RUNNING
 from ptycassette.replaying.io import FAULT_LOG_VARIABLE, FAULT_VARIABLE
+from ptycassette.system.files import temporary_folder
 
 if TYPE_CHECKING:
     from ptycassette.faults import FaultSpec
@@ -63,14 +63,12 @@ class FaultRuns:
         """Have what a test plays find its fault, and say when it was met."""
         spec = spec_of(item)
         with (
-            tempfile.TemporaryDirectory(
-                prefix="ptycassette-fault-", ignore_cleanup_errors=True
-            ) as place,
+            temporary_folder() as place,
             pytest.MonkeyPatch.context() as patch,
         ):
             if is_varied(item):
                 patch.setenv(FAULT_VARIABLE, str(spec or ""))
-                patch.setenv(FAULT_LOG_VARIABLE, str(Path(place) / "met"))
+                patch.setenv(FAULT_LOG_VARIABLE, str(place / "met"))
             return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -6,6 +6,8 @@ load the terminal emulator.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,9 +21,11 @@ from ptycassette.pytest_plugin._fault_option import without_fault
 from ptycassette.pytest_plugin._naming import cassette_path, library_of, without_leading_dots
 from ptycassette.pytest_plugin._settings import Settings, config_value, project_of, settings_of
 from ptycassette.pytest_plugin._state import RecordedOnce, TestState
+from ptycassette.pytest_plugin.plugin import TAPE
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette
+    from ptycassette.inprocess import OpenTape
     from ptycassette.pytest_plugin._runs import ShimRun
     from ptycassette.replaying.io import Use
     from ptycassette.scenario import ScenarioOutcome
@@ -51,10 +55,14 @@ def default_path(item: pytest.Item, marker_path: str | None) -> Path:
     return cassette_path(base / without_leading_dots(folder), item.path.stem, name)
 
 
+def marker_of(item: pytest.Item) -> pytest.Mark | None:
+    """The marker that says which cassette a test uses, and how."""
+    return item.get_closest_marker(TAPE) or item.get_closest_marker("ptycassette")
+
+
 def settings(request: pytest.FixtureRequest, given: Mapping[str, Any]) -> Settings:
     """See the fixture ``ptycassette_settings``."""
-    marker = request.node.get_closest_marker("ptycassette")
-    return settings_of(request.config, marker, given)
+    return settings_of(request.config, marker_of(request.node), given)
 
 
 def path(request: pytest.FixtureRequest, settings: Settings) -> Path:
@@ -115,6 +123,51 @@ def session(
             pytest.fail(str(exc), pytrace=False)
         state.add(run)
         yield started
+
+
+def tape(request: pytest.FixtureRequest, settings: Settings, own: Path) -> Iterator[OpenTape]:
+    """See the fixture ``ptycassette_tape``."""
+    from ptycassette.inprocess import use_tape
+    from ptycassette.pytest_plugin._runs import SessionRun, recording_lock
+
+    state: TestState = request.node.stash[STATE]
+    state.used.append(own)
+    with ExitStack() as stack:
+        if settings.mode == "auto" and not own.exists():
+            stack.enter_context(recording_lock(own))
+        using = use_tape(
+            own,
+            mode=settings.mode,
+            order="loose" if settings.order == "loose" else "strict",
+            lenient=settings.lenient,
+            allow_unplayed=settings.allow_unplayed,
+        )
+        run = SessionRun(using, lenient=settings.lenient)
+        try:
+            started = run.start()
+        except CassetteError as exc:
+            pytest.fail(str(exc), pytrace=False)
+        state.add(run)
+        yield started
+
+
+def run_in_tape(item: pytest.Item) -> None:
+    """Let the coroutine of an asynchronous test belong to the tape of its fixture.
+
+    The plugin that runs it may give it a context of its own, made before the fixture was.
+    """
+    tape = getattr(item, "funcargs", {}).get(TAPE)
+    function = getattr(item, "obj", None)
+    if tape is None or not inspect.iscoroutinefunction(function):
+        return
+    from ptycassette.inprocess import activated
+
+    @functools.wraps(function)
+    async def in_tape(*args: Any, **kwargs: Any) -> Any:
+        with activated(tape):
+            return await function(*args, **kwargs)
+
+    item.obj = in_tape  # type: ignore[attr-defined]
 
 
 class Shims:

@@ -13,9 +13,14 @@ import pytest
 
 from ptycassette.model import storable
 from ptycassette.pytest_plugin import _fixtures as fixtures
-from ptycassette.pytest_plugin._fixtures import STATE, default_path, directory_of
+from ptycassette.pytest_plugin._fixtures import (
+    STATE,
+    default_path,
+    directory_of,
+    marker_of,
+    run_in_tape,
+)
 from ptycassette.pytest_plugin._frames import leave_our_frames_out, name_the_end
-from ptycassette.pytest_plugin._network import LEVEL, blocked_network
 from ptycassette.pytest_plugin._run_summary import RunSummary
 from ptycassette.pytest_plugin._settings import config_value, project_of, settings_of
 from ptycassette.pytest_plugin._state import TestState, forget_recorded
@@ -27,12 +32,14 @@ from ptycassette.pytest_plugin._tracing import (
     traced,
     written_trace,
 )
-from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING
+from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING, TAPE
 from ptycassette.replaying.io import MODE_VARIABLE, run_modes
+from ptycassette.system import NETWORK_LEVEL, blocked_network
 
 __all__ = ["fixtures"]
 
 RUN_SUMMARY = pytest.StashKey[RunSummary]()
+_RUNNING = {*RUNNING, TAPE}
 _HEADED = pytest.StashKey[bool]()
 
 
@@ -70,7 +77,7 @@ def _header(config: pytest.Config) -> str:
     mode = settings_of(config, None, {}).mode
     network = config_value(config, "network", "block")
     if mode in {"replay", "auto"} and network == "block":
-        return f"ptycassette: mode {mode}; in replay, blocked from the network: {LEVEL}"
+        return f"ptycassette: mode {mode}; in replay, blocked from the network: {NETWORK_LEVEL}"
     return f"ptycassette: mode {mode}; network not blocked"
 
 
@@ -86,8 +93,10 @@ def note_items(config: pytest.Config, items: list[pytest.Item]) -> None:
             from ptycassette.pytest_plugin._fault_results import check_marker
 
             check_marker(item)
-        marker = item.get_closest_marker("ptycassette")
-        if marker is None and not RUNNING & set(getattr(item, "fixturenames", ())):
+        marker, names = marker_of(item), getattr(item, "fixturenames", [])
+        if item.get_closest_marker(TAPE) is not None and TAPE not in names:
+            names.append(TAPE)
+        if marker is None and _RUNNING.isdisjoint(names):
             continue
         try:
             path = settings_of(config, marker, {}).path
@@ -117,7 +126,7 @@ def join(item: pytest.Item, stack: ExitStack) -> None:
 def _modes_of(item: pytest.Item) -> Iterator[None]:
     """Apply ``--ptycassette-mode`` to all recording of a test: ``use``, decorators, shims."""
     ruling = item.config.getoption("ptycassette_mode")
-    marker = item.get_closest_marker("ptycassette")
+    marker = marker_of(item)
     marked = None if marker is None else marker.kwargs.get("mode")
     ini = item.config.getini("ptycassette_mode")
     fallback = marked or ini or project_of(item.config).mode
@@ -151,6 +160,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         stack.enter_context(traced(item, state))
         if _replays(item) and config_value(item.config, "network", "block") == "block":
             stack.enter_context(blocked_network())
+        run_in_tape(item)
         try:
             result = yield
         except BaseException as exc:
@@ -161,7 +171,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _replays(item: pytest.Item) -> bool:
-    if not RUNNING & set(getattr(item, "fixturenames", ())):
+    if _RUNNING.isdisjoint(getattr(item, "fixturenames", ())):
         return False
     settings = getattr(item, "funcargs", {}).get("ptycassette_settings")
     return settings is not None and settings.mode in {"replay", "auto"}

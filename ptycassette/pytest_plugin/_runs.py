@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,11 +26,14 @@ from ptycassette.replaying import (
     divergence_object,
     drift_lines,
 )
-from ptycassette.replaying.io import Use, UseResult
+from ptycassette.replaying.io import Use, WatchedResult
 from ptycassette.replaying.standin.io import read_reports
 from ptycassette.rerun import finding_lines
 from ptycassette.session import Session, StepLog
 from ptycassette.system.files import journal_dir, try_lock
+
+if TYPE_CHECKING:
+    from ptycassette.inprocess import OpenTape, UseTape
 
 _SAVING_S = 60.0
 """Recorders save at most for seconds after the end of their program."""
@@ -58,17 +61,18 @@ def _counted(action: str, cassette: str, *, drift: object) -> Iterator[tuple[Cou
 
 
 class SessionRun:
-    """A session in this process."""
+    """A session in this process, or its model and tool calls."""
 
-    def __init__(self, using: Use, *, lenient: bool) -> None:
+    def __init__(self, using: Use | UseTape, *, lenient: bool) -> None:
         self._using = using
         self._lenient = lenient
         self._stack = ExitStack()
-        self.session: Session | None = None
+        self.session: Session | OpenTape | None = None
 
-    def start(self) -> Session:
+    def start(self) -> Any:
         """Enter it."""
-        self.session = self._stack.enter_context(self._using)
+        using: Any = self._using
+        self.session = self._stack.enter_context(using)
         return self.session
 
     def complete(self) -> None:
@@ -116,7 +120,7 @@ class UseRun:
         session: the session, which has a number in the log of steps.
     """
 
-    def __init__(self, result: UseResult, session: int) -> None:
+    def __init__(self, result: WatchedResult, session: int) -> None:
         self._result = result
         self.session = session
 

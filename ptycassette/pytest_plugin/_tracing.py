@@ -21,8 +21,7 @@ from ptycassette.replaying.io import watch_uses
 from ptycassette.session import SessionStep, StepLog, collect_steps
 
 if TYPE_CHECKING:
-    from ptycassette.replaying.io import UseResult
-    from ptycassette.session import SessionBase
+    from ptycassette.replaying.io import WatchedResult
 
 _KEEP = "10"
 
@@ -45,7 +44,7 @@ class _Watch:
     def __init__(self, item: pytest.Item, state: TestState) -> None:
         self._item, self._state = item, state
 
-    def used(self, result: UseResult, session: SessionBase) -> None:
+    def used(self, result: WatchedResult, session: object) -> None:
         from ptycassette.pytest_plugin._runs import UseRun
 
         path = Path(result.cassette)

@@ -24,6 +24,7 @@ import pytest
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette
     from ptycassette.harness.io import FakeProviderServer
+    from ptycassette.inprocess import OpenTape
     from ptycassette.pytest_plugin._fixtures import Shims
     from ptycassette.pytest_plugin._scenario_items import ScenarioFile
     from ptycassette.pytest_plugin._settings import Settings
@@ -42,7 +43,14 @@ FAULTS_MARKER = (
     "ptycassette_faults(*names, raises=()): with --ptycassette-faults, faults that the test need "
     "not survive, and the errors by which its code says that a fatal fault leaves it no answer"
 )
+TAPE_MARKER = (
+    "ptycassette_tape(path=None, *, mode=None, order=None, lenient=None, allow_unplayed=None): "
+    "the model and tool calls of the test are recorded into a cassette, or answered from it; "
+    "the same as the fixture ptycassette_tape"
+)
 FAULTS = "ptycassette_faults"
+TAPE = "ptycassette_tape"
+"""A fixture and a marker."""
 RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
 """Fixtures that play a recording to a driver."""
 CHOICES = {
@@ -74,7 +82,7 @@ _VARIABLES = ("PTYCASSETTE_MODE", "PTYCASSETTE_FAULT")
 _PREFIX = "ptycassette_"
 _HOOKS = "ptycassette-hooks"
 _OURS = ("ptycassette.", "ptycassette_viewer.")
-_USE = "ptycassette.replaying.io.using"
+_USES = {"ptycassette.replaying.io.using", "ptycassette.inprocess.using_tape"}
 
 _RUN_NAME = pytest.StashKey[str]()
 LEFT_OUT = pytest.StashKey[bool]()
@@ -120,13 +128,13 @@ class _Finder:
         if not name.startswith(_OURS):
             return None
         spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and name == _USE and isinstance(spec.loader, SourceFileLoader):
+        if spec is not None and name in _USES and isinstance(spec.loader, SourceFileLoader):
             spec.loader = _UseLoader(spec.loader.name, spec.loader.path)
         return spec
 
 
 class _UseLoader(SourceFileLoader):
-    """Loads the module of ``use``, after which a test may record and replay."""
+    """Loads the module of ``use`` or ``use_tape``, after which a test may record and replay."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
@@ -192,6 +200,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, module in _kept.items():
         sys.modules.setdefault(name, module)
     config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", TAPE_MARKER)
     config.addinivalue_line("markers", FAULTS_MARKER)
     given = [*_HELP, *_FLAGS, "faults", "faults-json"]
     if (
@@ -220,7 +229,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Load the rest if a collected test uses it."""
-    if _USE in sys.modules or any(_uses(item) for item in items):
+    if not _USES.isdisjoint(sys.modules) or any(_uses(item) for item in items):
         hooks_of(config).note_items(config, items)
 
 
@@ -345,6 +354,19 @@ def ptycassette_session(
     """
     fixtures = hooks_of(request.config).fixtures
     yield from fixtures.session(request, ptycassette_settings, ptycassette_path, ptycassette_use)
+
+
+@pytest.fixture
+def ptycassette_tape(
+    request: pytest.FixtureRequest, ptycassette_settings: Settings, ptycassette_path: Path
+) -> Iterator[OpenTape]:
+    """The model and tool calls of this test: recorded, answered from its cassette, or live.
+
+    It ends with the test's body: calls that differ, and recorded calls that were never made, fail
+    the test, and a failed test keeps no recording. See ``ptycassette.use_tape``.
+    """
+    fixtures = hooks_of(request.config).fixtures
+    yield from fixtures.tape(request, ptycassette_settings, ptycassette_path)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ from ptycassette.timeline import (
 _FORMAT_VERSION: Final = 1
 _SHAPED: Final = ("binary_path_digest_sha256", "captured_at", "freshness_window")
 _KEPT_OPTIONS: Final = (
-    *("edited", "frame_policy", "idle_limit_ms", "imported", "meta", "recovered"),
+    *("edited", "frame_policy", "idle_limit_ms", "imported", "in_process", "meta", "recovered"),
 )
 
 

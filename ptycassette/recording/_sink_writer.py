@@ -237,8 +237,8 @@ class SinkWriter:
             )
         if final.failure is not None:
             raise RunFailedError(final.failure, stage="run")
-        imported = "imported" in self._meta.options  # then there was no program to be seen
-        if self.offset == 0 and final.exit is None and not imported:
+        no_program = not {"imported", "in_process"}.isdisjoint(self._meta.options)
+        if self.offset == 0 and final.exit is None and not no_program:
             raise RunFailedError(
                 "it holds no output, and the end of the program was not seen", stage="output"
             )

@@ -11,10 +11,16 @@ if TYPE_CHECKING:
     from .cells import safe_cluster as safe_cluster
     from .differences import changes_of as changes_of
     from .differences import folded_rows as folded_rows
+    from .divergence import Divergence as Divergence
+    from .divergence import DivergenceSide as DivergenceSide
     from .divergence import divergence_error as divergence_error
     from .divergence import divergence_lines as divergence_lines
     from .divergence import divergence_object as divergence_object
+    from .divergence_kinds import CALL_CHANGED as CALL_CHANGED
+    from .divergence_kinds import CALL_MISSING as CALL_MISSING
+    from .divergence_kinds import CALL_ORDER as CALL_ORDER
     from .divergence_kinds import INPUT_MISSING as INPUT_MISSING
+    from .divergence_kinds import TOOL_CHANGED as TOOL_CHANGED
     from .drift_picture import DriftPicture as DriftPicture
     from .drift_picture import picture_object as picture_object
     from .drifted_screens import drift_pictures as drift_pictures
@@ -42,8 +48,10 @@ else:
         {
             "cells": "Cell cells_of_row safe_cluster",
             "differences": "changes_of folded_rows",
-            "divergence": "divergence_error divergence_lines divergence_object",
-            "divergence_kinds": "INPUT_MISSING",
+            "divergence": (
+                "Divergence DivergenceSide divergence_error divergence_lines divergence_object"
+            ),
+            "divergence_kinds": "CALL_CHANGED CALL_MISSING CALL_ORDER INPUT_MISSING TOOL_CHANGED",
             "drift_picture": "DriftPicture picture_object",
             "drifted_screens": "drift_pictures",
             "drifts": "NO_DRIFT Drift DriftChange Side drift_lines",

@@ -119,6 +119,32 @@ BINARY_CHANGED = DivergenceKind(
     says="another binary was run",
     hint="the program was updated since; record again to test against the new version",
 )
+CALL_CHANGED = DivergenceKind(
+    name="call-changed",
+    when="a call of a model or a tool that the recording does not have (`use_tape`)",
+    says="{what} is not in the recording",
+    hint="if the new call is meant, record again (mode rerecord shows what else changes)",
+)
+CALL_MISSING = DivergenceKind(
+    name="call-missing",
+    when="a recorded call of a model or a tool that was never made (`use_tape`)",
+    says="{what} was recorded and never made",
+    hint="make the recorded calls, record again, or allow calls to be left out "
+    "(allow_unplayed=True)",
+)
+CALL_ORDER = DivergenceKind(
+    name="call-order",
+    when="a call that came before one that had ended before it in the recording (`use_tape`)",
+    says="{what} came too early",
+    hint="make the calls in the recorded order, record again, or compare no order (order='loose')",
+)
+TOOL_CHANGED = DivergenceKind(
+    name="tool-changed",
+    when="a tool that ran again with another result (`use_tape`)",
+    says="tool {what} has another result than in the recording",
+    hint="if the new result is meant, record again; where it varies, serve the recorded one "
+    "(replay='serve')",
+)
 
 KINDS = (
     INPUT_CHANGED,
@@ -130,6 +156,10 @@ KINDS = (
     EXIT_CHANGED,
     EMULATOR_CHANGED,
     BINARY_CHANGED,
+    CALL_CHANGED,
+    CALL_MISSING,
+    CALL_ORDER,
+    TOOL_CHANGED,
 )
 
 

@@ -6,6 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._tape_desk import TapeDesk as TapeDesk
     from .exit_messages import without_exit_messages as without_exit_messages
     from .gates import Gates as Gates
     from .report import RequestMiss as RequestMiss
@@ -27,6 +28,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_tape_desk": "TapeDesk",
             "exit_messages": "without_exit_messages",
             "gates": "Gates",
             "report": (

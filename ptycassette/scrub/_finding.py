@@ -83,7 +83,6 @@ class Finder:
         screen: the emulator, right after the last event.
         found: secrets that are not masked yet: when each came first, in microseconds; how often.
         in_strings: the same for strings that are masked separately, when they are written.
-        late: whether a value was learnt that also occurs in text that was searched before.
         settled: how many bytes of output were searched completely.
     """
 
@@ -132,13 +131,19 @@ class Finder:
         self.screen = self._reader.emulator
         self.found: dict[Found, list[int]] = {}
         self.in_strings: dict[Found, list[int]] = {}
-        self.late = False
         self.settled = 0
 
     @property
     def blind(self) -> bool:
         """Whether the screen must be read again, by a reader that is ``traced``."""
         return any(one.screen is not None and one.screen.blind for one in self._streams.values())
+
+    def late(self) -> bool:
+        """Whether a value was learnt that also occurs in text that was searched before.
+
+        Takes as long as reading a tenth of that text, however many values were learnt.
+        """
+        return self._past.held()
 
     def take(self, event: JournalEvent) -> None:
         """Read one event."""
@@ -178,7 +183,7 @@ class Finder:
         lesson = self._searcher.known.learn(declared_values(long, rules=rules))
         self._searcher.known.learn([*short, *begun_values(long, rules=rules)])
         self._reader.seen.forget()
-        self.late = self.late or self._past.may_hold(lesson)
+        self._past.ask(lesson)
 
     def rest(self) -> None:
         """Read what is left at the end."""
@@ -251,7 +256,7 @@ class Finder:
                     self._take(channel, joined, match)
         lesson = self._adopt(searched)
         while lesson is not None:
-            self.late = self.late or self._past.may_hold(lesson, but_last=self._past.count - before)
+            self._past.ask(lesson, but_last=self._past.count - before)
             with self._searcher.knowing_only(lesson.values):
                 for view in searched:
                     for match in self._search_in(channel, view, by_rules=False):
@@ -269,7 +274,7 @@ class Finder:
         if lesson is not None:
             self._reader.seen.forget()
             if not searched:
-                self.late = self.late or self._past.may_hold(lesson)
+                self._past.ask(lesson)
         return lesson
 
     def _take(self, channel: str, view: View, match: Match) -> None:

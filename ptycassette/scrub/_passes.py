@@ -22,6 +22,9 @@ from ptycassette.scrub._patches import Patches
 _MOST_TRIES = 6
 """So often is everything read again because the verification found more; then it is refused."""
 
+_LOOKS = 4
+"""Before it is asked again whether values came late, so much more was read: a fourth."""
+
 NewReader = Callable[[bool], Finder]
 """Makes a reader; whether what it finds on the screen leads back to its bytes, which takes time."""
 
@@ -63,7 +66,7 @@ class Passes:
         """See ``StepScrubber.steps``."""
         second: _Second | None = None
         first, events = self._begin(traced=False)
-        fed = begun = 0
+        fed = begun = looked = 0
         traced = False
         while True:
             item = next(events, None)
@@ -79,12 +82,14 @@ class Passes:
                 fed += len(item[0].data) if isinstance(item[0], Output | Traffic) else 0
             # What is known now was in what was read before. Not at each value: of many that
             # come late most are known when twice as much was read, or all of it.
-            late = first.late and (item is None or fed >= 2 * begun)
+            late = False
+            if item is None or fed >= max(2 * begun, looked + looked // _LOOKS):
+                looked, late = fed, first.late()
             if late or (first.blind and not traced):
                 if second is None:
                     yield None
                 traced = traced or first.blind
-                begun, fed = fed, 0
+                begun, fed, looked = fed, 0, 0
                 first, events = self._begin(traced=traced)
                 continue
             if second is None and len(self._patches):
@@ -155,12 +160,12 @@ class _Second:
         lowest, self._patches.lowest = self._patches.lowest, None
         masked_since = lowest is not None and lowest < self._fed
         blind = self._reader.blind and not self._traced
-        return bool(self._reader.found) or self._reader.late or masked_since or blind
+        return bool(self._reader.found) or self._reader.late() or masked_since or blind
 
     def _may_try_again(self) -> bool:
         """Whether another pass is allowed. Only passes forced by this reader's own finds count."""
         self._traced = self._traced or self._reader.blind
-        if self._reader.found or self._reader.late:
+        if self._reader.found or self._reader.late():
             if self._tries == _MOST_TRIES:
                 self.left = self._reader
             self._tries += 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 _PAGE = 1 << 12
 _CONTROLS = frozenset([*range(0x20), 0x7F])
+_PATCH = re.compile(rb"[^\0]+")
 
 
 class Patches:
@@ -53,12 +55,19 @@ class Patches:
             return data
         out = []
         for number, at, part in _parts(offset, data):
-            patch = self._pages.get(number, b"")[at : at + len(part)]
-            if any(patch):
-                pairs = zip(part, patch, strict=True)
-                part = bytes([old if old in _CONTROLS else new or old for old, new in pairs])  # noqa: PLW2901
-            out.append(part)
+            page = self._pages.get(number)
+            out.append(part if page is None else _written(part, page, at))
         return b"".join(out)
+
+
+def _written(data: bytes, page: bytearray, at: int) -> bytes:
+    """``data`` with the patches of a page from ``at`` on."""
+    changed = bytearray(data)
+    for patch in _PATCH.finditer(page, at, at + len(data)):
+        for place, byte in enumerate(patch.group(), patch.start() - at):
+            if changed[place] not in _CONTROLS:
+                changed[place] = byte
+    return bytes(changed)
 
 
 def _parts(offset: int, data: bytes) -> Iterator[tuple[int, int, bytes]]:

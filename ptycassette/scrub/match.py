@@ -15,12 +15,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain
-from typing import Any, NamedTuple
+from itertools import accumulate, pairwise
+from typing import Any
 
 import ahocorasick
 
-from ptycassette.model import compile_re2, lazy_pattern
+from ptycassette.model import EngineMissingError, PatternError, compile_re2, lazy_pattern
 
 # Characters that take no room, as their UTF-8 bytes: soft hyphen; U+0300-036F (marks that combine);
 # U+061C; U+180B-180E; U+1AB0-1AFF and U+1DC0-1DFF (more marks); U+200B-200F and U+202A-202E (zero
@@ -80,6 +80,9 @@ def squeeze(text: str) -> str:
 
 _Span = tuple[int, int]
 _ESCAPE = "\x1b"
+_ASCII = lazy_pattern("[\x00-\x7f]")
+_PIECE = 1024
+"""Characters of text that are mapped at once."""
 _BY_CHANCE = 2
 """So many letters of a word on another line, or in another column, may continue a value."""
 
@@ -119,37 +122,130 @@ def _by_chance(text: str, part: _Span, end: int, start: int, beyond: int) -> boo
 
 
 def _stretches(text: str, spans: Sequence[_Span]) -> Iterator[list[_Span]]:
-    """As ``spread``, but each run of characters that are kept by ``squeeze`` is a stretch."""
-    starts: list[int] = []  # of each run, in the squeezed form and in the text
-    places: list[int] = []
-    at = length = 0
-    for start, end in chain(
-        (gap.span() for gap in _SQUEEZED_AWAY.finditer(text)), [(len(text),) * 2]
-    ):
-        if start > at:
-            starts.append(length)
-            places.append(at)
-            length += start - at
-        at = end
-    ends = [*starts[1:], length]
-    for first, last in spans:
-        number = bisect_right(starts, first) - 1
-        parts = []
+    """As ``spread``, but each run of characters that are kept by ``squeeze`` is a stretch.
+
+    Only the pieces of the text that hold a span are taken apart. The others are only measured.
+    """
+    cuts = _cuts(text)
+    lengths = [0, *accumulate(len(squeeze(text[slice(*piece)])) for piece in pairwise(cuts))]
+    taken, runs = -1, list[tuple[int, int]]()  # the last piece that was taken apart
+    for span in spans:
+        first, last = span
+        number = bisect_right(lengths, first) - 1
+        parts: list[_Span] = []
         while first < last:
-            shift, stop = places[number] - starts[number], min(last, ends[number])
-            parts.append((first + shift, stop + shift))
-            first, number = stop, number + 1  # noqa: PLW2901 - on to the next run
+            if taken != number:
+                taken, runs = number, [*_kept(text, cuts[number], cuts[number + 1])]
+            length = lengths[number]
+            for start, end in runs:
+                shift, length = start - length, length + end - start
+                if length <= first:
+                    continue
+                start, first = first + shift, min(last, length)  # noqa: PLW2901 - what is wanted
+                if parts and parts[-1][1] == start:  # it was cut there
+                    start = parts.pop()[0]  # noqa: PLW2901
+                parts.append((start, first + shift))
+                if first == last:
+                    break
+            number += 1
         yield parts
 
 
-_FEW = 1024
-"""Automata up to this size are made anew each time: 1,000 pieces take 1 ms."""
+def _cuts(text: str) -> list[int]:
+    """Where a text is cut into pieces: never amid the bytes of a character."""
+    cuts = [0]
+    while len(text) - cuts[-1] > 2 * _PIECE:
+        found = _ASCII.search(text, cuts[-1] + _PIECE)
+        if found is None:
+            break
+        cuts.append(found.start())
+    return [*cuts, len(text)]
+
+
+def _kept(text: str, start: int, end: int) -> Iterator[_Span]:
+    """The runs of characters between two places that ``squeeze`` keeps."""
+    for gap in _SQUEEZED_AWAY.finditer(text, start, end):
+        if gap.start() > start:
+            yield start, gap.start()
+        start = gap.end()
+    if start < end:
+        yield start, end
+
+
+_FEW = 256
+"""Automata up to this size are made anew each time: they take less than 1 ms."""
 _STEP = 3
+_MOST_FILTERED = 4096
+"""RE2 holds the states for so many literals. Of ten times as many it forgets some, and crawls."""
+_FILTER_BYTES = 16 << 20
+_WORTH_FILTER, _WORTH_LITERAL = 1 << 14, 32
+"""Characters to search before a filter pays: these, and some for each literal."""
+_RARE = 1024
+"""Matches are rare with so many characters for each of them."""
+_FEW_MATCHES = 16
+_SHORT = 512
+"""Shorter texts are searched faster than filtered."""
 
 
-class _Automaton(NamedTuple):
-    literals: list[str]
-    engine: Any
+_SHARING, _NEEDLE = 8, 5
+"""Pieces of that length share what is searched for, and how many characters that is."""
+
+
+class _Automaton:
+    """Finds fixed strings.
+
+    It takes 20 ns for each character of a text. RE2 takes 1 ns, but does not find matches that
+    overlap. So where a text is long and matches are rare, RE2 finds the places to search.
+    """
+
+    def __init__(self, literals: list[str]) -> None:
+        self.literals = literals
+        self._engine: Any = ahocorasick.Automaton()
+        for literal in literals:
+            self._engine.add_word(literal, len(literal))
+        self._engine.make_automaton()
+        self._filter: Any = None
+        filtered = len(literals) <= _MOST_FILTERED
+        self._worth = _WORTH_FILTER + _WORTH_LITERAL * len(literals) if filtered else 0
+
+    def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """Each occurrence: where its last character is, and its length."""
+        if self._worth > 0:
+            self._worth -= len(text)
+            if self._worth <= 0:
+                self._filter = _filter_of(self.literals)
+        if self._filter is None or len(text) < _SHORT:
+            return iter(self._engine.iter(text))
+        return (hit for place in self._places(text) for hit in self._engine.iter(text, *place))
+
+    def _places(self, text: str) -> Iterable[_Span]:
+        """Stretches of a text that hold all occurrences, ascending and apart from each other."""
+        beyond = max(map(len, self.literals)) - 1
+        places: list[_Span] = []
+        matches = self._filter.finditer(text.encode("latin-1", "replace"))
+        for number, match in enumerate(matches):
+            if number > _FEW_MATCHES + len(text) // _RARE:
+                self._filter = None
+                return ((0, len(text)),)
+            first, last = match.span()
+            start, end = max(0, first - beyond), min(len(text), last + beyond)
+            if places and start < places[-1][1]:
+                start = places.pop()[0]
+            places.append((start, end))
+        return places
+
+
+def _filter_of(literals: Iterable[str]) -> Any:
+    """A pattern that matches one of these strings; None where RE2 has none."""
+    source = "|".join(re.sub(r"[^0-9A-Za-z]", _escaped, literal) for literal in sorted(literals))
+    try:
+        return compile_re2(source, latin1=True, max_bytes=_FILTER_BYTES, remembered=False)
+    except (PatternError, EngineMissingError):
+        return None
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\x{{{ord(match[0]):x}}}"
 
 
 class Literals:
@@ -181,7 +277,7 @@ class Literals:
         found = [
             (end + 1 - length, -length)
             for automaton in self._automata
-            for end, length in automaton.engine.iter(text)
+            for end, length in automaton.find(text)
         ]
         found.sort()
         return found
@@ -190,20 +286,58 @@ class Literals:
         """Whether any of them occurs in ``text``."""
         if self._new:
             self._take_in()
-        return any(
-            next(automaton.engine.iter(text), None) is not None for automaton in self._automata
-        )
+        return any(next(automaton.find(text), None) is not None for automaton in self._automata)
 
     def _take_in(self) -> None:
         literals, self._new = self._new, []
         kept = self._automata
         while kept and len(kept[-1].literals) <= max(_FEW, _STEP * len(literals)):
             literals = kept.pop().literals + literals
-        engine: Any = ahocorasick.Automaton()
-        for literal in literals:
-            engine.add_word(literal, len(literal))
-        engine.make_automaton()
-        kept.append(_Automaton(literals, engine))
+        kept.append(_Automaton(literals))
+
+
+class Pieces:
+    """As ``Literals``, for overlapping pieces of the same values.
+
+    Of pieces that overlap, several hold the same few characters. These are searched for; then it is
+    seen which of the pieces are around them. So there is an eighth of the characters to search for.
+
+    Args:
+        pieces: to begin with; distinct and not empty.
+    """
+
+    def __init__(self, pieces: Iterable[str] = ()) -> None:
+        self._needles = Literals()
+        self._holders: dict[str, list[tuple[int, str]]] = {}
+        self.add(pieces)
+
+    def add(self, pieces: Iterable[str]) -> None:
+        """Add pieces, each of them new and not empty."""
+        holders, new = self._holders, []
+        for piece in pieces:
+            needle, offset = piece, 0
+            if len(piece) == _SHARING:
+                for offset in range(_SHARING - _NEEDLE + 1):
+                    needle = piece[offset : offset + _NEEDLE]
+                    if needle in holders:
+                        break
+            held = holders.get(needle)
+            if held is None:
+                held = holders[needle] = []
+                new.append(needle)
+            held.append((offset, piece))
+        self._needles.add(new)
+
+    def find(self, text: str) -> list[tuple[int, int]]:
+        """See ``Literals.find``."""
+        found = [
+            (start - offset, -len(piece))
+            for start, minus_length in self._needles.find(text)
+            for offset, piece in self._holders[text[start : start - minus_length]]
+            if start >= offset and text.startswith(piece, start - offset)
+        ]
+        found.sort()
+        return found
 
 
 class Pattern:

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from .git_questions import IgnoredFile as IgnoredFile
     from .git_questions import WorkTree as WorkTree
     from .git_questions import asked_git as asked_git
-    from .interpreter import forget_safe_path as forget_safe_path
     from .interpreter import python_command as python_command
-    from .interpreter import safe_path as safe_path
     from .network import NETWORK_VARIABLE as NETWORK_VARIABLE
     from .network import Guard as Guard
     from .network import guarded_command as guarded_command
@@ -26,28 +24,36 @@ if TYPE_CHECKING:
     from .network import network_disabled as network_disabled
     from .network import require_isolation as require_isolation
     from .network import required_guard as required_guard
+    from .network_block import NETWORK_LEVEL as NETWORK_LEVEL
+    from .network_block import NetworkBlockedError as NetworkBlockedError
+    from .network_block import blocked_network as blocked_network
     from .ownership import Owner as Owner
     from .ownership import owned_async_context as owned_async_context
     from .ownership import owned_context as owned_context
-    from .ownership import temporary_folder as temporary_folder
     from .priority import raised_priority as raised_priority
     from .streams import reopened as reopened
     from .streams import same_stream as same_stream
     from .streams import stream_kind as stream_kind
     from .streams import unread_bytes as unread_bytes
+    from .unwinding import unwound as unwound
+    from .workers import WorkerEndedError as WorkerEndedError
+    from .workers import Workers as Workers
 else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "network_block": "NETWORK_LEVEL NetworkBlockedError blocked_network",
             "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper is_frozen monotonic_s"
             " random_id",
             "closing": "Closing",
-            "interpreter": "forget_safe_path python_command safe_path",
+            "interpreter": "python_command",
             "network": "NETWORK_VARIABLE Guard guarded_command may_isolate network_disabled"
             " require_isolation required_guard",
-            "ownership": "Owner owned_async_context owned_context temporary_folder",
+            "ownership": "Owner owned_async_context owned_context",
             "git_questions": "IgnoredFile WorkTree asked_git",
             "priority": "raised_priority",
             "streams": "reopened same_stream stream_kind unread_bytes",
+            "unwinding": "unwound",
+            "workers": "WorkerEndedError Workers",
         },
     )

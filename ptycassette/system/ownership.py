@@ -16,7 +16,6 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
-from pathlib import Path
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
@@ -106,17 +105,3 @@ def owned_async_context(
         return _OwnedAsync(make(*args, **kwargs))
 
     return owned
-
-
-@owned_context
-def temporary_folder(prefix: str = "ptycassette-") -> Iterator[Path]:
-    """A folder for the block. ``tempfile.TemporaryDirectory`` would remove it in a fork, too."""
-    # Slow to load, and few processes need them.
-    import shutil  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
-
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

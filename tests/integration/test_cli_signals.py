@@ -26,22 +26,25 @@ def test_a_command_that_is_ended_removes_its_folders(number: int, tmp_path: Path
     tape = ROOT / "fixtures" / "tapes" / "client-tape"
     with subprocess.Popen(
         [COMMAND, "rerun", str(tape), "--trust", "--", "sleep", "60"],
-        env={**os.environ, "TMPDIR": str(own)},
+        env={**os.environ, "TMPDIR": str(own), "XDG_CACHE_HOME": str(own)},
         cwd=tmp_path,
     ) as ran:
         end_s = time.monotonic() + PATIENCE_S
-        while not any(own.glob("ptycassette-*/")):
+        while not any(own.glob("ptycassette/runs/run-*/")):
             assert time.monotonic() < end_s, "it made no folder"
             time.sleep(0.005)
         ran.send_signal(number)
         status = ran.wait(PATIENCE_S)
 
-    assert (status, list(own.iterdir())) == (-number, [])
+    left = [
+        path for path in own.rglob("*") if path.name not in {"ptycassette", "runs", ".gitignore"}
+    ]
+    assert (status, left) == (-number, [])
 
 
 _SIGNALLED = """
 import os, pathlib, signal, sys, tempfile, time
-from ptycassette.cli._unwinding import unwound
+from ptycassette.system import unwound
 
 name = sys.argv[1]
 real = getattr(os, name)

@@ -18,7 +18,8 @@ import pytest
 from ptycassette import AsyncSession, Session, arecord, open_cassette, record, use
 from ptycassette.cassette.io import CassetteWriter
 from ptycassette.errors import SessionError
-from ptycassette.system import owned_async_context, owned_context, temporary_folder
+from ptycassette.system import owned_async_context, owned_context
+from ptycassette.system.files import temporary_folder
 
 pytestmark = [
     pytest.mark.integration,

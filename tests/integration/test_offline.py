@@ -77,7 +77,7 @@ class Place:
             (folder / path).write_text(text)
         (folder / "bin" / "mycli").chmod(0o755)
         self.work = folder / "work"
-        self.left = folder / "home" / ".cache" / "ptycassette" / "offline"
+        self.left = folder / "home" / ".cache" / "ptycassette" / "runs"
 
     def offline(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run ``ptycassette offline mycli WORDS``."""

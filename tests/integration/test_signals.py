@@ -345,3 +345,37 @@ def test_a_caller_that_ends_a_program_does_not_wait_for_what_it_left_running(
     assert status == -signal.SIGTERM
     assert late == b"late\n"
     assert recorded(desk.cassette())[0] == ["term"]
+
+
+IGNORED = """
+import signal
+print(sorted(int(one) for one in signal.Signals if signal.getsignal(one) is signal.SIG_IGN))
+"""
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+@pytest.mark.parametrize("way", ["--headless", "--pipes"])
+def test_a_program_inherits_ignored_signals(tmp_path: Path, way: str, pure: str) -> None:
+    """As after ``nohup``, or in a background job of a shell, it has those that it has alone."""
+
+    def ignoring(*words: str) -> str:
+        script = 'trap "" HUP INT QUIT TERM USR1 TSTP; exec "$@"'
+        done = subprocess.run(
+            ["/bin/sh", "-c", script, "sh", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PTYCASSETTE_PURE_PYTHON": pure},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE_MS / 1000,
+            check=True,
+        )
+        return done.stdout.decode()
+
+    program = (sys.executable, "-c", IGNORED)
+    alone = ignoring(*program)
+    ignoring(sys.executable, "-c", MAIN, "rec", way, "c.cassette", "--", *program)
+    with open_cassette(tmp_path / "c.cassette") as cassette:
+        recorded = b"".join(cassette.raw()).decode()
+
+    assert "1, 2, 3, 10" in alone
+    assert recorded.split() == alone.split()

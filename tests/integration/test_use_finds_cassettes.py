@@ -1,9 +1,13 @@
-"""Where ``use`` looks for a relative path: beside the test first, then in the current folder."""
+"""Where ``use`` looks for a relative path: beside the test first, then in the current folder.
+
+A new one is recorded beside the test.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import runpy
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -14,6 +18,7 @@ from ptycassette import AsyncSession, Session, use
 from ptycassette.errors import NotFoundError
 from ptycassette.model import Output
 from ptycassette.testing import write_cassette
+from tests.conftest import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -125,20 +130,66 @@ def test_the_error_names_every_folder(root: Path) -> None:
     assert "PTYCASSETTE_MODE=auto" in str(caught.value)
 
 
-def test_a_new_cassette_is_recorded_in_the_current_folder(root: Path) -> None:
-    """And ``path`` says where."""
-    body = f"""
-        used = use("c.cassette", {[sys.executable, "-c", "print('new')"]!r}, mode="auto")
+def recording(path: str, word: str) -> str:
+    """A body that records a program, which prints a word."""
+    return f"""
+        used = use({path!r}, {[sys.executable, "-c", f"print({word!r})"]!r}, mode="auto")
 
         def shown():
             with used as session:
                 session.wait_exit()
+                return session.screen().text
         """
-    names = names_of(root / "tests", body)
+
+
+def recorded(root: Path) -> list[str]:
+    """The cassettes below a folder."""
+    return sorted(str(one.parent.relative_to(root)) for one in root.rglob("manifest.json"))
+
+
+def test_tests_of_the_same_name_in_two_folders_have_a_cassette_each(root: Path) -> None:
+    """Beside the test file; ``path`` says where."""
+    for _ in range(2):
+        for folder in ("a", "b"):
+            names = names_of(root / folder, recording("c.cassette", folder))
+            assert names["shown"]().strip() == folder  # type: ignore[operator]
+            assert names["used"].path == root / folder / "c.cassette"  # type: ignore[attr-defined]
+
+    assert recorded(root) == ["a/c.cassette", "b/c.cassette"]
+
+
+@pytest.mark.parametrize(
+    ("made", "place"),
+    [
+        ("tests/cassettes", "tests/cassettes"),  # as seen from the current folder
+        ("tests/tests/cassettes", "tests/tests/cassettes"),
+        ("tests", "tests/tests/cassettes"),  # neither is there
+    ],
+)
+def test_a_new_cassette_is_recorded_in_the_first_folder_that_is_there(
+    root: Path, made: str, place: str
+) -> None:
+    """If its path names one."""
+    (root / made).mkdir(parents=True)
+    names = names_of(root / "tests", recording("tests/cassettes/c.cassette", "new"))
     names["shown"]()  # type: ignore[operator]
 
-    assert (root / "c.cassette" / "manifest.json").exists()
-    assert names["used"].path == Path("c.cassette")  # type: ignore[attr-defined]
+    assert recorded(root) == [f"{place}/c.cassette"]
+
+
+def test_a_script_records_in_the_current_folder(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is no test, and is not run by one."""
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    script = root / "lib" / "driving.py"
+    script.parent.mkdir()
+    script.write_text(
+        f"from ptycassette import use\n{textwrap.dedent(recording('c.cassette', 'new'))}shown()\n"
+    )
+    subprocess.run([sys.executable, str(script)], check=True, timeout=PATIENCE_S)
+
+    assert recorded(root) == ["c.cassette"]
 
 
 @pytest.mark.parametrize("streams", ["terminal", "pipes"])

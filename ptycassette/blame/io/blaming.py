@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import forkserver, get_context, resource_tracker
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -27,7 +25,7 @@ from ptycassette.errors import NotFoundError, SessionError, UsageError
 from ptycassette.fork import ForkPlace
 from ptycassette.fork.io import ForkOptions
 from ptycassette.rerun.io import admit, prepared_rerun
-from ptycassette.system import safe_path
+from ptycassette.system import WorkerEndedError, Workers
 
 NEUTRAL = "OK."
 """The neutral text, unless another one is given."""
@@ -63,24 +61,12 @@ class BlameOptions(msgspec.Struct, frozen=True, kw_only=True):
     kept: Path | None = None
 
 
-@contextmanager
-def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
+def workers(jobs: int) -> Workers:
     """Processes for runs: each has its own threads, signals and folders."""
-    context = get_context("forkserver")  # this process may have threads, which a fork would lose
-    context.set_forkserver_preload(["ptycassette.blame.io.running"])
-    with safe_path():
-        resource_tracker.ensure_running()
-        forkserver.ensure_running()
-    pool = ProcessPoolExecutor(jobs, mp_context=context)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
+    return Workers(jobs, loading="ptycassette.blame.io.running")
 
 
-def blame(
-    path: Path, options: BlameOptions, *, pool: ProcessPoolExecutor | None = None
-) -> BlameReport:
+def blame(path: Path, options: BlameOptions, *, pool: Workers | None = None) -> BlameReport:
     """Find the steps of a recording that caused its outcome.
 
     Args:
@@ -131,7 +117,7 @@ def blame(
         )
 
     runs = course(experiment)
-    with workers(options.jobs) if pool is None else _lent(pool) as processes:
+    with workers(options.jobs) if pool is None else nullcontext(pool) as processes:
         try:
             batch = next(runs)
             while True:
@@ -142,11 +128,6 @@ def blame(
     report = _report(path, options, experiment, steps)
     seconds = time.monotonic() - began_s
     return msgspec.structs.replace(report, runs=meter.used, stopped=meter.refused, seconds=seconds)
-
-
-@contextmanager
-def _lent(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
-    yield pool
 
 
 def _shared(options: BlameOptions) -> ForkOptions:
@@ -188,14 +169,14 @@ def _recorded_outcome(path: Path, options: BlameOptions) -> str:
         raise UsageError(f"the oracle has no verdict on the recording: {nothing}") from nothing
 
 
-def _run_all(pool: ProcessPoolExecutor, jobs: dict[Trial, Job], meter: Meter) -> dict[Trial, Ran]:
+def _run_all(pool: Workers, jobs: dict[Trial, Job], meter: Meter) -> dict[Trial, Ran]:
     """The results of a batch, in its order; those that the budget does not allow are left out."""
     futures: dict[Trial, Future[Ran]] = {
         trial: pool.submit(run, job) for trial, job in jobs.items() if meter.take()
     }
     try:
         return {trial: future.result() for trial, future in futures.items()}
-    except BrokenProcessPool as gone:
+    except WorkerEndedError as gone:
         raise SessionError("a process that made a run ended unexpectedly") from gone
     finally:
         for future in futures.values():

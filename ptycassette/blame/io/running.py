@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -27,9 +26,7 @@ from ptycassette.fork import ForkReport
 from ptycassette.fork.io import ForkOptions, fork
 from ptycassette.model import ExitStatus
 from ptycassette.rerun import ScreenJudge
-from ptycassette.system import forget_safe_path
-
-forget_safe_path()  # this module is the first that a process of a blame loads
+from ptycassette.system.files import temporary_folder
 
 _OF_ONE_RUN = (
     AmbiguousTapeError,
@@ -71,9 +68,7 @@ def run(job: Job) -> Ran:
             not there, the disk is full.
     """
     with ExitStack() as stack:
-        folder = job.kept or stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="ptycassette-blame-", ignore_cleanup_errors=True)
-        )
+        folder = job.kept or stack.enter_context(temporary_folder())
         return _run(job, Path(folder) / job.trial.file_name)
 
 
@@ -81,6 +76,9 @@ def _run(job: Job, child: Path) -> Ran:
     options = msgspec.structs.replace(
         job.options, at=job.trial.at, change=job.trial.change, overwrite=True
     )
+    if job.kept is not None:
+        run = msgspec.structs.replace(options.run, made=(*options.run.made, Path(job.kept)))
+        options = msgspec.structs.replace(options, run=run)
     try:
         with open_cassette(job.parent, check="manifest") as parent:
             report = fork(parent, child, options)

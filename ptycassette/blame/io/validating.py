@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.recording.io import record
 from ptycassette.rerun.io import RerunOptions
-from ptycassette.system import python_command
+from ptycassette.system import Workers, python_command
+from ptycassette.system.files import temporary_folder
 
 _AGENT = Path(__file__).parent / "planted_agent.py"
 _BUDGET = 400
@@ -39,23 +39,23 @@ def validate(*, jobs: int, sessions: tuple[PlantedSession, ...] = SESSIONS) -> V
     """
     began_s = time.monotonic()
     with (
-        tempfile.TemporaryDirectory(prefix="ptycassette-validate-") as folder,
+        temporary_folder() as folder,
         workers(jobs) as pool,
         ThreadPoolExecutor(len(sessions)) as threads,
     ):
         futures: list[Future[BlameReport]] = [
-            threads.submit(_validated, session, Path(folder), pool) for session in sessions
+            threads.submit(_validated, session, folder, pool) for session in sessions
         ]
         try:
             reports = [future.result() for future in futures]
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.close()
             raise
     pairs = list(zip(sessions, reports, strict=True))
     return validated(pairs, seconds=time.monotonic() - began_s)
 
 
-def _validated(session: PlantedSession, folder: Path, pool: ProcessPoolExecutor) -> BlameReport:
+def _validated(session: PlantedSession, folder: Path, pool: Workers) -> BlameReport:
     parent = folder / f"{session.name}.cassette"
     pool.submit(record_session, session, parent).result()
     script = None

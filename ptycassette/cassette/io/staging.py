@@ -2,7 +2,7 @@
 
 Its name is ``.NAME.RANDOM.staging``; it is 0700, git ignores it, and its
 owner holds an advisory lock on it, which the kernel drops when the owner dies.
-The next writer to the same target removes the staging directories that
+The next writer in that folder removes the staging directories that
 nobody holds, so a crash leaves no litter for long. What is in it has from the
 beginning the mode that it is published with, as the umask says: some file systems
 refuse to change modes.
@@ -27,6 +27,7 @@ _SUFFIX = ".staging"
 _NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes
 _IGNORE = ".gitignore"
 _CONTENT = "content"
+_MOST_RACES = 100  # that one writer loses before it gives up: a parent may be a link to nothing
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _HINTS = {
     errno.ENOSPC: "the disk is full: free some space and try again",
@@ -116,12 +117,21 @@ class Staging:
                 self._made_parents.append(path)
 
     def _create(self) -> tuple[Path, int]:
+        left = _MOST_RACES
         while True:
             name = f".{self._target.name[:_NAME_CHARS]}.{os.urandom(6).hex()}{_SUFFIX}"
             path = self._target.parent / name
-            path.mkdir(mode=0o700)
-            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            # Another writer may have removed it before it was locked: then make a new one.
+            # Another writer may remove it before it is locked, as left by a dead one, or remove
+            # the parent, which it has made and which is empty: then make them anew.
+            try:
+                path.mkdir(mode=0o700)
+                fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except FileNotFoundError:
+                left -= 1
+                if not left:
+                    raise
+                self._make_parents()
+                continue
             if _lock(fd) and _is_same(path, fd):
                 return path, fd
             os.close(fd)
@@ -254,10 +264,5 @@ def _is_same(path: Path, fd: int) -> bool:
 
 
 def remove_abandoned_staging(target: Path) -> None:
-    """Remove the staging directories of writers that have died, as far as that can be seen."""
-    start = _glob_safe(target.name[:_NAME_CHARS])
-    remove_unheld(target.parent.glob(f".{start}.{'[0-9a-f]' * 12}{_SUFFIX}"))
-
-
-def _glob_safe(name: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+    """Remove what writers that have died left beside the target, as far as that can be seen."""
+    remove_unheld(target.parent.glob(f".*.{'[0-9a-f]' * 12}{_SUFFIX}"))

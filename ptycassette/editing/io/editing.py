@@ -31,7 +31,10 @@ from ptycassette.recording.io import (
 from ptycassette.tape.matching import TapeCheck
 from ptycassette.version import __version__
 
-_KEPT = ("frame_policy", "idle_limit_ms", "imported", "meta", "recovered", EDITED_KEY)
+_KEPT = (
+    *("frame_policy", "idle_limit_ms", "imported", "in_process", "meta", "recovered"),
+    EDITED_KEY,
+)
 
 _HINT = "`ptycassette events` shows the times and exchanges of a recording, --help an example"
 

@@ -77,6 +77,7 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
         return ForkServer(gates, notes=notes, **more)
 
     run = _with_binary(options, cassette)
+    run = msgspec.structs.replace(run, made=(*run.made, target))
     with prepared_rerun(cassette, run, server_of=server_of, tapeless=True) as prepared:
         notes.address = prepared.server.url.removeprefix("http://")
         server = prepared.server

@@ -11,11 +11,9 @@ the whole conversation (``fork/conversations.py``). Other WebSockets are refused
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from http import HTTPStatus
-from pathlib import Path
 
 import aiohttp
 import msgspec
@@ -25,6 +23,7 @@ from ptycassette.faults import made_hit
 from ptycassette.fork.conversations import Conversations, asks, messages_of
 from ptycassette.model import Chunk
 from ptycassette.system import Closing
+from ptycassette.system.files import temporary_folder
 from ptycassette.tape import known_providers
 from ptycassette.tape.consent import Terms
 from ptycassette.tape.io import RunningProxy, start_proxy
@@ -78,10 +77,10 @@ class LiveTail(Closing):
                 hint="if your key may go there, name it by --provider",
             )
         with ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ptycassette-live-"))
+            folder = stack.enter_context(temporary_folder())
             self._proxy: RunningProxy = stack.enter_context(
                 start_proxy(
-                    journal=Path(folder, "live.journal"),
+                    journal=folder / "live.journal",
                     provider=provider,
                     environment={},
                     terms=live.terms,

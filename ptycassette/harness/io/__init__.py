@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .record import log_reader as log_reader
     from .record import plain_environment as plain_environment
     from .record import reader_for as reader_for
-    from .run_folders import run_folder as run_folder
     from .run_folders import run_place as run_place
     from .server_thread import ServerThread as ServerThread
 else:
@@ -53,7 +52,7 @@ else:
             "probe_watch": "call_every refresh_snapshot",
             "profile_check": "profile_findings",
             "record": "log_reader plain_environment reader_for",
-            "run_folders": "run_folder run_place",
+            "run_folders": "run_place",
             "server_thread": "ServerThread",
         },
     )

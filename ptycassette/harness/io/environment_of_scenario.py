@@ -8,18 +8,17 @@ configuration of its own, and only those of the caller's variables that it names
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypedDict
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.harness.io.run_folders import run_folder
 from ptycassette.scenario import TEMPORARY, EnvironmentPolicy
 from ptycassette.scenario.io import load_scenario
 from ptycassette.session import CLEAN_NAMES
 from ptycassette.system import owned_context
+from ptycassette.system.files import copy_tree, held_folder
 
 _ALWAYS = ("PATH",)
 
@@ -61,7 +60,7 @@ def scenario_environment(
             hint="add the block environment (docs/scenarios.md)",
         )
     source = os.environ if env is None else env
-    with run_folder(root) as made_for_it:
+    with held_folder(root) as made_for_it:
         made: dict[str, str] = {}
         # A name that occurs on no screen, because the scrubber treats it as a user's name.
         for name, asked, folder in (
@@ -99,7 +98,7 @@ def _folder(asked: str, target: Path, beside: Path) -> Path:
             return target
         template = beside / asked
         _refuse_links(template)
-        shutil.copytree(template, target)
+        copy_tree(template, target)
         with suppress(OSError):  # some file systems change no modes; it is in a private folder
             target.chmod(0o700)
     except OSError as failed:

@@ -20,13 +20,13 @@ from ptycassette.errors import (
 from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun
 from ptycassette.harness.io._drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.harness.io.files import find_binary
-from ptycassette.harness.io.run_folders import run_folder
 from ptycassette.harness.probe import parse_window
 from ptycassette.model import Clock, Cursor, Screen, Size, screen_of
 from ptycassette.profiles import Profile
 from ptycassette.recording.io import Recording, record, timestamp
 from ptycassette.session import Session
 from ptycassette.system import MonotonicClock
+from ptycassette.system.files import held_folder
 
 
 class ProbeFailedError(CassetteError):
@@ -105,7 +105,7 @@ def _folder(probe: Probe, cwd: Path | None) -> Iterator[Path | None]:
     if cwd is not None or probe.folder == "here":
         yield cwd
         return
-    with run_folder(None) as made:
+    with held_folder(None) as made:
         yield made.path
 
 

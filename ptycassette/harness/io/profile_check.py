@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from ptycassette.model import FrameRecord, Screen, Size, file_pattern, screen_of
 from ptycassette.profiles import Profile, ScreenPredicate
 from ptycassette.recording.io import ask_version, record
 from ptycassette.session import Session
+from ptycassette.system.files import temporary_folder
 
 _READY_S, _ANSWER_S, _END_S, _ONESHOT_S = 60.0, 60.0, 20.0, 120.0
 _PACE = "[pace]\nfirst_ms = 1000\neach_ms = 50\n"
@@ -120,8 +120,8 @@ def _interface(profile: Profile, mode: str) -> Iterator[Finding]:
     """The terminal interface: a prompt, a tool call, the answer, the end."""
     tool = next(iter(profile.tools.values()), None)
     options = () if tool is None else tool.options
-    with tempfile.TemporaryDirectory(prefix="ptycassette-doctor-") as folder:
-        target = Path(folder) / "run.cassette"
+    with temporary_folder() as folder:
+        target = folder / "run.cassette"
         script = _script(profile)
         with offline_run(profile, script, mode=mode, files=_NOTE, arguments=options) as run:
             walk = _recorded(profile, run, target, tool.prompt if tool else _PROMPT)
@@ -320,8 +320,8 @@ def _oneshot(profile: Profile, mode: str) -> Iterator[Finding]:
     """A prompt on the command line."""
     if not profile.oneshot:
         return
-    with tempfile.TemporaryDirectory(prefix="ptycassette-doctor-") as folder:
-        target = Path(folder) / "oneshot.cassette"
+    with temporary_folder() as folder:
+        target = folder / "oneshot.cassette"
         with offline_run(profile, mode=mode, files=_NOTE, prompt=_PROMPT) as run:
             try:
                 with record(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import tempfile
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +33,7 @@ from ptycassette.model import (
 )
 from ptycassette.recording import TAPE_OPTION, TapeSource
 from ptycassette.recording.io import Finaliser, timestamp
-from ptycassette.system.files import open_plain
+from ptycassette.system.files import open_plain, temporary_folder
 from ptycassette.tape import TapeItem
 from ptycassette.tape.io import load_prices
 from ptycassette.version import __version__
@@ -184,8 +183,8 @@ def _read_whose(by: ImportFormat, path: Path, data: bytes, harness: str | None) 
     with path.open("rb") as file:
         if not is_packed(file.read(_BEGIN_BYTES)):
             return by.read_whose(str(path), harness)
-    with tempfile.TemporaryDirectory() as folder:  # private to this user
-        copy = Path(folder, name_without(path))
+    with temporary_folder() as folder:
+        copy = folder / name_without(path)
         copy.write_bytes(data)
         return by.read_whose(str(copy), harness)
 

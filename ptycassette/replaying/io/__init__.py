@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from .library_rules import ProgramStart as ProgramStart
     from .modes import MODE_HELP as MODE_HELP
     from .modes import MODE_VARIABLE as MODE_VARIABLE
+    from .modes import Action as Action
     from .modes import RunMode as RunMode
     from .modes import action_of as action_of
+    from .modes import mode_in_force as mode_in_force
     from .modes import mode_named as mode_named
     from .modes import resolve_mode as resolve_mode
     from .modes import resolve_secrets as resolve_secrets
     from .modes import run_modes as run_modes
+    from .places import folders_of as folders_of
+    from .places import folders_of_callers as folders_of_callers
+    from .places import found_path as found_path
     from .player import Player as Player
     from .player import PlayOptions as PlayOptions
     from .player_checkpoints import Checkpoints as Checkpoints
@@ -46,6 +51,10 @@ if TYPE_CHECKING:
     from .using import Use as Use
     from .using import UseResult as UseResult
     from .using import use as use
+    from .watched_uses import WatchedResult as WatchedResult
+    from .watched_uses import announce_recorded as announce_recorded
+    from .watched_uses import announce_recording as announce_recording
+    from .watched_uses import announce_use as announce_use
     from .watched_uses import watch_uses as watch_uses
 else:
     __getattr__, __all__ = face(
@@ -58,9 +67,10 @@ else:
             "library_rules": "ProgramStart",
             "start_counts": "forget_starts",
             "modes": (
-                "MODE_HELP MODE_VARIABLE RunMode action_of mode_named resolve_mode resolve_secrets "
-                "run_modes"
+                "Action MODE_HELP MODE_VARIABLE RunMode action_of mode_in_force mode_named "
+                "resolve_mode resolve_secrets run_modes"
             ),
+            "places": "folders_of folders_of_callers found_path",
             "player": "PlayOptions Player",
             "player_checkpoints": "Checkpoints",
             "player_terminal": "Interrupted PlayerTerminal",
@@ -70,6 +80,8 @@ else:
             "shims": "ShimConfig find_real make_shims read_shim_config",
             "sides": "drift semantic_drift side_of",
             "using": "Use UseResult use",
-            "watched_uses": "watch_uses",
+            "watched_uses": (
+                "WatchedResult announce_recorded announce_recording announce_use watch_uses"
+            ),
         },
     )

@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import MANIFEST, TAPE_KEY
+from ptycassette.cassette import TAPE_KEY
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model import Size, native_text, streams_of
 from ptycassette.recording.io import check_network, provider_without_proxy
+from ptycassette.replaying.io.places import folders_of, found_path
 from ptycassette.session import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
@@ -28,10 +29,14 @@ _OF_THE_TAPE = ("tape", "harness")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of ``use``; see there. ``folders`` are searched for a relative path first."""
+    """The arguments of ``use``; see there.
+
+    ``folders`` are searched for a relative path first; ``in_test`` if the first is that of a test.
+    """
 
     path: Path
     folders: Sequence[Path]
+    in_test: bool
     argv: Sequence[str] | None
     mode: str | None
     matching: Matching
@@ -41,27 +46,23 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     allow_unplayed: bool
     follow_links: bool | None
     options: Mapping[str, Any]
+    searched: tuple[Path, ...] = ()
 
 
 def found_plan(plan: Plan) -> Plan:
-    """The plan with the path of the cassette that is there; a new one is in the current folder."""
-    if plan.path.is_absolute() or not plan.folders:
-        return plan
-    there = [one for one in _candidates(plan) if os.path.lexists(one)]
-    cassettes = [one for one in there if os.path.lexists(one / MANIFEST)]
-    found = next(iter((*cassettes, *there)), plan.path)
-    return msgspec.structs.replace(plan, path=found)
+    """The plan with the path of the cassette that is there, or of the one that is recorded.
+
+    In a test, a new one is beside the test file, so that the same name in another folder is
+    another cassette; if the path names a folder, the first that there is counts. Elsewhere it
+    is in the current folder.
+    """
+    path, places = found_path(plan.path, plan.folders, in_test=plan.in_test)
+    return msgspec.structs.replace(plan, path=path, searched=places)
 
 
 def searched(plan: Plan) -> str:
     """The folders in which a relative path was searched, as text; empty for an absolute one."""
-    if plan.path.is_absolute():
-        return ""
-    return ", ".join(dict.fromkeys(str(one.absolute().parent) for one in _candidates(plan)))
-
-
-def _candidates(plan: Plan) -> Sequence[Path]:
-    return [*(folder / plan.path for folder in plan.folders), plan.path]
+    return folders_of(plan.searched)
 
 
 def program_of(plan: Plan) -> Sequence[str]:

@@ -46,7 +46,8 @@ from ptycassette.session import (
     Session,
     kinds_named,
 )
-from ptycassette.system import owned_async_context, owned_context, temporary_folder
+from ptycassette.system import owned_async_context, owned_context
+from ptycassette.system.files import did_you_mean, temporary_folder
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
 @owned_context
 def _place_aside() -> Iterator[Path]:
     """A temporary directory for a recording for comparison. Errors must not name it."""
-    with temporary_folder("ptycassette-") as place:
+    with temporary_folder() as place:
         try:
             yield place
         except BaseException as exc:
@@ -241,7 +242,8 @@ def _opened(plan: Plan) -> Cassette:
         return open_cassette(plan.path, follow_links=plan.follow_links)
     except NotFoundError as exc:
         folders = searched(plan)
-        meant = f"{exc.hint} Or " if (exc.hint or "").startswith("did you mean") else ""
+        near = next(filter(None, map(did_you_mean, plan.searched or (plan.path,))), None)
+        meant = f"did you mean {near}? Or " if near is not None else ""
         raise NotFoundError(
             "there is no such cassette, and the mode is replay"
             + (f"; these folders were searched: {folders}" if folders else ""),

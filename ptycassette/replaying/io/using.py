@@ -17,8 +17,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import re
-import sys
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from contextvars import ContextVar
@@ -36,6 +34,7 @@ from ptycassette.replaying.io._use_session import (
     session_of,
 )
 from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
+from ptycassette.replaying.io.places import folders_of_callers
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_use
 from ptycassette.scrub.io import concealed
@@ -218,7 +217,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
 
     Args:
         path: the cassette. A relative path is searched in the folder of the test file, or of the
-            file that calls ``use``, and then in the current folder, where a new one is recorded.
+            file that calls ``use``, and then in the current folder. In a test, a new one is
+            recorded beside the test file, elsewhere in the current folder.
         argv: the program, for the modes that run it; the recorded one when None.
         mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord``,
             ``live`` or ``rerun``; the environment's PTYCASSETTE_MODE when None. In a test run
@@ -273,10 +273,12 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
         matching.conceal = concealed
     if matching.secrets is None:
         matching.secrets = resolve_secrets(os.environ)
+    folders, in_test = folders_of_callers()
     return Use(
         Plan(
             path=Path(path),
-            folders=_folders_of_callers(),
+            folders=folders,
+            in_test=in_test,
             argv=None if argv is None else words_given(argv),
             mode=mode,
             matching=matching,
@@ -288,23 +290,3 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             options=record_options,
         )
     )
-
-
-_TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
-_MOST_FRAMES = 100
-
-
-def _folders_of_callers() -> tuple[Path, ...]:
-    """The folder of the test file that called ``use``, and that of its direct caller."""
-    frame = sys._getframe(2)  # noqa: SLF001 - inspect.stack() reads the source of each
-    direct = frame.f_code.co_filename
-    test = None
-    for _ in range(_MOST_FRAMES):
-        if _TEST_FILE.fullmatch(os.path.basename(frame.f_code.co_filename)):  # noqa: PTH119
-            test = frame.f_code.co_filename
-            break
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    named = [name for name in (test, direct) if name is not None and os.path.isfile(name)]  # noqa: PTH113
-    return tuple(dict.fromkeys(Path(name).absolute().parent for name in named))

@@ -12,14 +12,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ptycassette.replaying.io._use_session import UseResult
-    from ptycassette.session import SessionBase
+    from ptycassette.replaying.divergence import Divergence
+    from ptycassette.replaying.drifts import Drift, Side
+    from ptycassette.replaying.io.modes import Action
+    from ptycassette.rerun import RerunReport
+
+
+class WatchedResult(Protocol):
+    """The result of ``use`` or ``use_tape``; see ``UseResult``."""
+
+    action: Action
+    cassette: str
+    divergences: tuple[Divergence, ...]
+    notes: tuple[str, ...]
+    drift: Drift | None
+    recorded: bool
+    over: bool
+
+    @property
+    def unplayed(self) -> object:
+        """What of the recording was never reached; false if nothing."""
+        ...
+
+    @property
+    def sides(self) -> tuple[Side, Side] | None:
+        """The two recordings that were compared, where both have screens."""
+        ...
+
+    @property
+    def rerun(self) -> RerunReport | None:
+        """The report of mode ``rerun``."""
+        ...
 
 
 class UseWatcher(Protocol):
     """What a test runner is told, in any thread."""
 
-    def used(self, result: UseResult, session: SessionBase) -> None:
+    def used(self, result: WatchedResult, session: object) -> None:
         """A use has begun; ``result`` is complete when its block is left."""
         ...
 
@@ -49,7 +78,7 @@ def watch_uses(watcher: UseWatcher) -> Iterator[None]:
         _watcher = before
 
 
-def announce_use(result: UseResult, session: SessionBase) -> None:
+def announce_use(result: WatchedResult, session: object) -> None:
     """Tell the watcher, if there is one."""
     if _watcher is not None:
         _watcher.used(result, session)

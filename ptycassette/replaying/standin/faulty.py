@@ -84,14 +84,14 @@ class FaultyEngine(StandinEngine):
     def signalled(self, name: str, now_us: int) -> None:
         """Take a signal; one that ends programs ends a screen of the fault, too."""
         if self._fault.holds and name in _ENDING_SIGNALS:
-            self._end_now(RunEnded(None, complete=False, killed_by=name))
+            self._give_up(f"sent signal {name}", killed_by=name)
         else:
             super().signalled(name, now_us)
 
     def input_ended(self, *, of_pipe: bool = False) -> None:
         """Note the end of input, which ends a screen of the fault, too."""
         if self._fault.holds:
-            self._end_now(RunEnded(None, complete=False))
+            self._give_up("closed the terminal")
         self._watched = of_pipe
         if self._next is not None and not of_pipe:
             self._next = 0, self._next[1]
@@ -137,6 +137,7 @@ class FaultyEngine(StandinEngine):
                     # Nobody is kept waiting who has closed the terminal.
                     self._next = now_us + round(after_s * 1e6) * self._watched, play
             case End(exit=exit_status):
+                self._note_missing("ended the program")
                 self._over = RunEnded(exit_status)
             case _:
                 self._over = act
@@ -193,8 +194,20 @@ class FaultyEngine(StandinEngine):
             return Listen(None)
         left_us = self._held_since_us + timeout_us - now_us
         if left_us <= 0:
-            self._end_now(RunEnded(None, complete=False))
+            self._give_up("did nothing for too long")
         return Listen(max(1, left_us))
+
+    def _give_up(self, why: str, *, killed_by: str = "") -> None:
+        """End at a screen of the fault, because the driver does not go on."""
+        self._note_missing(why)
+        self._end_now(RunEnded(None, complete=False, killed_by=killed_by))
+
+    def _note_missing(self, why: str) -> None:
+        """The recorded input that comes next is missing, unless the fault leaves no way to it."""
+        upcoming = self._typed.upcoming
+        event = self._scheduler.next_event
+        if not self._fault.fatal and self._over is None and upcoming and event is not None:
+            self._findings.missing(event, upcoming[0], why)
 
     def _end_now(self, ended: RunEnded) -> None:
         self._next, self._acts, self._over = None, iter(()), self._over or ended

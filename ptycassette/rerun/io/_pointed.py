@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,7 +15,8 @@ from ptycassette.model import TapeEntry
 from ptycassette.rerun._tape_desk import asked_providers
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.tape_server import TapeServer
-from ptycassette.system import owned_context, temporary_folder
+from ptycassette.system import owned_context
+from ptycassette.system.files import temporary_folder
 from ptycassette.tape import known_providers
 
 _MADE_UP_KEY = "0" * 40
@@ -99,7 +99,7 @@ def tape_server(
         with server_of(gates, hold_s=hold_s) as server:
             yield server, ""
         return
-    with temporary_folder("ptycassette-ca-") as folder:
-        ca_file = Path(folder, "ca.pem")
+    with temporary_folder() as folder:
+        ca_file = folder / "ca.pem"
         with server_of(gates, hold_s=hold_s, ca_file=ca_file) as server:
             yield server, str(ca_file)

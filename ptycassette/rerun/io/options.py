@@ -23,6 +23,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         cwd: the work folder; an empty one in the temporary home when None.
         files: files of an empty work folder, by name.
         copied: a folder whose content is copied into an empty work folder.
+        made: what the caller makes meanwhile; it is never copied.
         home: a folder whose content is laid over the temporary home: settings of one's own, hooks,
             prompts. The program is then pointed at the tape as it was when it was recorded.
         root: where the temporary home is made; in the user's cache folder when None.
@@ -43,6 +44,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path | None = None
     files: Mapping[str, str] = msgspec.field(default_factory=dict)
     copied: Path | None = None
+    made: tuple[Path, ...] = ()
     home: Path | None = None
     root: Path | None = None
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)

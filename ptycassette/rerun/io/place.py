@@ -44,23 +44,11 @@ class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
     network: Guard | None
 
 
-def copy_folder(folder: Path, target: Path, *, without: Path | None = None) -> None:
-    """Copy what was there when the program was recorded: its cassette came later.
-
-    Sockets and named pipes are left out: whoever listens to them is elsewhere.
-    """
-
-    def left_out(inside: str, names: list[str]) -> list[str]:
-        paths = [Path(inside, name) for name in names]
-        return [
-            path.name
-            for path in paths
-            if (without is not None and path.absolute() == without.absolute())
-            or not (path.is_symlink() or path.is_dir() or path.is_file())
-        ]
-
+def copy_folder(folder: Path, target: Path, options: RerunOptions, *cassette: Path) -> None:
+    """Copy what was there when the program was recorded: its cassette came later."""
+    runs = () if options.root is None else options.root.glob("run-*")
     with disk_errors("copying the folder", folder):
-        copy_tree(folder.absolute(), target, exists=True, ignore=left_out)
+        copy_tree(folder.absolute(), target, exists=True, without=(*cassette, *options.made, *runs))
 
 
 @owned_context
@@ -105,7 +93,7 @@ def placed(
                 **(proxy or base_url_variables(pointed.usual_url)),
             }
         if options.home is not None:
-            copy_folder(options.home, home)
+            copy_folder(options.home, home, options)
             if profile is not None and not proxy:
                 variables, arguments = point_at_provider(profile, pointed.url, {})
                 own |= variables
@@ -157,7 +145,8 @@ def in_the_way(cassette: Path, options: RerunOptions) -> str:
     Returns:
         Empty where it is elsewhere.
     """
-    if options.cwd is None or not cassette.absolute().is_relative_to(options.cwd.absolute()):
+    # resolve(): DIR/../a.cassette, or a link to it, is beside DIR, not in it.
+    if options.cwd is None or not cassette.resolve().is_relative_to(options.cwd.resolve()):
         return ""
     return "the cassette is in the work folder now, which agents list: --copy leaves it out"
 

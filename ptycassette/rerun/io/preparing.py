@@ -156,7 +156,7 @@ def prepared_rerun(
         ) as place,
     ):
         if options.copied is not None and options.cwd is None:
-            copy_folder(options.copied, place.cwd, without=cassette.path)
+            copy_folder(options.copied, place.cwd, options, cassette.path)
         server.desk = TapeDesk(
             exchanges,
             rules,

@@ -19,7 +19,7 @@ import msgspec
 
 from ptycassette.model import lazy_pattern
 from ptycassette.scrub.decode import EncodedSearch
-from ptycassette.scrub.match import Literals, canonical, squeeze
+from ptycassette.scrub.match import Literals, Pieces, canonical, squeeze
 from ptycassette.scrub.rules import is_random
 
 WINDOW = 8
@@ -91,7 +91,7 @@ class KnownValues:
         self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}
         self._words: dict[str, KnownValue] = {}
-        self._window_finder = Literals()
+        self._window_finder = Pieces()
         self._word_finder = Literals()
         for value in values:
             self.add(value)

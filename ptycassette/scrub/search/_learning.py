@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 
 from ptycassette.model import lazy_pattern
 from ptycassette.scrub._mask import TEXT, VOLATILE, mask
-from ptycassette.scrub.match import Literals, canonical, plain, squeeze
+from ptycassette.scrub.match import Pieces, canonical, plain, squeeze
 from ptycassette.scrub.rules import Rule, is_random, spelt_by_chance
 from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 
@@ -46,30 +47,52 @@ class SearchedTexts:
     A rule may match only at the end of a session what was shown in pieces at its start. So the
     squeezed texts are kept, to see whether a value occurred before it was known. Only then is the
     session read once more. A long session has too many texts to keep: then the answer is yes.
+
+    All values that were learnt since the last time are looked for at once: a look at all texts
+    takes as long for a thousand values as for one.
     """
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._length = 0
+        self._asked: dict[str, int] = {}
+        self._held = False
 
     def add(self, text: str) -> None:
         """Keep a squeezed text, while there is room."""
-        if self._length <= _MOST_KEPT:
-            self._length += len(text)
+        if self._length > _MOST_KEPT:
+            return
+        if self._length + len(text) > _MOST_KEPT:
+            self.held()  # while they can still be searched
+            self._texts.clear()
+        else:
             self._texts.append(text)
-            if self._length > _MOST_KEPT:
-                self._texts.clear()
+        self._length += len(text)
 
-    def may_hold(self, lesson: Lesson, *, but_last: int = 0) -> bool:
-        """Whether a part of ``lesson`` occurs in a text that was searched.
+    def ask(self, lesson: Lesson, *, but_last: int = 0) -> None:
+        """Look for the parts of ``lesson`` in what was searched so far.
 
         The last ``but_last`` texts are left out: they were searched again.
         """
-        wanted = {*lesson.pieces, *lesson.words}
-        if not wanted or self._length > _MOST_KEPT:
-            return bool(wanted)
-        literals = Literals(wanted)
-        return any(map(literals.occur_in, self._texts[: len(self._texts) - but_last]))
+        before = len(self._texts) - but_last if self._length <= _MOST_KEPT else 1
+        for part in chain(lesson.pieces, lesson.words):
+            if before > 0:
+                self._asked[part] = max(before, self._asked.get(part, 0))
+
+    def held(self) -> bool:
+        """Whether a part of a lesson occurs in a text that was searched before it was learnt."""
+        asked, self._asked = self._asked, {}
+        if not self._held and asked:
+            self._held = self._length > _MOST_KEPT or self._one_held(asked)
+        return self._held
+
+    def _one_held(self, asked: dict[str, int]) -> bool:
+        pieces = Pieces(asked)
+        for number, text in enumerate(self._texts[: max(asked.values())]):
+            for start, minus_length in pieces.find(text):
+                if asked[text[start : start - minus_length]] > number:
+                    return True
+        return False
 
     @property
     def count(self) -> int:

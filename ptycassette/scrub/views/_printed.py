@@ -24,31 +24,33 @@ _SHORT = r"[\x20-\x2f]+[\x30-\x7e]?|[0-OQ-WYZ\\`-~]"  # charsets, save, keypad m
 MOVING = rf"\x1b\[{_MOVES}|\xc2\x9b{_MOVES}|\x1b[DEMc]"
 """Control functions that move the cursor or start a line."""
 _COLOUR = r"\x1b\[[0-9;:]*+m"
-_REST = (
-    rf"\x1b\[{_PARAMETERS}|\xc2\x9b{_PARAMETERS}|\x1b(?:{_SHORT})"
-    r"|[\x00\x07\x0e\x0f\x18\x1a\x7f]"
-)
 # A string ends at BEL, ST, CAN, SUB or any other ESC; the terminator is no part of what it says.
 _BODY = r"[^\x07\x1b\x18\x1a]*"
 _END = r"(?:\x07|\x1b\\)?"
 _DCS = "(?:[0-?]*[ -/]*[@-~])?"
 _HEAD = rf"(?:\x1bP{_DCS}|\x1b[\]X^_])"
-_STEER = rf"{MOVING}|[\r\n\x08\x0b\x0c]+"
-_TOKEN = lazy_pattern(rf"{_STEER}|(?P<quiet>{_HEAD}{_BODY}{_END}|{_REST}|\x1b)")
+_QUIET = (
+    rf"(?<=\x1b)(?:(?:P{_DCS}|[\]X^_]){_BODY}{_END}|\[{_PARAMETERS}|{_SHORT})?"
+    rf"|(?<=\xc2)\x9b{_PARAMETERS}"
+)
+_STEER = r"\r\n\x08\x0b\x0c"
+# Each expression begins with a character or a class of them, because the engine then skips what
+# lies between at full speed. The second group is there when a token steers.
+_TOKEN = lazy_pattern(
+    rf"([{_STEER}\x1b\xc2\x00\x07\x0e\x0f\x18\x1a\x7f]"
+    rf"(?:((?<=[{_STEER}])[{_STEER}]*|(?<=\x1b)(?:\[{_MOVES}|[DEMc])|(?<=\xc2)\x9b{_MOVES})"
+    rf"|{_QUIET}|(?<=[\x00\x07\x0e\x0f\x18\x1a\x7f])))"
+)
 
 # The same in four steps without a look at each token. The mark, which steers nothing and
-# ends a string, keeps apart what stood before and behind a colour. Each expression begins with
-# a character or a class of them, because the engine then skips what lies between at full speed.
+# ends a string, keeps apart what stood before and behind a colour.
 _MARK = "\x18"
 _COLOURS = lazy_pattern(rf"{_COLOUR}(?:{_COLOUR})*")
 _LINE_ENDS = ("\r\n", "\r", "\x08", "\x0b", "\x0c")
 _BREAKING = lazy_pattern(rf"\x1b(?:\[{_MOVES}|[DEMc])")
 _BREAKING_C1 = lazy_pattern(rf"\xc2\x9b{_MOVES}")
 _SILENT = lazy_pattern(
-    r"[\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2]"
-    rf"(?:(?<=\x1b)(?:(?:P{_DCS}|[\]X^_]){_BODY}{_END}|\[{_PARAMETERS}|{_SHORT})?"
-    rf"|(?<=\xc2)\x9b{_PARAMETERS}"
-    r"|(?<=[\x00\x07\x0e\x0f\x1a\x7f]))"
+    rf"[\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2](?:{_QUIET}|(?<=[\x00\x07\x0e\x0f\x1a\x7f]))"
 )
 _BEGIN_SILENT = "\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2"
 """The characters that ``_SILENT`` may begin with."""
@@ -135,10 +137,11 @@ def _kept(raw: str, cuts: Sequence[_Span]) -> Iterator[_Span]:
 def _runs(raw: str, base: int, cuts: Sequence[_Span]) -> Iterator[tuple[str, int]]:
     """The print stream, run by run."""
     for start, end in _kept(raw, cuts):
-        at = start
-        for match in _TOKEN.finditer(raw, start, end):
-            yield raw[at : match.start()], base + at
-            at = match.end()
-            if match.lastgroup != "quiet":
+        at = base + start
+        parts = _TOKEN.split(raw[start:end])  # a text, a token, what steers in it, and so on
+        tokens, steering = [*parts[1::3], ""], [*parts[2::3], None]
+        for text, token, steers in zip(parts[::3], tokens, steering, strict=True):
+            yield text, at
+            if steers is not None:
                 yield "\n", -1
-        yield raw[at:end], base + at
+            at += len(text) + len(token)

@@ -6,7 +6,11 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .abandoned import HeldFolder as HeldFolder
+    from .abandoned import held_folder as held_folder
+    from .abandoned import remove_abandoned_folders as remove_abandoned_folders
     from .abandoned import remove_unheld as remove_unheld
+    from .abandoned import temporary_folder as temporary_folder
     from .directory_handle import BLOCK_BYTES as BLOCK_BYTES
     from .directory_handle import FOLLOW_LINKS_VARIABLE as FOLLOW_LINKS_VARIABLE
     from .directory_handle import DirectoryHandle as DirectoryHandle
@@ -31,11 +35,13 @@ if TYPE_CHECKING:
     from .state_dirs import absolute as absolute
     from .state_dirs import current_dir as current_dir
     from .state_dirs import home_dir as home_dir
+    from .state_dirs import is_own_dir as is_own_dir
     from .state_dirs import journal_dir as journal_dir
     from .state_dirs import journal_dirs as journal_dirs
     from .state_dirs import known_state_dirs as known_state_dirs
     from .state_dirs import lock_dir as lock_dir
     from .state_dirs import private_dir as private_dir
+    from .state_dirs import run_dirs as run_dirs
     from .state_dirs import spare_dirs as spare_dirs
     from .state_dirs import state_dir as state_dir
     from .whole_file import check_replaceable as check_replaceable
@@ -46,7 +52,9 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "abandoned": "remove_unheld",
+            "abandoned": (
+                "HeldFolder held_folder remove_abandoned_folders remove_unheld temporary_folder"
+            ),
             "directory_handle": (
                 "BLOCK_BYTES DirectoryHandle FOLLOW_LINKS_VARIABLE FileHandle links_followed"
             ),
@@ -57,7 +65,7 @@ else:
             "project_file": "PROJECT_VARIABLE Project SealPolicy find_project",
             "state_dirs": (
                 "absolute current_dir home_dir journal_dir journal_dirs lock_dir private_dir "
-                "known_state_dirs spare_dirs state_dir"
+                "is_own_dir known_state_dirs run_dirs spare_dirs state_dir"
             ),
             "whole_file": "check_replaceable copy_tree make_durable write_whole",
         },

@@ -124,6 +124,21 @@ def spare_dirs(env: Mapping[str, str] | None = None) -> Iterator[Path]:
             yield Path(place) / f"ptycassette-{os.getuid()}"
 
 
+def cache_dir(env: Mapping[str, str] | None = None) -> Path | None:
+    """The user's cache folder for what can be made again; None where there is none."""
+    env = os.environ if env is None else env
+    home, xdg = home_dir(env), env.get("XDG_CACHE_HOME", "")
+    if xdg.startswith("/"):
+        return Path(xdg) / "ptycassette"
+    return None if home is None else home / ".cache" / "ptycassette"
+
+
+def run_dirs(env: Mapping[str, str] | None = None) -> Iterator[Path]:
+    """Where temporary folders lie (``held_folder``), the usual place first; nothing is made."""
+    cache = cache_dir(env)
+    yield from (place / "runs" for place in (*([] if cache is None else [cache]), *spare_dirs(env)))
+
+
 def journal_dir(env: Mapping[str, str] | None = None) -> Path:
     """Where journals lie; made private and kept out of version control when first used."""
     top = state_dir(env)
@@ -132,10 +147,11 @@ def journal_dir(env: Mapping[str, str] | None = None) -> Path:
 
 def journal_dirs(env: Mapping[str, str] | None = None) -> list[Path]:
     """Where journals may have been left, as far as these directories exist."""
-    return [top / "journals" for top in known_state_dirs(env) if _is_ours(top / "journals")]
+    return [top / "journals" for top in known_state_dirs(env) if is_own_dir(top / "journals")]
 
 
-def _is_ours(folder: Path) -> bool:
+def is_own_dir(folder: Path) -> bool:
+    """Whether it is a directory, not a link to one, and belongs to this user."""
     try:
         found = folder.lstat()
     except OSError:

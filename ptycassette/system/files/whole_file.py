@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
-from ptycassette.errors import ExistsError, StorageError
+from ptycassette.errors import ExistsError, StorageError, UsageError
+from ptycassette.system.files.state_dirs import cache_dir, known_state_dirs, run_dirs
 
+MAX_COPIED_ENTRIES, MAX_COPIED_BYTES = 200_000, 4 << 30
+"""How much ``copy_tree`` copies: more is a mistake, or takes minutes for each run."""
+IN_THE_MAKING = re.compile(
+    r"\..*\.[0-9a-f]{12}\.staging(\.old)?|\.ptycassette-pending-.*", re.DOTALL
+)
+"""Names of the hidden folders that cassettes are put together in (``cassette.io``)."""
 _NO_SYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 """What file systems answer that cannot sync a file or directory (some FUSE, 9p, CIFS)."""
 
@@ -23,8 +32,10 @@ def write_whole(
     overwrite: bool = True,
     durable: bool = True,
 ) -> None:
-    """Write ``parts`` to ``path``: a temporary file beside it, fsync if ``durable``, one rename.
+    """Write ``parts`` to ``path``: fsync if ``durable``, then one rename or link.
 
+    Where the kernel can, the file has no name until it is whole (open(2), ``O_TMPFILE``), so that
+    nothing is left if this process is killed. Elsewhere it is beside ``path`` meanwhile.
     Readers never see half of it; the old file stays until the new one is whole. A device, a pipe
     or a link is never replaced. The umask takes its bits away from ``mode``, which the file has
     from the beginning: some file systems refuse to change it later.
@@ -39,12 +50,16 @@ def write_whole(
     # A name known before the file is there: whatever interrupts us, we know what to remove.
     aside = os.path.join(directory, f".{name[:100]}.{os.urandom(8).hex()}")  # noqa: PTH118
     try:
-        with open(aside, "xb", opener=lambda at, flags: os.open(at, flags, mode)) as file:
+        with _unnamed(directory, mode) or open(
+            aside, "xb", opener=lambda at, flags: os.open(at, flags, mode)
+        ) as file:
             file.writelines(parts)
             file.flush()
             if durable:
                 make_durable(file.fileno())
-        check_replaceable(target, overwrite=overwrite)  # what came there meanwhile
+            check_replaceable(target, overwrite=overwrite)  # what came there meanwhile
+            if isinstance(file.name, int) and _linked(file.fileno(), target, aside):
+                return
         _replace(aside, target)
     except OSError as exc:
         _remove(aside)
@@ -54,22 +69,47 @@ def write_whole(
         raise
 
 
+def _unnamed(directory: str, mode: int) -> BinaryIO | None:
+    """A new file without a name; None where the kernel or the file system has none."""
+    with suppress(OSError):  # what is wrong with the directory shows with a named file, too
+        if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):  # noqa: PTH112 - as below
+            flags = os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC
+            return os.fdopen(os.open(directory or ".", flags, mode), "wb")
+    return None
+
+
+def _linked(fd: int, target: str, aside: str) -> bool:
+    """Give a file without a name that of the target; if that is taken, the name ``aside``."""
+    # With a directory Python calls linkat(2), which follows the link in /proc; link(2) does not.
+    fds = os.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.link(str(fd), target, src_dir_fd=fds)
+    except FileExistsError:
+        os.link(str(fd), aside, src_dir_fd=fds)  # it has this name until the rename, right after
+        return False
+    finally:
+        os.close(fds)
+    return True
+
+
 def copy_tree(
-    source: Path,
-    target: Path,
-    *,
-    ignore: Callable[[str, list[str]], Iterable[str]] | None = None,
-    exists: bool = False,
+    source: Path, target: Path, *, without: Iterable[Path] = (), exists: bool = False
 ) -> None:
     """Copy a folder. Links stay links; modes and times are kept where the file system keeps them.
+
+    Left out are the target itself, and what commands of ours keep or make meanwhile, copies of
+    this folder among them: state, cache and temporary folders, cassettes in the making. Sockets
+    and named pipes, too: their other ends are elsewhere.
 
     Args:
         source: the folder.
         target: the copy.
-        ignore: as for ``shutil.copytree``.
+        without: paths that are left out, too.
         exists: whether ``target`` may be there already.
 
     Raises:
+        UsageError: it has more than ``MAX_COPIED_ENTRIES`` or ``MAX_COPIED_BYTES``. Part of it
+            was copied.
         OSError: something cannot be read or written.
     """
     import shutil  # noqa: PLC0415 - it loads three packers
@@ -85,7 +125,7 @@ def copy_tree(
             source,
             target,
             symlinks=True,
-            ignore=ignore,
+            ignore=_LeftOut(source, target, without),
             copy_function=copy,
             dirs_exist_ok=exists,
         )
@@ -95,6 +135,55 @@ def copy_tree(
         if left:
             name, _, why = left[0]
             raise OSError(errno.EIO, f"{why} (and {len(left) - 1} more)", str(name)) from exc
+
+
+class _LeftOut:
+    """What of a folder is not copied, asked for one folder after the other; counts the rest."""
+
+    def __init__(self, source: Path, target: Path, without: Iterable[Path]) -> None:
+        self._source, self._entries, self._bytes = source, 0, 0
+        cache = cache_dir()
+        places = (*known_state_dirs(), *run_dirs(), *([] if cache is None else [cache]))
+        # By inode: a link or another mount is another path to the same folder.
+        self._own = {
+            (found.st_dev, found.st_ino)
+            for path in (target, *without, *places)
+            if (found := _stat(path)) is not None
+        }
+        self._paths = {os.path.abspath(path) for path in (target, *without)}  # noqa: PTH100 - no links
+
+    def __call__(self, folder: str, names: list[str]) -> list[str]:
+        """The names in a folder that are left out."""
+        return [name for name in names if not self._is_copied(os.path.join(folder, name), name)]  # noqa: PTH118
+
+    def _is_copied(self, path: str, name: str) -> bool:
+        found = _stat(path)
+        if found is None:
+            return True  # copying it fails, and says why
+        kind = found.st_mode
+        if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
+            return False
+        if (found.st_dev, found.st_ino) in self._own or os.path.abspath(path) in self._paths:  # noqa: PTH100
+            return False
+        if stat.S_ISDIR(kind) and IN_THE_MAKING.fullmatch(name):
+            return False
+        self._entries += 1
+        self._bytes += found.st_size if stat.S_ISREG(kind) else 0
+        if self._entries > MAX_COPIED_ENTRIES or self._bytes > MAX_COPIED_BYTES:
+            raise UsageError(
+                f"is too large to be copied: more than {MAX_COPIED_ENTRIES:,} files and folders, or"
+                f" {MAX_COPIED_BYTES >> 30} GiB",
+                where=os.fspath(self._source),
+                hint="copy a smaller folder",
+            )
+        return True
+
+
+def _stat(path: str | Path) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
 
 
 def _is_copied(one: str, other: str) -> bool:

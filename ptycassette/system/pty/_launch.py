@@ -149,7 +149,7 @@ def _start(
             os.environ,
             file_actions=actions,
             setsigmask=signal.valid_signals(),
-            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP} - _ignored(),
         )
     except BaseException:
         ours.close()
@@ -159,6 +159,16 @@ def _start(
         for fd in copies:
             os.close(fd)
     return pid, ours, ours.recv(4096)
+
+
+def _ignored() -> set[signal.Signals]:
+    """What the program inherits as ignored, as after ``nohup`` or from a shell's background job.
+
+    Python itself ignores SIGPIPE and SIGXFSZ, and gives them back to programs, as ``subprocess``
+    does. The supervisor needs SIGCHLD.
+    """
+    kept = {signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD}
+    return {one for one in signal.Signals if signal.getsignal(one) is signal.SIG_IGN} - kept
 
 
 def none_to_be_had(plan: StartPlan, exc: OSError) -> SpawnError:

@@ -397,9 +397,8 @@ def _take_terminal(given: int) -> None:  # pragma: no cover - as above
     for number in range(3):
         os.dup2(3 + number if given >> number & 1 else _TTY, number)
     os.closerange(3, _ERRORS)
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        with suppress(OSError, ValueError):  # libc keeps some for its threads
-            signal.signal(number, signal.SIG_DFL)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; others are inherited
+        signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 

@@ -22,8 +22,8 @@ import msgspec
 
 from ptycassette.errors import ExistsError, StorageError, UsageError
 from ptycassette.model import EVENTS_VARIABLE
-from ptycassette.system import owned_context, temporary_folder
-from ptycassette.system.files import read_plain
+from ptycassette.system import owned_context
+from ptycassette.system.files import read_plain, temporary_folder
 from ptycassette.tape.draws import (
     Draw,
     Draws,
@@ -98,8 +98,8 @@ def served_draws(draws: Iterable[Draw]) -> Iterator[dict[str, str]]:
     Raises:
         StorageError: the disk refuses.
     """
-    with temporary_folder("ptycassette-draws-") as made:
-        log = Path(made) / "draws.jsonl"
+    with temporary_folder() as made:
+        log = made / "draws.jsonl"
         with _written(log):
             log.write_bytes(b"".join(map(write_draw, draws)))
         yield {VARIABLE: f"replay:{log}"}

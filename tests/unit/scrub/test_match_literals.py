@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ptycassette.scrub.match import Literals
+from ptycassette.model import EngineMissingError
+from ptycassette.scrub import match
+from ptycassette.scrub.match import Literals, Pieces
 
 
 def literals(number: int, sizes: tuple[int, ...]) -> list[str]:
@@ -64,3 +66,50 @@ def test_adding_costs_what_is_added() -> None:
 
     assert taken < 8 * len(wanted)
     assert len(finder._automata) < 8
+
+
+@pytest.mark.parametrize("number", [3, 400])
+def test_rare_literals_in_a_long_text_are_found_as_in_a_short_one(number: int) -> None:
+    """There a filter names the places to search: overlapping literals, and those at the ends."""
+    wanted = [*literals(number, (5, 8, 14)), "aaaa", "aaaaaa", "(.*)", "\x00\xff\n"]
+    finder = Literals(wanted)
+    rare = random.Random(2).choices(wanted, k=9)
+    text = "aaaaaaaa" + "".join(f"{'-' * 3000}{one}" for one in [*rare, *wanted[-4:]])
+    for _ in range(20):
+        assert finder.find(text) == list(occurrences(text, set(wanted)))
+    assert finder._automata[0]._filter is not None
+    assert not finder.occur_in("-" * 3000)
+    dense = "".join(wanted) * (1 + 2000 // number)
+
+    assert finder.find(dense) == list(occurrences(dense, set(wanted)))
+
+
+def test_literals_are_found_where_re2_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It only says where to look."""
+
+    def missing(*_: object, **__: object) -> None:
+        raise EngineMissingError("it is not installed")
+
+    monkeypatch.setattr(match, "compile_re2", missing)
+    finder = Literals(["needle"])
+
+    assert [finder.find("-" * 60_000 + "needle") for _ in range(3)] == [[(60_000, -6)]] * 3
+
+
+@pytest.mark.parametrize(("values", "step"), [(1, 1), (40, 7), (300, 300)])
+def test_pieces_are_found_as_literals_are(values: int, step: int) -> None:
+    """Windows of values, whole words, and pieces that are no windows of anything."""
+    words = [*literals(values, (18,)), "0123456701234567"]
+    windows = {word[at : at + 8]: None for word in words for at in range(len(word) - 7)}
+    wanted = [*windows, *literals(values, (5, 6, 9)), words[0]]
+    finder = Pieces(wanted[:5])
+    for first in range(5, len(wanted), step):
+        finder.add(wanted[first : first + step])
+        finder.find("")
+    chance = random.Random(3)
+    text = "".join(
+        f"{word[chance.randrange(8) : chance.randrange(9, 19)]}{'-' * chance.choice((0, 1, 900))}"
+        for word in chance.choices(words, k=80)
+    )
+
+    assert finder.find(text) == list(occurrences(text, set(wanted)))

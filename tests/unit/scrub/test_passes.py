@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,6 +12,7 @@ from ptycassette.scrub import default_scrubber
 from ptycassette.scrub._finding import Found
 from ptycassette.scrub._passes import Passes
 from ptycassette.scrub._patches import Patches
+from ptycassette.scrub.search import SearchedTexts
 
 
 class Reader:
@@ -19,7 +21,6 @@ class Reader:
     def __init__(self, patches: Patches, text: bytes, mask: bytes, log: list[str]) -> None:
         self.patches, self.text, self.mask, self.log = patches, text, mask, log
         self.found: dict[Found, int] = {}
-        self.late = False
         self.blind = False
         self.screen = None
         self.settled = 0
@@ -33,6 +34,10 @@ class Reader:
         if at >= 0 and self.patches.cover([(self.settled + at, self.mask)]):
             self.found[Found("output", "rule")] = 0
         self.settled += len(event.data)
+
+    def late(self) -> bool:
+        """Nothing came late."""
+        return False
 
     def rest(self) -> None:
         """The end."""
@@ -180,3 +185,28 @@ def test_a_finder_says_what_it_found_and_never_what(meta: SessionMeta, key: str)
     lines = default_scrubber().verify(meta, lambda: iter([Output(5000, key.encode())]))
 
     assert lines == ("output: 5 ms: rule anthropic-token matches (once)",)
+
+
+def test_many_values_that_come_one_by_one_are_looked_for_together(
+    meta: SessionMeta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In what was read before them: not all of it again for each of them."""
+    looks: list[int] = []
+    look = SearchedTexts._one_held
+
+    def counted(past: SearchedTexts, asked: dict[str, int]) -> bool:
+        looks.append(len(asked))
+        return look(past, asked)
+
+    monkeypatch.setattr(SearchedTexts, "_one_held", counted)
+    chance = random.Random(5)
+    line = b"a line of a log without anything to hide\r\n" * 100
+    events = [
+        Output(number, line + f"token={'sk-' + 'live-'}{chance.randbytes(18).hex()}\r\n".encode())
+        for number in range(160)
+    ]
+    after = list(default_scrubber().events(meta, lambda: iter(events)))
+
+    assert all(b"x" * 36 in event.data for event in after if isinstance(event, Output))
+    assert sum(looks) > 160
+    assert len(looks) < 25

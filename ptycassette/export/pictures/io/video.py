@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -17,7 +16,7 @@ from typing import Literal
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.export.pictures import Painter, Patch
 from ptycassette.export.pictures.io.png import apng_pieces
-from ptycassette.system.files import write_whole
+from ptycassette.system.files import temporary_folder, write_whole
 
 Container = Literal["mp4", "webm"]
 
@@ -57,8 +56,8 @@ def video_pieces(
             hint="install it (Debian: apt install ffmpeg; macOS: brew install ffmpeg), or write"
             " .gif, .webp or .apng",
         )
-    with tempfile.TemporaryDirectory(prefix="ptycassette-film-") as folder:
-        animation, film = Path(folder) / "film.png", Path(folder) / f"film.{container}"
+    with temporary_folder() as folder:
+        animation, film = folder / "film.png", folder / f"film.{container}"
         write_whole(animation, _animation(painter, durations_us), durable=False)
         command = [
             program, "-hide_banner", "-nostdin", "-loglevel", "error", "-protocol_whitelist",
@@ -70,7 +69,7 @@ def video_pieces(
             check=False,
         )  # fmt: skip
         if done.returncode != 0:
-            raise _failed(done.stderr, done.returncode, container)
+            raise _failed(done.stderr, done.returncode, container, folder)
         with film.open("rb") as made:
             while piece := made.read(_PIECE):
                 yield piece
@@ -91,13 +90,15 @@ def _held(patches: Iterable[Patch]) -> Iterator[Patch]:
         yield patch
 
 
-def _failed(notes: str, status: int, container: Container) -> UsageError | StorageError:
+def _failed(
+    notes: str, status: int, container: Container, folder: Path
+) -> UsageError | StorageError:
     said = " ".join(notes.split())[-400:] or f"it ended with {status}"
     if "No space left" in notes:
         return StorageError(
             f"ffmpeg could not write the film: {said}",
-            where=tempfile.gettempdir(),
-            hint="make room there, or name another folder in TMPDIR",
+            where=str(folder),
+            hint="make room there, or name another folder in XDG_CACHE_HOME",
         )
     return UsageError(
         f"ffmpeg made no {container}: {said}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -39,8 +38,7 @@ from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scrub.io import concealed_words
-from ptycassette.system import required_guard
-from ptycassette.system.files import PROJECT_VARIABLE, current_dir
+from ptycassette.system.files import PROJECT_VARIABLE, current_dir, temporary_folder
 from ptycassette.system.pty import DriverSignals
 
 
@@ -127,6 +125,9 @@ def _stand_in(
 def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
     real = find_real(program, os.environ.get("PATH", ""))
     check_network(program, os.environ)
+    # Imported here, because other modes do without it.
+    from ptycassette.system import required_guard  # noqa: PLC0415
+
     path, words = real, [program, *args]
     guard = required_guard(words, os.environ)
     if guard is not None:
@@ -217,8 +218,8 @@ def _rerecord(
     from ptycassette.replaying.drifted_screens import drift_pictures  # noqa: PLC0415
 
     program, *args = argv
-    with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
-        new = Path(place) / "new.cassette"
+    with temporary_folder() as place:
+        new = place / "new.cassette"
         status = run_recorder(new, program, args, signals=signals, hooks=hooks)
         if not (new / "manifest.json").exists():
             return status

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.errors import ExistsError, StorageError
+from ptycassette.errors import ExistsError, StorageError, UsageError
+from ptycassette.system.files import whole_file
 from ptycassette.system.files.whole_file import copy_tree, make_durable, write_whole
 
 
@@ -153,3 +154,63 @@ def test_a_file_system_that_cannot_sync_is_no_error(
     else:
         make_durable(0)
         write_whole(tmp_path / "x", [b"data"])
+
+
+def test_what_we_make_is_never_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """State, cache and temporary folders, the copy itself, cassettes in the making, and links."""
+    home = tmp_path / "home"
+    cache, state = home / ".cache", home / ".local" / "state"
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "PTYCASSETTE_STATE_DIR", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TMPDIR", str(home / "tmp"))
+    for place in (
+        cache / "ptycassette" / "runs" / "run-x",
+        cache / "other",
+        state / "ptycassette" / "journals",
+        home / "tmp" / f"ptycassette-{os.getuid()}" / "runs",
+        home / ".c.0123456789ab.staging" / "content",
+        home / ".ptycassette-pending-x",
+        home / "made.cassette",
+        home / "work",
+    ):
+        place.mkdir(parents=True)
+        (place / "file").write_text("x")
+    (home / "link").symlink_to(cache)
+    target = home / "deep" / "copy"
+    target.mkdir(parents=True)
+
+    copy_tree(home, target, exists=True, without=[home / "work" / ".." / "made.cassette"])
+
+    copied = {str(one.relative_to(target)) for one in target.rglob("*") if not one.is_dir()}
+    assert copied == {".cache/other/file", "work/file"}
+    assert (target / "link").is_symlink()
+
+
+@pytest.mark.parametrize(("entries", "size"), [(3, 1 << 30), (1 << 30, 20)])
+def test_a_folder_that_is_too_large_is_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: int, size: int
+) -> None:
+    """By its number of files, or by their size; the error names the folder."""
+    monkeypatch.setattr(whole_file, "MAX_COPIED_ENTRIES", entries)
+    monkeypatch.setattr(whole_file, "MAX_COPIED_BYTES", size)
+    for number in range(5):
+        (tmp_path / "a" / str(number)).mkdir(parents=True)
+        (tmp_path / "a" / str(number) / "file").write_text("ten bytes.")
+
+    with pytest.raises(UsageError, match=f"{tmp_path / 'a'}: is too large"):
+        copy_tree(tmp_path / "a", tmp_path / "b")
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs files without a name")
+def test_a_file_has_no_name_until_it_is_whole(tmp_path: Path) -> None:
+    """So that nothing is left if the process is killed, whatever was there before."""
+    for old in ([], ["out.txt"]):
+        seen: list[list[str]] = []
+
+        def parts(seen: list[list[str]] = seen) -> Iterator[bytes]:
+            yield b"half"
+            seen.append([one.name for one in tmp_path.iterdir()])
+
+        write_whole(tmp_path / "out.txt", parts())
+        assert seen == [old]

@@ -1,4 +1,4 @@
-"""A command that a signal ends removes what it made for itself, and still ends by that signal.
+"""A process that a signal ends removes what it made for itself, and still ends by that signal.
 
 By default SIGTERM ends a process where it is: temporary files and folders stay.
 """
@@ -11,14 +11,11 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
-
-from ptycassette.system import temporary_folder
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _WAIT_S = 0.005
-_ENTERING = frozenset({"contextlib", temporary_folder.__module__})
-_MAKING: Any = temporary_folder.__wrapped__.__code__  # type: ignore[attr-defined]
+_ENTERING = frozenset({"contextlib", "ptycassette.system.ownership"})
+_MAKING = frozenset({"tempfile", "ptycassette.system.files.abandoned"})
 
 
 class _EndedError(BaseException):
@@ -30,7 +27,7 @@ class _EndedError(BaseException):
 
 
 class _Unwinding:
-    """What SIGTERM and SIGHUP do while a command runs."""
+    """What SIGTERM and SIGHUP do meanwhile."""
 
     def __init__(self) -> None:
         main = threading.current_thread() is threading.main_thread()
@@ -82,7 +79,7 @@ def _is_making_a_temporary(frame: FrameType | None) -> bool:
     if frame is not None and frame.f_globals.get("__name__") in _ENTERING:
         return True  # a block is entered or left: what was made is handed over
     while frame is not None:
-        if frame.f_globals.get("__name__") == "tempfile" or frame.f_code is _MAKING:
+        if frame.f_globals.get("__name__") in _MAKING:
             return True
         frame = frame.f_back
     return False

@@ -13,22 +13,30 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LEVEL = "Python sockets of the test process (not of programs that it starts)"
+NETWORK_LEVEL = "Python sockets of the test process (not of programs that it starts)"
 
 
 class NetworkBlockedError(RuntimeError):
     """A test that replays tried to reach another machine."""
 
 
+def _always() -> bool:
+    return True
+
+
 @contextmanager
-def blocked_network() -> Iterator[None]:
-    """While entered, connecting to another machine raises ``NetworkBlockedError``."""
+def blocked_network(applies: Callable[[], bool] = _always) -> Iterator[None]:
+    """While entered, connecting to another machine raises ``NetworkBlockedError``.
+
+    Args:
+        applies: asked at each attempt: whether the code that makes it is blocked.
+    """
     before = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto")}
     own = {name for name in before if name in vars(socket.socket)}
     look_up = socket.getaddrinfo
     for name, method in before.items():
-        setattr(socket.socket, name, _guarded(method))
-    socket.getaddrinfo = _guarded_look_up(look_up)
+        setattr(socket.socket, name, _guarded(method, applies))
+    socket.getaddrinfo = _guarded_look_up(look_up, applies)
     try:
         yield
     finally:
@@ -40,20 +48,22 @@ def blocked_network() -> Iterator[None]:
                 delattr(socket.socket, name)
 
 
-def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded(method: Callable[..., Any], applies: Callable[[], bool]) -> Callable[..., Any]:
     def guarded(self: socket.socket, *args: Any) -> Any:
         address = args[-1] if args else None
-        if self.family in {socket.AF_INET, socket.AF_INET6} and not _is_local(address):
+        internet = self.family in {socket.AF_INET, socket.AF_INET6}
+        if internet and not _is_local(address) and applies():
             raise _blocked(f"connecting to {address!r}")
         return method(self, *args)
 
     return guarded
 
 
-def _guarded_look_up(method: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded_look_up(method: Callable[..., Any], applies: Callable[[], bool]) -> Callable[..., Any]:
     def guarded(host: Any, *args: Any, **kwargs: Any) -> Any:
         name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
-        if name not in {None, "", socket.gethostname()} and not _is_local((name,)):
+        remote = name not in {None, "", socket.gethostname()} and not _is_local((name,))
+        if remote and applies():
             try:
                 ipaddress.ip_address(name.split("%", maxsplit=1)[0])
             except ValueError:

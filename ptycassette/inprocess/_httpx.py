@@ -1,0 +1,292 @@
+"""The clients of httpx and httpx2, as they send while a block is entered.
+
+SDKs make their own clients, before the block or in it, so nothing can be given to them. What is
+patched is the choice of a transport, ``Client._transport_for_url`` and its asynchronous twin: the
+one place below redirects, authentication and retries of SDKs, and above all transports, those on
+aiohttp included. The chosen one is wrapped. In replay it is never asked, so no socket is opened.
+Neither package is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.inprocess.calls import Asked, CallLog, Headers
+from ptycassette.model import ExchangeOutcome
+from ptycassette.tape.matching import Hit, Miss
+
+if TYPE_CHECKING:
+    from ptycassette.inprocess.using_tape import OpenTape
+
+Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
+
+_CHOICE = "_transport_for_url"
+_MISS_STATUS = 404
+"""As ``rerun`` answers a question that is not on its tape: SDKs do not ask again after it."""
+_OF_THE_CONNECTION = frozenset(
+    {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
+)
+_DONE = b"data: [DONE]"
+"""The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
+_HELD_S = 60.0
+"""How long an answer that the recorded client did not wait for is held back."""
+
+
+def patches_of(module: ModuleType, tape_of: Callable[[], OpenTape | None]) -> Iterator[Patch]:
+    """What is to be replaced in httpx or httpx2.
+
+    Args:
+        module: the package.
+        tape_of: the tape of the caller; None outside of a block.
+    """
+    kind: Any = module
+    sync, asynchronous = _transports(kind)
+
+    def patched(wrapper: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def patch(original: Callable[..., Any]) -> Callable[..., Any]:
+            def transport_for_url(self: Any, url: Any) -> Any:
+                chosen, tape = original(self, url), tape_of()
+                return chosen if tape is None or tape.passes else wrapper(chosen, tape)
+
+            return transport_for_url
+
+        return patch
+
+    for client, wrapper in ((kind.Client, sync), (kind.AsyncClient, asynchronous)):
+        if not hasattr(client, _CHOICE):
+            raise UsageError(
+                f"use_tape does not know this version of {module.__name__}: its clients have no"
+                f" {_CHOICE}",
+                hint="update ptycassette, or record the code as a program (ptycassette rec --tape)",
+            )
+        yield client, _CHOICE, patched(wrapper)
+
+
+def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The wrappers of a transport, for synchronous and asynchronous clients."""
+    answers = _Answers(module)
+
+    class TapeTransport(module.BaseTransport):  # type: ignore[misc]
+        def __init__(self, chosen: Any, tape: OpenTape) -> None:
+            self._chosen, self._tape = chosen, tape
+
+        def handle_request(self, request: Any) -> Any:
+            asked = _asked(request, request.read())
+            served = self._tape.ask(asked)
+            if not isinstance(served, CallLog):
+                return answers.sync(served, self._tape, request)
+            number = served.ask(asked)
+            try:
+                response = self._chosen.handle_request(request)
+            except BaseException as exc:
+                served.end(number, *_failure(exc))
+                raise
+            body = _begun(served, number, response)
+            response.stream = answers.recorded(response.stream, body)
+            return response
+
+    class AsyncTapeTransport(module.AsyncBaseTransport):  # type: ignore[misc]
+        def __init__(self, chosen: Any, tape: OpenTape) -> None:
+            self._chosen, self._tape = chosen, tape
+
+        async def handle_async_request(self, request: Any) -> Any:
+            asked = _asked(request, await request.aread())
+            served = self._tape.ask(asked)
+            if not isinstance(served, CallLog):
+                return await answers.asynchronous(served, self._tape, request)
+            number = served.ask(asked)
+            try:
+                response = await self._chosen.handle_async_request(request)
+            except BaseException as exc:
+                served.end(number, *_failure(exc))
+                raise
+            body = _begun(served, number, response)
+            response.stream = answers.recorded_async(response.stream, body)
+            return response
+
+    return TapeTransport, AsyncTapeTransport
+
+
+# -- what is sent -------------------------------------------------------------------------
+
+
+def _asked(request: Any, body: bytes) -> Asked:
+    url = request.url
+    return Asked(
+        method=request.method,
+        upstream=f"{url.scheme}://{url.netloc.decode('ascii')}",
+        target=url.raw_path.decode("ascii"),
+        headers=_headers(request.headers),
+        body=body,
+    )
+
+
+def _headers(headers: Any) -> Headers:
+    return tuple(
+        (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers.raw
+    )
+
+
+# -- recording ----------------------------------------------------------------------------
+
+
+def _begun(log: CallLog, number: int, response: Any) -> _Body:
+    """Note the head of an answer; its body is still to come."""
+    reason = response.extensions.get("reason_phrase", b"").decode("latin-1")
+    log.begin_answer(number, response.status_code, reason, _headers(response.headers))
+    return _Body(log, number, response)
+
+
+def _failure(exc: BaseException) -> tuple[ExchangeOutcome, str]:
+    """What became of an exchange that raised. The name of the class is for the replay."""
+    detail = f"{type(exc).__name__}: {exc}"
+    if not isinstance(exc, Exception):  # a cancelled task, Ctrl-C
+        return "client-gone", ""
+    return ("unreachable" if type(exc).__name__.startswith("Connect") else "provider-gone"), detail
+
+
+class _Body:
+    """The body of an answer while it is recorded. It ends once."""
+
+    def __init__(self, log: CallLog, number: int, response: Any) -> None:
+        self._log, self._number = log, number
+        self._left: int | None = None
+        length = response.headers.get("content-length", "")
+        if length.isdecimal():
+            self._left = int(length)
+        self._ended = False
+        self._tail = b""
+
+    def data(self, data: bytes) -> None:
+        self._log.data(self._number, data)
+        self._tail = (self._tail + data)[-len(_DONE) - 4 :]
+        if self._left is not None:
+            self._left -= len(data)
+
+    def end(self, outcome: ExchangeOutcome, detail: str = "") -> None:
+        if not self._ended:
+            self._ended = True
+            self._log.end(self._number, outcome, detail)
+
+    def closed(self) -> None:
+        """The client reads no further; the answer may be complete all the same."""
+        whole = self._left == 0 or self._tail.rstrip().endswith(_DONE)
+        self.end("complete" if whole else "client-gone")
+
+
+# -- replaying ----------------------------------------------------------------------------
+
+
+class _Answers:
+    """Makes responses of one package, httpx or httpx2."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        sync_stream, async_stream = module.SyncByteStream, module.AsyncByteStream
+
+        class RecordedStream(sync_stream):  # type: ignore[misc,valid-type]
+            def __init__(self, stream: Any, body: _Body) -> None:
+                self._stream, self._body = stream, body
+
+            def __iter__(self) -> Iterator[bytes]:
+                try:
+                    for data in self._stream:
+                        self._body.data(data)
+                        yield data
+                except Exception as exc:
+                    self._body.end(*_failure(exc))
+                    raise
+                self._body.end("complete")
+
+            def close(self) -> None:
+                self._stream.close()
+                self._body.closed()
+
+        class RecordedAsyncStream(async_stream):  # type: ignore[misc,valid-type]
+            def __init__(self, stream: Any, body: _Body) -> None:
+                self._stream, self._body = stream, body
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                try:
+                    async for data in self._stream:
+                        self._body.data(data)
+                        yield data
+                except Exception as exc:
+                    self._body.end(*_failure(exc))
+                    raise
+                self._body.end("complete")
+
+            async def aclose(self) -> None:
+                await self._stream.aclose()
+                self._body.closed()
+
+        class ServedStream(sync_stream, async_stream):  # type: ignore[misc,valid-type]
+            def __init__(self, hit: Hit, broken: Callable[[], Exception]) -> None:
+                self._hit, self._broken = hit, broken
+
+            def __iter__(self) -> Iterator[bytes]:
+                yield from (data for _, data in self._hit.pieces if data)
+                if self._hit.entry.outcome != "complete":
+                    raise self._broken()
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                for data in self:
+                    yield data
+
+        self.recorded, self.recorded_async = RecordedStream, RecordedAsyncStream
+        self._served = ServedStream
+
+    def sync(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+        """The response of a synchronous client."""
+        if isinstance(answer, Hit) and answer.status is None:
+            raise self._broken(answer, tape, request)
+        return self._response(answer, tape, request)
+
+    async def asynchronous(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+        """The response of an asynchronous client."""
+        if isinstance(answer, Hit) and answer.status is None:
+            if answer.entry.outcome == "client-gone":
+                import anyio  # httpx needs it anyway  # noqa: PLC0415
+
+                await anyio.sleep(_HELD_S)  # the recorded client cancelled its task
+            raise self._broken(answer, tape, request)
+        return self._response(answer, tape, request)
+
+    def _response(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+        if isinstance(answer, Miss):
+            error = {
+                "type": "not_found_error",
+                "code": "not_on_the_tape",
+                "message": answer.text(),
+            }
+            return self._module.Response(
+                _MISS_STATUS,
+                headers={"content-type": "application/json", "x-should-retry": "false"},
+                content=msgspec.json.encode({"type": "error", "error": error}),
+                request=request,
+            )
+        headers = [pair for pair in answer.headers if pair[0] not in _OF_THE_CONNECTION]
+        return self._module.Response(
+            answer.status,
+            headers=headers,
+            stream=self._served(answer, lambda: self._broken(answer, tape, request)),
+            request=request,
+        )
+
+    def _broken(self, answer: Hit, tape: OpenTape, request: Any) -> Exception:
+        """What the recorded client got: the same class of exception with the same text."""
+        entry = answer.entry
+        if entry.outcome == "client-gone":
+            tape.report_further_reading(entry)
+        name, _, text = entry.detail.partition(": ")
+        found = getattr(self._module, name, None)
+        base = self._module.TransportError
+        if not (isinstance(found, type) and issubclass(found, base)):
+            found, text = self._module.RemoteProtocolError, entry.detail
+        made: Exception = found(text or "the recorded answer ends here", request=request)
+        return made

@@ -1,0 +1,184 @@
+"""Which tape is recorded or replayed by the code that runs now, and what is patched meanwhile.
+
+The tape is in a ``ContextVar``, so that threads and tasks of other tests have their own. While any
+block is entered, some methods of HTTP clients, of sockets and of threads are patched for the whole
+process. Each patch asks first whether its caller is in a block, and does nothing else if not. A
+thread that a block starts, and what the block submits to a pool of threads, belongs to the block.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ptycassette.inprocess import _httpx
+from ptycassette.system import blocked_network
+
+if TYPE_CHECKING:
+    from ptycassette.inprocess.using_tape import OpenTape
+
+_ACTIVE: ContextVar[OpenTape | None] = ContextVar("ptycassette-tape", default=None)
+_CLIENTS = ("httpx", "httpx2")
+"""The packages whose clients are patched: now if they are loaded, else when they are."""
+
+
+def active_tape() -> OpenTape | None:
+    """The tape of the block in which the caller runs; None outside of one."""
+    return _ACTIVE.get()
+
+
+@contextmanager
+def activated(tape: OpenTape | None) -> Iterator[None]:
+    """While entered, the calls of this context belong to ``tape``.
+
+    A thread that outlives its block stays patched, so that what it calls is refused.
+    """
+    before = _ACTIVE.get()
+    _PATCHES.enter()
+    _ACTIVE.set(tape)
+    try:
+        yield
+    finally:
+        _ACTIVE.set(before)  # not reset(): a fixture may leave in another context
+        _PATCHES.leave()
+
+
+def _replays() -> bool:
+    tape = _ACTIVE.get()
+    return tape is not None and tape.is_offline
+
+
+class _Patches:
+    """The patches of this process; there while any block is entered."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+        self._stack = ExitStack()
+        self._patched: set[str] = set()
+
+    def enter(self) -> None:
+        """Apply the patches, if this is the first block."""
+        with self._lock:
+            self._count += 1
+            if self._count > 1:
+                return
+            self._stack = ExitStack()
+            self._patched = set()
+            self._stack.enter_context(blocked_network(_replays))
+            self._replace(threading.Thread, "start", _started)
+            self._replace(ThreadPoolExecutor, "submit", _submitted)
+            sys.meta_path.insert(0, _FINDER)
+            self._stack.callback(sys.meta_path.remove, _FINDER)
+            for name in _CLIENTS:
+                if name in sys.modules:
+                    self._patch(sys.modules[name])
+
+    def leave(self) -> None:
+        """Remove the patches, if this was the last block."""
+        with self._lock:
+            self._count -= 1
+            if not self._count:
+                self._stack.close()
+
+    def loaded(self, module: ModuleType) -> None:
+        """A client was imported while a block is entered."""
+        with self._lock:
+            if self._count:
+                self._patch(module)
+
+    def _patch(self, module: ModuleType) -> None:
+        if module.__name__ in self._patched or not hasattr(module, "AsyncClient"):
+            return
+        self._patched.add(module.__name__)
+        for owner, name, make in _httpx.patches_of(module, active_tape):
+            self._replace(owner, name, make)
+
+    def _replace(
+        self, owner: type, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]
+    ) -> None:
+        original = getattr(owner, name)
+        own = name in vars(owner)
+        setattr(owner, name, make(original))
+        if own:
+            self._stack.callback(setattr, owner, name, original)
+        else:
+            self._stack.callback(delattr, owner, name)
+
+
+_PATCHES = _Patches()
+
+
+class _Finder:
+    """Sees that a client is imported, and has it patched when it is there."""
+
+    def __init__(self) -> None:
+        self._searching = threading.local()
+
+    def find_spec(
+        self, name: str, path: Any = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """See ``importlib.abc.MetaPathFinder``."""
+        del path, target
+        if name not in _CLIENTS or getattr(self._searching, "now", False):
+            return None
+        self._searching.now = True
+        try:
+            spec = find_spec(name)
+        finally:
+            self._searching.now = False
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                load(module)
+                _PATCHES.loaded(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+_FINDER = _Finder()
+
+
+def _started(start: Callable[..., None]) -> Callable[..., None]:
+    """A thread belongs to the block that starts it."""
+
+    def started(self: threading.Thread) -> None:
+        tape = _ACTIVE.get()
+        if tape is not None:
+            run = self.run
+
+            def in_block() -> None:
+                with activated(tape):
+                    run()
+
+            self.run = in_block  # type: ignore[method-assign]
+        start(self)
+
+    return started
+
+
+def _submitted(submit: Callable[..., Any]) -> Callable[..., Any]:
+    """Work of a pool belongs to the block that submits it, whichever started the thread."""
+
+    def submitted(
+        self: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Any:
+        tape = _ACTIVE.get()
+
+        def in_block(*given: Any, **named: Any) -> Any:
+            with activated(tape):
+                return function(*given, **named)
+
+        return submit(self, in_block, *args, **kwargs)
+
+    return submitted

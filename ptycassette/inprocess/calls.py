@@ -1,0 +1,549 @@
+"""The calls of a block: noted while it is recorded, or answered from a cassette.
+
+Both sides take the same calls: ``CallLog`` keeps them as items of a tape and as service events, so
+that the saver makes an ordinary cassette of them. ``ServedCalls`` finds them again. Model calls
+are matched by the tape's own matcher. Tool calls are matched by name and arguments, first in first
+out. Threads and tasks of one block share one of these objects, so each method takes its lock.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ptycassette.cassette import tape_facts
+from ptycassette.cassette.io import Cassette
+from ptycassette.errors import CassetteError, UsageError
+from ptycassette.model import (
+    ExchangeOutcome,
+    JournalEvent,
+    Noted,
+    ServiceEventRecord,
+    TapeEntry,
+    storable,
+    storable_text,
+    visible,
+)
+from ptycassette.replaying import (
+    CALL_CHANGED,
+    CALL_MISSING,
+    CALL_ORDER,
+    TOOL_CHANGED,
+    Divergence,
+    DivergenceSide,
+)
+from ptycassette.rerun import TapeDesk
+from ptycassette.system import monotonic_s
+from ptycassette.tape import (
+    AnswerBegun,
+    AnswerData,
+    ExchangeEnded,
+    RequestBegun,
+    RequestComplete,
+    RequestData,
+    TapeItem,
+    kept_target,
+    unpacked_body,
+)
+from ptycassette.tape.io import load_matching_rules
+from ptycassette.tape.matching import Hit, Miss, Question
+
+Headers = tuple[tuple[str, str], ...]
+Order = Literal["strict", "loose"]
+_SECRET = "secret"  # noqa: S105 - the type of tokens that the scrubber masks
+_MOST_SHOWN = 300
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as a client sends it: header names in lower case, the body as it was packed."""
+
+    method: str
+    upstream: str
+    target: str
+    headers: Headers
+    body: bytes
+
+
+class ToolError(CassetteError):
+    """A tool failed when it was recorded, with an exception that cannot be raised again.
+
+    Builtin exceptions are raised as themselves, and so are those that ``tape_tool(raises=...)``
+    names. ``type`` is the name of the recorded class.
+    """
+
+    def __init__(self, type_: str, message: str) -> None:
+        super().__init__(f"{visible(type_, limit=100)}: {message}")
+        self.type = type_
+
+
+class ToolOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a tool call ended: ``output`` as JSON, or the name and the text of an exception.
+
+    ``args`` are those of the exception, where all are plain values.
+    """
+
+    output: Any = None
+    error: str = ""
+    message: str = ""
+    args: tuple[Any, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The outcome on one line, for people."""
+        if self.error:
+            return f"{self.error}: {self.message}"
+        return msgspec.json.encode(self.output).decode()
+
+    def exception(self, raises: tuple[type[BaseException], ...]) -> BaseException:
+        """The exception to raise again; nothing that a cassette names is imported for it."""
+        known = {one.__qualname__: one for one in raises}
+        found = known.get(self.error) or getattr(builtins, self.error, None)
+        if isinstance(found, type) and issubclass(found, Exception):
+            try:
+                return found(*(self.args or (self.message,)))
+            except TypeError:  # it takes other arguments
+                pass
+        return ToolError(self.error, self.message)
+
+
+def outcome_of(name: str, result: Any = None, error: BaseException | None = None) -> ToolOutcome:
+    """The outcome of a tool, as it is recorded.
+
+    Raises:
+        UsageError: the result has no form in JSON.
+    """
+    if error is not None:
+        plain = all(isinstance(one, str | int | float | bool | None) for one in error.args)
+        return ToolOutcome(
+            error=type(error).__qualname__,
+            message=storable_text(str(error)),
+            args=tuple(storable(list(error.args))) if plain else (),
+        )
+    return ToolOutcome(output=as_json(result, f"the result of tool {name}"))
+
+
+def as_json(value: Any, what: str) -> Any:
+    """A value in JSON's types. Dataclasses, structs and pydantic models become objects.
+
+    Raises:
+        UsageError: it has no form in JSON.
+    """
+    try:
+        built = msgspec.to_builtins(value, enc_hook=_dumped, str_keys=True)
+        return storable(msgspec.json.decode(msgspec.json.encode(built)))
+    except (TypeError, ValueError, msgspec.MsgspecError) as exc:
+        raise UsageError(
+            f"{what} cannot be recorded: {exc}",
+            hint="return what JSON can hold: text, numbers, lists, dicts, dataclasses or models",
+        ) from exc
+
+
+def _dumped(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)  # pydantic
+    if callable(dump):
+        return dump(mode="json")
+    raise TypeError(f"{type(value).__qualname__} is no JSON value")
+
+
+# -- recording ----------------------------------------------------------------------------
+
+
+class CallLog:
+    """Notes the calls of a block while they happen. Times count from its making.
+
+    Attributes:
+        items: of the tape.
+        notes: service events.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[TapeItem] = []
+        self.notes: list[JournalEvent] = []
+        self._lock = threading.Lock()
+        self._origin_s = monotonic_s()
+        self._exchanges = self._tools = 0
+
+    @property
+    def t_us(self) -> int:
+        """Microseconds since the block began."""
+        return max(0, round((monotonic_s() - self._origin_s) * 1_000_000))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was no call."""
+        return not self._exchanges and not self._tools
+
+    def ask(self, asked: Asked) -> int:
+        """Note a request; returns its number."""
+        with self._lock:
+            self._exchanges += 1
+            number, t_us = self._exchanges, self.t_us
+            self.items.append(
+                RequestBegun(
+                    t_us=t_us,
+                    exchange=number,
+                    connection=number,
+                    kind="http",
+                    method=asked.method,
+                    upstream=asked.upstream,
+                    target=asked.target,
+                    headers=asked.headers,
+                )
+            )
+            if asked.body:
+                self.items.append(RequestData(t_us=t_us, exchange=number, data=asked.body))
+            self.items.append(RequestComplete(t_us=t_us, exchange=number))
+            return number
+
+    def begin_answer(self, number: int, status: int, reason: str, headers: Headers) -> None:
+        """Note the head of an answer."""
+        with self._lock:
+            self.items.append(
+                AnswerBegun(
+                    t_us=self.t_us, exchange=number, status=status, reason=reason, headers=headers
+                )
+            )
+
+    def data(self, number: int, data: bytes) -> None:
+        """Note a piece of the body of an answer, as it came."""
+        with self._lock:
+            self.items.append(AnswerData(t_us=self.t_us, exchange=number, data=data))
+
+    def end(self, number: int, outcome: ExchangeOutcome, detail: str = "") -> None:
+        """Note the end of an exchange."""
+        with self._lock:
+            self.items.append(
+                ExchangeEnded(t_us=self.t_us, exchange=number, outcome=outcome, detail=detail)
+            )
+
+    def begin_tool(self, name: str, arguments: Any) -> tuple[str, int]:
+        """Note the call of a tool; returns its id and when it began, in microseconds."""
+        with self._lock:
+            self._tools += 1
+            call_id, t_us = f"run-{self._tools}", self.t_us
+            call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
+            self.notes.append(Noted(t_us, call))
+            return call_id, t_us
+
+    def end_tool(self, begun: tuple[str, int], outcome: ToolOutcome) -> None:
+        """Note how the call of a tool ended."""
+        call_id, begun_us = begun
+        with self._lock:
+            t_us = self.t_us
+            said: dict[str, Any] = {"type": "tool-result", "call_id": call_id}
+            if outcome.error:
+                said["error"] = {
+                    "type": outcome.error,
+                    "message": outcome.message,
+                    "args": outcome.args,
+                }
+            else:
+                said["output"] = outcome.output
+            self.notes.append(Noted(t_us, {**said, "duration_ms": (t_us - begun_us) // 1000}))
+
+    def note(self, payload: Any) -> None:
+        """Note another service event."""
+        with self._lock:
+            self.notes.append(Noted(self.t_us, payload))
+
+
+class ItemsInMemory:
+    """The items of a log, as a reader of the proxy's journal gives them."""
+
+    head = None
+
+    def __init__(self, items: list[TapeItem]) -> None:
+        self._left = deque(items)
+
+    def poll(self) -> Iterator[TapeItem]:
+        """Those that were not given yet."""
+        while self._left:
+            yield self._left.popleft()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+# -- replaying ----------------------------------------------------------------------------
+
+
+class RecordedTool(msgspec.Struct, kw_only=True):
+    """The recorded call of a tool; ``outcome`` is None where it never ended."""
+
+    call_id: str
+    name: str
+    arguments: Any
+    seq: int
+    t_ms: int
+    outcome: ToolOutcome | None = None
+    end_seq: int | None = None
+    asked: bool = False
+
+
+class ServedCalls:
+    """Answers the calls of a block from a cassette.
+
+    Attributes:
+        divergences: what differed, in order; it never becomes shorter.
+
+    Args:
+        cassette: open; its bodies are read while the block runs.
+        declared: the values of this run that may differ: ``cwd``, ``home``, ``tmp``.
+        order: ``strict``: a call that came after the end of another one in the recording may not
+            come before it.
+        scrubbed: masks a JSON value as the recording was masked.
+        places: where the scrubber masks a body, as pairs of offset and length.
+    """
+
+    def __init__(
+        self,
+        cassette: Cassette,
+        *,
+        declared: Mapping[str, str],
+        order: Order,
+        scrubbed: Callable[[Any], Any],
+        places: Callable[[bytes], tuple[tuple[int, int], ...]],
+    ) -> None:
+        self.divergences: list[Divergence] = []
+        self._lock = threading.RLock()
+        self._strict = order == "strict"
+        self._scrubbed = scrubbed
+        exchanges = list(cassette.tape()) if cassette.has_tape else []
+        self._entries = [exchange.entry for exchange in exchanges]
+        rules = load_matching_rules((), tape=tape_facts(cassette.manifest))
+        masked = any(token.type == _SECRET for entry in self._entries for token in entry.tokens)
+        self._desk = TapeDesk(
+            exchanges,
+            rules,
+            key=bytes.fromhex(cassette.tape().key) if exchanges else bytes(32),
+            declared=declared,
+            # A tape without secrets has no question that is equal to one with a secret.
+            secrets=places if masked else _no_places,
+        )
+        self._asked: set[int] = set()
+        self._tools = recorded_tools(list(cassette.service_events()))
+        self._upstreams = {entry.upstream for entry in self._entries}
+
+    # -- models ---------------------------------------------------------------------------
+
+    def ask(self, asked: Asked) -> Hit | Miss:
+        """The recorded answer to a request; a miss is a divergence."""
+        packed = dict(asked.headers).get("content-encoding", "")
+        question = Question(
+            kind="http",
+            method=asked.method,
+            upstream=self._meant(asked.upstream),
+            target=kept_target(asked.target)[0],
+            headers=asked.headers,
+            body=unpacked_body(asked.body, packed),
+        )
+        with self._lock:
+            answer = self._desk.ask(question)
+            if isinstance(answer, Miss):
+                self._report_miss(asked, answer)
+                return answer
+            self._asked.add(answer.entry.entry)
+            self._check_order(_asked_text(answer.entry), answer.entry.seq, answer.entry.t_us)
+            return answer
+
+    def _meant(self, upstream: str) -> str:
+        """The recorded provider; one on this machine may have another port in each run."""
+        if upstream in self._upstreams or urlsplit(upstream).hostname not in _LOOPBACK:
+            return upstream
+        local = any(urlsplit(one).hostname in _LOOPBACK for one in self._upstreams)
+        return "" if local else upstream
+
+    def _report_miss(self, asked: Asked, miss: Miss) -> None:
+        near = next((one for one in self._entries if one.entry == miss.nearest), None)
+        text = "\n".join(
+            [
+                f"request {asked.method} {asked.target}",
+                *(f"  {one}" for one in miss.differences),
+                *([f"  and {miss.more} more differences"] if miss.more else []),
+            ]
+        )
+        self._add(
+            CALL_CHANGED.name,
+            f"request {asked.method} {asked.target} is not in the recording: {miss.reason}",
+            seq=0 if near is None else near.seq,
+            t_ms=0 if near is None else near.t_us // 1000,
+            expected=None if near is None else f"the nearest is entry {near.entry}",
+            got=text,
+        )
+
+    # -- tools ----------------------------------------------------------------------------
+
+    def tool(self, name: str, arguments: Any) -> RecordedTool | None:
+        """The first recorded call of that tool with these arguments that is left.
+
+        None, and a divergence, if the recording does not have it.
+        """
+        with self._lock:
+            left = [one for one in self._tools if not one.asked and one.name == name]
+            found = next((one for one in left if one.arguments == arguments), None)
+            if found is None and left:
+                masked = self._scrubbed(arguments)
+                found = next((one for one in left if one.arguments == masked), None)
+            if found is None:
+                near = left[0] if left else None
+                self._add(
+                    CALL_CHANGED.name,
+                    f"tool {name} is not in the recording with these arguments",
+                    seq=0 if near is None else near.seq,
+                    t_ms=0 if near is None else near.t_ms,
+                    expected=None if near is None else _json_text(near.arguments),
+                    got=_json_text(arguments if near is None else self._scrubbed(arguments)),
+                )
+                return None
+            found.asked = True
+            self._check_order(f"tool {name}", found.seq, found.t_ms * 1000)
+            return found
+
+    def compare_tool(self, recorded: RecordedTool, outcome: ToolOutcome) -> None:
+        """Compare the outcome of a tool that ran again."""
+        with self._lock:
+            old = recorded.outcome
+            if old is None or old == outcome:
+                return
+            masked = msgspec.convert(
+                self._scrubbed(msgspec.to_builtins(outcome)), ToolOutcome, strict=False
+            )
+            if old != masked:
+                self._add(
+                    TOOL_CHANGED.name,
+                    TOOL_CHANGED.says.format(what=recorded.name),
+                    seq=recorded.end_seq or recorded.seq,
+                    t_ms=recorded.t_ms,
+                    expected=old.text,
+                    got=masked.text,
+                )
+
+    @property
+    def fingerprints(self) -> tuple[str, str]:
+        """Of what was asked and served in this run, and of the recording."""
+        with self._lock:
+            return self._desk.fingerprint(), self._desk.expected_fingerprint
+
+    # -- the whole ------------------------------------------------------------------------
+
+    def add(self, kind: str, message: str) -> None:
+        """Add a divergence that is about no call of the recording."""
+        with self._lock:
+            self._add(kind, message, seq=0, t_ms=0)
+
+    def finish(self) -> None:
+        """Report what was recorded and never called."""
+        with self._lock:
+            for what, seq, t_us in self._left():
+                message = CALL_MISSING.says.format(what=what)
+                self._add(CALL_MISSING.name, message, seq=seq, t_ms=t_us // 1000)
+
+    def _left(self) -> list[tuple[str, int, int]]:
+        left = [
+            (_asked_text(entry), entry.seq, entry.t_us)
+            for entry in self._entries
+            if entry.entry not in self._asked
+        ]
+        left += [
+            (f"tool {one.name}", one.seq, one.t_ms * 1000) for one in self._tools if not one.asked
+        ]
+        return sorted(left, key=lambda one: one[1])
+
+    def _check_order(self, what: str, seq: int, t_us: int) -> None:
+        """Report a call that came before another one that had ended before it was recorded."""
+        if not self._strict:
+            return
+        ends = [
+            (entry.end_seq, _asked_text(entry))
+            for entry in self._entries
+            if entry.entry not in self._asked and entry.end_seq is not None
+        ]
+        ends += [
+            (one.end_seq, f"tool {one.name}")
+            for one in self._tools
+            if not one.asked and one.end_seq is not None
+        ]
+        first = min(((end, text) for end, text in ends if end < seq), default=None)
+        if first is not None:
+            self._add(
+                CALL_ORDER.name,
+                f"{what} came before {first[1]}, which had ended before it in the recording",
+                seq=seq,
+                t_ms=t_us // 1000,
+                expected=first[1],
+                got=what,
+            )
+
+    def _add(
+        self,
+        kind: str,
+        message: str,
+        *,
+        seq: int,
+        t_ms: int,
+        expected: str | None = None,
+        got: str | None = None,
+    ) -> None:
+        self.divergences.append(
+            Divergence(
+                kind=kind,
+                message=message,
+                seq=seq,
+                t_ms=t_ms,
+                expected=None if expected is None else DivergenceSide(expected),
+                got=None if got is None else DivergenceSide(got),
+            )
+        )
+
+
+def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
+    """The tool calls that the program made, in order.
+
+    A tape also has an event for each call that a model asked for. Those name their entry.
+    """
+    tools: list[RecordedTool] = []
+    open_: dict[str, RecordedTool] = {}
+    for event in events:
+        match event.payload:
+            case {"entry": _}:
+                continue
+            case {"type": "tool-call", "call_id": str(call_id), "name": str(name), **more}:
+                tool = open_[call_id] = RecordedTool(
+                    call_id=call_id,
+                    name=name,
+                    arguments=more.get("arguments"),
+                    seq=event.seq,
+                    t_ms=event.t_ms,
+                )
+                tools.append(tool)
+            case {"type": "tool-result", "call_id": str(call_id), **more} if call_id in open_:
+                tool = open_.pop(call_id)
+                tool.end_seq = event.seq
+                match more.get("error"):
+                    case {"type": str(error), "message": str(message), **rest}:
+                        args = rest.get("args")
+                        args = tuple(args) if isinstance(args, list) else ()
+                        tool.outcome = ToolOutcome(error=error, message=message, args=args)
+                    case _:
+                        tool.outcome = ToolOutcome(output=more.get("output"))
+    return tools
+
+
+def _no_places(body: bytes) -> tuple[tuple[int, int], ...]:
+    del body
+    return ()
+
+
+def _asked_text(entry: TapeEntry) -> str:
+    return f"entry {entry.entry} ({entry.method} {visible(entry.target, limit=100)})"
+
+
+def _json_text(value: Any) -> str:
+    return visible(msgspec.json.encode(value).decode(), limit=_MOST_SHOWN)

@@ -1,0 +1,86 @@
+"""Makes an ordinary cassette of the calls of a block. Only the modes that record load it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.inprocess.calls import CallLog, ItemsInMemory
+from ptycassette.model import (
+    EventSource,
+    Finished,
+    Harness,
+    JournalEvent,
+    Manifest,
+    SessionMeta,
+    Size,
+    StreamKinds,
+)
+from ptycassette.recording import TAPE_OPTION, TapeSource
+from ptycassette.recording.io import Finaliser, architecture, system, timestamp
+from ptycassette.system.files import current_dir
+from ptycassette.tape.io import load_prices
+from ptycassette.version import __version__
+
+HARNESS = "in-process"
+IN_PROCESS_OPTION = "in_process"
+_SIZE = Size(24, 80)
+"""The format wants a size; there is no terminal."""
+
+
+def head_of(target: Path) -> SessionMeta:
+    """The head of a recording that begins now.
+
+    There is no program and no terminal: the command is empty, and all streams are ``null``.
+    """
+    environment = dict(os.environ)
+    return SessionMeta(
+        id=str(uuid.uuid4()),
+        argv=(),
+        size=_SIZE,
+        recorded_at=timestamp(datetime.now(UTC)),
+        harness=Harness(name=HARNESS),
+        environment=environment,
+        home=environment.get("HOME", ""),
+        cwd=str(current_dir()),
+        streams=StreamKinds(stdin="null", stdout="null", stderr="null"),
+        os=system(),
+        arch=architecture(),
+        recorder_version=f"ptycassette/{__version__}",
+        target=str(target),
+        options={IN_PROCESS_OPTION: {"version": 1, "python": platform.python_version()}},
+    )
+
+
+def publish(head: SessionMeta, log: CallLog, target: Path, *, overwrite: bool) -> Manifest:
+    """Scrub, verify and publish the calls.
+
+    Args:
+        head: as it was when the block began.
+        log: of the block, which is over.
+        target: where the cassette will be.
+        overwrite: replace the cassette that is there.
+
+    Raises:
+        CassetteError: nothing was published; the message says why.
+    """
+    end = Finished(t_us=log.t_us)
+
+    def events() -> Iterator[JournalEvent]:
+        yield from log.notes
+        yield end
+
+    source: EventSource = events
+    options = dict(head.options)
+    if log.items:
+        options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": {}}
+        source = TapeSource(events, lambda: ItemsInMemory(log.items), load_prices())
+    head = msgspec.structs.replace(head, options=options, target=str(target))
+    return Finaliser().publish(head, source, target, overwrite=overwrite)

@@ -1,0 +1,518 @@
+"""``use_tape``: the model and tool calls of a block of code, recorded, replayed or live.
+
+::
+
+    @use_tape("run.cassette")
+    def test_agent():
+        assert "milk" in my_agent.run("What does note.txt say?")
+
+It is a decorator for functions, coroutines and generators, a context manager, and an asynchronous
+one. A block has its own tape: threads and tasks of other blocks never see it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import msgspec
+
+from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.errors import (
+    DivergenceError,
+    NotFoundError,
+    RefusedError,
+    SessionClosedError,
+    UsageError,
+)
+from ptycassette.inprocess.active import activated
+from ptycassette.inprocess.calls import (
+    Asked,
+    CallLog,
+    Order,
+    RecordedTool,
+    ServedCalls,
+    ToolOutcome,
+)
+from ptycassette.model import TapeEntry
+from ptycassette.replaying import CALL_CHANGED, Divergence, divergence_error, divergence_lines
+from ptycassette.replaying.io import (
+    action_of,
+    announce_recorded,
+    announce_recording,
+    announce_use,
+    folders_of,
+    folders_of_callers,
+    found_path,
+    mode_in_force,
+)
+from ptycassette.seal.io import require_seal
+from ptycassette.system import owned_context
+from ptycassette.system.files import current_dir, temporary_folder
+from ptycassette.tape.matching import Hit, Miss
+
+if TYPE_CHECKING:
+    from ptycassette.replaying import Drift  # noqa: TC004 - never decoded
+    from ptycassette.replaying.io import Action  # noqa: TC004
+    from ptycassette.timeline import Scorer
+
+__all__ = ["OpenTape", "TapeResult", "UseTape", "use_tape"]
+
+
+class TapeResult(msgspec.Struct, kw_only=True):
+    """The result of a block. It is filled during the block, and complete when it is left.
+
+    ``action`` is what was done in this mode, ``recorded`` whether that published a cassette, and
+    ``over`` whether the block was left. ``rerecord``, and ``rewrite`` where it replaced a
+    cassette, set ``drift``. ``fingerprint`` is computed from what was asked and served in this
+    run; a replay of the whole recording in its order has ``expected_fingerprint``.
+    """
+
+    action: Action
+    cassette: str
+    divergences: tuple[Divergence, ...] = ()
+    notes: tuple[str, ...] = ()
+    drift: Drift | None = None
+    fingerprint: str = ""
+    expected_fingerprint: str = ""
+    recorded: bool = False
+    over: bool = False
+    turns: Any = None
+
+    unplayed: tuple[()] = ()
+    sides: None = None
+    rerun: None = None
+
+    def semantic_drift(self, threshold: float = 0.75, scorer: Scorer | None = None) -> Drift:
+        """What changed in meaning, after ``rerecord`` and ``rewrite``.
+
+        Args:
+            threshold: texts that are less alike (0 to 1) changed.
+            scorer: says how much two texts are alike; that of ``semantic_match`` when None.
+
+        Raises:
+            RuntimeError: nothing was recorded to compare.
+            ValueError: the threshold is out of range.
+        """
+        from ptycassette.inprocess.drifting import drift_of_turns  # noqa: PLC0415 - few compare
+
+        if self.turns is None:
+            raise RuntimeError("only modes rerecord and rewrite have two recordings to compare")
+        return drift_of_turns(*self.turns, threshold=threshold, scorer=scorer)
+
+
+class BegunTool:
+    """A tool call that is under way. ``recorded`` is its recorded outcome, in replay."""
+
+    def __init__(
+        self, end: Callable[[ToolOutcome], None], recorded: ToolOutcome | None = None
+    ) -> None:
+        self.end = end
+        self.recorded = recorded
+
+
+class OpenTape:
+    """What ``use_tape`` gives to its block.
+
+    Attributes:
+        path: the cassette.
+        result: see ``TapeResult``.
+    """
+
+    def __init__(
+        self, path: Path, result: TapeResult, *, log: CallLog | None, served: ServedCalls | None
+    ) -> None:
+        self.path = path
+        self.result = result
+        self._log, self._served = log, served
+        self._over = False
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the block has no network."""
+        return self._served is not None
+
+    @property
+    def passes(self) -> bool:
+        """Whether calls go on as if there were no tape (mode ``live``)."""
+        return self._log is None and self._served is None
+
+    def ask(self, asked: Asked) -> CallLog | Hit | Miss:
+        """The recorded answer to a request, or the log that its own answer goes to.
+
+        Raises:
+            SessionClosedError: the block was left.
+        """
+        if self._over:
+            raise SessionClosedError(
+                f"{asked.method} {asked.target} was asked after its block of use_tape was left",
+                where=str(self.path),
+                hint="wait for the tasks and threads of the block before it ends",
+            )
+        if self._served is not None:
+            return self._served.ask(asked)
+        assert self._log is not None  # noqa: S101 - the caller asked whether it passes
+        return self._log
+
+    def begin_tool(self, name: str, arguments: Any) -> BegunTool:
+        """Note or find the call of a tool.
+
+        Raises:
+            DivergenceError: the recording does not have it.
+        """
+        if self._log is not None:
+            begun = self._log.begin_tool(name, arguments)
+            log = self._log
+            return BegunTool(lambda outcome: log.end_tool(begun, outcome))
+        if self._served is None:
+            return BegunTool(lambda outcome: None)  # noqa: ARG005 - nothing is kept in mode live
+        served = self._served
+        found = served.tool(name, arguments)
+        if found is None:
+            raise divergence_error(served.divergences[-1], where=str(self.path))
+        tool: RecordedTool = found
+        return BegunTool(lambda outcome: served.compare_tool(tool, outcome), tool.outcome)
+
+    def report_further_reading(self, entry: TapeEntry) -> None:
+        """The client reads on where the recorded one had stopped, so nothing is there for it."""
+        if self._served is not None:
+            self._served.add(
+                CALL_CHANGED.name,
+                f"entry {entry.entry} is read further than in the recording, where the client"
+                " had stopped",
+            )
+
+    def close(self) -> None:
+        """The block is left: nothing is answered any more."""
+        self._over = True
+
+
+class UseTape:
+    """See ``use_tape``, which makes it. A context manager, an async one, and a decorator.
+
+    Attributes:
+        result: of the last block that was entered in this context.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        folders: tuple[tuple[Path, ...], bool],
+        *,
+        mode: str | None,
+        order: Order,
+        lenient: bool,
+        allow_unplayed: bool,
+        follow_links: bool | None,
+    ) -> None:
+        self._path, self._mode, self._order = path, mode, order
+        self._folders, self._in_test = folders
+        self._lenient, self._allow_unplayed = lenient, allow_unplayed
+        self._follow_links = follow_links
+        self._stack: ContextVar[tuple[ExitStack, ...]] = ContextVar("use-tape", default=())
+        self._result: ContextVar[TapeResult | None] = ContextVar("tape-result", default=None)
+        mode_in_force(mode, env=os.environ)  # complain about a typo now
+
+    @property
+    def path(self) -> Path:
+        """The cassette: what was given, or where it was found, or will be recorded."""
+        return self._found()[0]
+
+    def _found(self) -> tuple[Path, tuple[Path, ...]]:
+        return found_path(self._path, self._folders, in_test=self._in_test)
+
+    @property
+    def result(self) -> TapeResult:
+        """The result of the last block.
+
+        Raises:
+            RuntimeError: it was not entered in this context.
+        """
+        found = self._result.get()
+        if found is None:
+            raise RuntimeError("nothing was used in this context yet")
+        return found
+
+    # -- with, async with, @ -------------------------------------------------------
+
+    def __enter__(self) -> OpenTape:
+        stack = ExitStack()
+        tape = stack.enter_context(self._block())
+        self._stack.set((*self._stack.get(), stack))
+        return tape
+
+    def __exit__(self, *details: object) -> bool | None:
+        *others, stack = self._stack.get()
+        self._stack.set(tuple(others))
+        done: bool | None = stack.__exit__(*details)  # type: ignore[arg-type]
+        return done
+
+    async def __aenter__(self) -> OpenTape:
+        return self.__enter__()
+
+    async def __aexit__(self, *details: object) -> bool | None:
+        return self.__exit__(*details)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Run ``function`` in a block each time; its parameter ``tape``, if any, is the tape."""
+        signature = inspect.signature(function)
+        takes = "tape" in signature.parameters
+
+        def given(tape: OpenTape, kwargs: dict[str, Any]) -> dict[str, Any]:
+            return {**kwargs, "tape": tape} if takes else kwargs
+
+        wrapped = self._wrapped(function, given)
+        left = [one for name, one in signature.parameters.items() if name != "tape"]
+        wrapped.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+        return wrapped
+
+    def _wrapped(
+        self, function: Callable[..., Any], given: Callable[[OpenTape, dict[str, Any]], Any]
+    ) -> Callable[..., Any]:
+        if inspect.isasyncgenfunction(function):
+
+            @functools.wraps(function)
+            async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+                with self._block() as tape:
+                    async for item in function(*args, **given(tape, kwargs)):
+                        yield item
+
+            return async_generator
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def coroutine(*args: Any, **kwargs: Any) -> Any:
+                with self._block() as tape:
+                    return await function(*args, **given(tape, kwargs))
+
+            return coroutine
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+                with self._block() as tape:
+                    return (yield from function(*args, **given(tape, kwargs)))
+
+            return generator
+
+        @functools.wraps(function)
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            with self._block() as tape:
+                done = function(*args, **given(tape, kwargs))
+                if inspect.isawaitable(done):
+                    if inspect.iscoroutine(done):
+                        done.close()
+                    raise UsageError(
+                        f"{function.__qualname__} gives something to await, which would run after"
+                        " its tape is closed",
+                        hint="put use_tape on the async function itself",
+                    )
+                return done
+
+        return plain
+
+    # -- a block -------------------------------------------------------------------
+
+    @owned_context
+    def _block(self) -> Iterator[OpenTape]:
+        path = self.path
+        mode = mode_in_force(self._mode, env=os.environ)
+        action = action_of(mode, exists=path.exists(), env=os.environ)
+        if action == "rerun":  # the code of the test runs, answered from the tape: a replay
+            action = "replay"
+        if action in {"record", "rewrite"}:
+            announce_recording(path, stated=self._mode == mode)
+        result = TapeResult(action=action, cassette=str(path))
+        self._result.set(result)
+        try:
+            if action == "replay":
+                with self._replayed(path, result) as tape:
+                    yield tape
+            elif action == "live":
+                with self._entered(OpenTape(path, result, log=None, served=None)) as tape:
+                    yield tape
+            else:
+                with self._recorded(path, result) as tape:
+                    yield tape
+        finally:
+            result.over = True
+
+    @contextmanager
+    def _entered(self, tape: OpenTape) -> Iterator[OpenTape]:
+        announce_use(tape.result, tape)
+        with activated(tape):
+            try:
+                yield tape
+            finally:
+                tape.close()
+
+    @contextmanager
+    def _recorded(self, path: Path, result: TapeResult) -> Iterator[OpenTape]:
+        """A recording is published only if its block succeeded and called something."""
+        from ptycassette.inprocess import drifting, saving  # noqa: PLC0415 - replay does without
+
+        if result.action == "rerecord" and not path.exists():
+            raise self._missing(path, result.action)
+        log = CallLog()
+        head = saving.head_of(path)
+        with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
+            yield tape
+        if log.is_empty:
+            raise RefusedError(
+                "no call of a model or a tool was made in the block: an empty recording is not"
+                " kept",
+                where=str(path),
+                hint="make the calls inside of the block, with a client on httpx; see"
+                " docs/in-process.md for other clients",
+            )
+        if result.action == "rerecord":
+            with temporary_folder() as place:
+                saving.publish(head, log, place / "new.cassette", overwrite=False)
+                result.turns = drifting.turns_of(path), drifting.turns_of(place / "new.cassette")
+        else:
+            old = drifting.turns_if_valid(path) if result.action == "rewrite" else None
+            path.parent.mkdir(parents=True, exist_ok=True)
+            saving.publish(head, log, path, overwrite=True)
+            result.recorded = True
+            announce_recorded(path)
+            if old is not None:
+                result.turns = old, drifting.turns_of(path)
+        if result.turns is not None:
+            result.drift = drifting.drift_of_turns(*result.turns)
+
+    @contextmanager
+    def _replayed(self, path: Path, result: TapeResult) -> Iterator[OpenTape]:
+        with self._opened(path) as cassette:
+            served = ServedCalls(
+                cassette,
+                declared=_declared(),
+                order=self._order,
+                scrubbed=_scrubbed_as_recorded,
+                places=_secret_places,
+            )
+            tape = OpenTape(path, result, log=None, served=served)
+            try:
+                with self._entered(tape):
+                    yield tape
+                if not self._allow_unplayed:
+                    served.finish()
+            except BaseException as exc:
+                if served.divergences and not self._lenient:
+                    self._blame(exc, served.divergences, path)
+                raise
+            finally:
+                result.divergences = tuple(served.divergences)
+                result.fingerprint, result.expected_fingerprint = served.fingerprints
+            if served.divergences and not self._lenient:
+                raise _error_of(served.divergences, path)
+
+    @staticmethod
+    def _blame(exc: BaseException, found: list[Divergence], path: Path) -> None:
+        """A body that failed after a divergence failed because of it."""
+        if isinstance(exc, DivergenceError):
+            return
+        if isinstance(exc, Exception):
+            raise _error_of(found, path) from exc
+        for line in divergence_lines(found[0]):  # pytest.fail, Ctrl-C
+            exc.add_note(line)
+
+    def _opened(self, path: Path) -> Cassette:
+        try:
+            require_seal(path)
+            return open_cassette(path, follow_links=self._follow_links)
+        except NotFoundError as exc:
+            raise self._missing(path, "replay") from exc
+
+    def _missing(self, path: Path, mode: str) -> NotFoundError:
+        folders = folders_of(self._found()[1])
+        return NotFoundError(
+            f"there is no such cassette, and the mode is {mode}"
+            + (f"; these folders were searched: {folders}" if folders else ""),
+            where=str(path),
+            hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the provider is",
+        )
+
+
+def _declared() -> dict[str, str]:
+    """What differs between runs by its nature, for the matcher."""
+    return {
+        "home": os.environ.get("HOME", ""),
+        "cwd": str(current_dir()),
+        "tmp": tempfile.gettempdir(),
+    }
+
+
+def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
+    """Where the scrubber masks a body, as it did when the tape was saved."""
+    from ptycassette.scrub import default_scrubber, masked_places  # noqa: PLC0415 - 0.1 s
+
+    [masked] = default_scrubber().traffic([body])
+    return masked_places(body, masked)
+
+
+def _scrubbed_as_recorded(value: Any) -> Any:
+    """A JSON value as the recording has it; asked for only where values differ."""
+    from ptycassette.scrub.io import session_scrubber  # noqa: PLC0415 - 0.1 s
+
+    home = os.environ.get("HOME")
+    scrubber = session_scrubber(home=Path(home) if home else None, cwd=current_dir())
+    return scrubber.value(value, channel="service-event")
+
+
+def _error_of(found: list[Divergence], path: Path) -> DivergenceError:
+    error = divergence_error(found[0], where=str(path))
+    for other in found[1:]:
+        error.add_note("\n".join(divergence_lines(other)))
+    return error
+
+
+def use_tape(
+    path: str | os.PathLike[str],
+    *,
+    mode: str | None = None,
+    order: Order = "strict",
+    lenient: bool = False,
+    allow_unplayed: bool = False,
+    follow_links: bool | None = None,
+) -> UseTape:
+    """Use a cassette for the model and tool calls of code in this process.
+
+    Args:
+        path: the cassette. A relative path is searched in the folder of the test file, or of the
+            file that calls ``use_tape``, and then in the current folder. In a test a new one is
+            recorded beside the test file, elsewhere in the current folder.
+        mode: ``replay`` (the default; no network), ``auto``, ``record``, ``rewrite``,
+            ``rerecord`` or ``live``; the environment's PTYCASSETTE_MODE when None. In a test run
+            the option ``--ptycassette-mode`` is stronger than both. ``rerun`` is ``replay`` here.
+        order: ``strict``: a call that came after the end of another one in the recording may
+            not come before it; ``loose``: any order.
+        lenient: continue after a divergence, and do not fail; ``result.divergences`` has it.
+        allow_unplayed: allow the block to end before all recorded calls were made.
+        follow_links: in replay, whether the cassette or its files may be links; when None,
+            whether PTYCASSETTE_FOLLOW_LINKS is 1.
+
+    Raises:
+        UsageError: the mode is unknown.
+        ValueError: the order is unknown.
+
+    Entering raises what opening a cassette raises. Leaving raises ``DivergenceError`` when the
+    block did not make the recorded calls, even if the code has swallowed the error of a call.
+    """
+    if order not in get_args(Order):
+        raise ValueError(f"order is one of {', '.join(get_args(Order))}, not {order!r}")
+    return UseTape(
+        Path(path),
+        folders_of_callers(),
+        mode=mode,
+        order=order,
+        lenient=lenient,
+        allow_unplayed=allow_unplayed,
+        follow_links=follow_links,
+    )

@@ -1,0 +1,1029 @@
+"""``use_tape``: model and tool calls of code in this process, over real sockets and real SDKs."""
+
+# ruff: noqa: E402, PT012, SIM117 - what is tested are blocks that raise when they are left
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("aiohttp")
+HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
+httpx = pytest.importorskip(HTTPX)
+
+from ptycassette import open_cassette, semantic_match, tape_tool, tool_call, use_tape
+from ptycassette.errors import (
+    DivergenceError,
+    NotFoundError,
+    RefusedError,
+    SealError,
+    SessionClosedError,
+    UsageError,
+)
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake import Script
+from ptycassette.inprocess import ToolError
+from ptycassette.inprocess.calls import ToolOutcome
+from ptycassette.system import NetworkBlockedError
+from tests import snippets
+from tests.commands import COMMAND
+
+pytestmark = pytest.mark.integration
+
+NOWHERE = "http://127.0.0.1:9"
+Answer = tuple[int, bytes]
+
+
+class Provider:
+    """A provider on 127.0.0.1 that gives its answers in turn, and echoes when it has none left."""
+
+    def __init__(self) -> None:
+        self.answers: list[Answer | Callable[[BaseHTTPRequestHandler], None]] = []
+        self.bodies: list[Any] = []
+        provider = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                provider.bodies.append(body)
+                answer = provider.answers.pop(0) if provider.answers else (200, chat(said(body)))
+                if callable(answer):
+                    answer(self)
+                    return
+                self.send_response(answer[0])
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(answer[1])))
+                self.send_header("retry-after-ms", "1")
+                self.end_headers()
+                self.wfile.write(answer[1])
+
+            def log_message(self, *args: object) -> None:
+                """Print nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End it."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def said(body: Any) -> str:
+    """What the provider says to a question when it has no other answer."""
+    return f"you said {body['messages'][-1]['content']}"
+
+
+def chat(text: str) -> bytes:
+    """An answer of the Chat Completions API."""
+    message = {"role": "assistant", "content": text}
+    choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+    document = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+    return json.dumps({**document, "choices": choices}).encode()
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    """A provider, for the recording of a test."""
+    made = Provider()
+    yield made
+    made.close()
+
+
+def question(text: str) -> dict[str, Any]:
+    """A question of the Chat Completions API."""
+    return {"model": "m", "messages": [{"role": "user", "content": text}]}
+
+
+def ask(url: str, text: str) -> str:
+    """What an agent does: one question, with a client of its own."""
+    with httpx.Client() as client:
+        answer = client.post(f"{url}/v1/chat/completions", json=question(text))
+    answer.raise_for_status()
+    return str(answer.json()["choices"][0]["message"]["content"])
+
+
+async def ask_later(url: str, text: str) -> str:
+    """The same in a task."""
+    async with httpx.AsyncClient() as client:
+        answer = await client.post(f"{url}/v1/chat/completions", json=question(text))
+    answer.raise_for_status()
+    return str(answer.json()["choices"][0]["message"]["content"])
+
+
+def recorded(path: Path, *texts: str) -> Path:
+    """A cassette of these questions."""
+    provider = Provider()
+    try:
+        with use_tape(path, mode="record"):
+            for text in texts:
+                ask(provider.url, text)
+    finally:
+        provider.close()
+    return path
+
+
+# -- the ways in ---------------------------------------------------------------------------
+
+
+def test_a_block_records_and_replays_without_a_provider(tmp_path: Path, provider: Provider) -> None:
+    """Another port is the same provider, where both are on this machine."""
+    path = tmp_path / "run.cassette"
+    with use_tape(path, mode="record"):
+        first = ask(provider.url, "milk")
+    for _ in range(3):
+        use = use_tape(path)
+        with use:
+            assert ask(NOWHERE, "milk") == first == "you said milk"
+
+    assert use.result.action == "replay"
+    assert use.result.fingerprint == use.result.expected_fingerprint
+    assert len(provider.bodies) == 1
+
+
+def test_a_decorator_takes_functions_coroutines_and_generators(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """Each records its own calls; ``tape`` is given to those that take it."""
+    use = use_tape(tmp_path / "run.cassette", mode="auto")
+
+    @use
+    def plain(text: str, *, url: str) -> str:
+        return ask(url, text)
+
+    @use
+    async def coroutine(text: str, tape: Any) -> str:
+        assert tape.path == tmp_path / "run.cassette"
+        return await ask_later(NOWHERE, text)
+
+    @use
+    def generator(text: str) -> Iterator[str]:
+        yield ask(NOWHERE, text)
+
+    @use
+    async def async_generator(text: str) -> Any:
+        yield await ask_later(NOWHERE, text)
+
+    async def first(items: Any) -> str:
+        return str(await anext(aiter(items)))
+
+    assert plain("milk", url=provider.url) == "you said milk"
+    assert asyncio.run(coroutine("milk")) == "you said milk"  # type: ignore[call-arg]
+    assert list(generator("milk")) == ["you said milk"]
+    assert asyncio.run(first(async_generator("milk"))) == "you said milk"
+    assert len(provider.bodies) == 1
+
+
+@pytest.mark.asyncio
+async def test_an_asynchronous_block_records_like_a_synchronous_one(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """Concurrent questions too, which are answered in any order."""
+    texts = [f"q{number}" for number in range(5)]
+    async with use_tape(tmp_path / "run.cassette", mode="record"):
+        answers = await asyncio.gather(*(ask_later(provider.url, text) for text in texts))
+    async with use_tape(tmp_path / "run.cassette"):
+        again = await asyncio.gather(*(ask_later(NOWHERE, text) for text in reversed(texts)))
+
+    assert again[::-1] == answers == [f"you said {text}" for text in texts]
+
+
+def test_a_client_that_was_made_before_the_block_is_recorded(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """SDKs keep their clients for long; nothing is patched when the block is over."""
+    before = httpx.Client._transport_for_url, threading.Thread.start, socket.socket.connect
+    client = httpx.Client()
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        client.post(f"{provider.url}/v1/chat/completions", json=question("milk"))
+        assert httpx.Client._transport_for_url is not before[0]
+    client.post(f"{provider.url}/v1/chat/completions", json=question("not recorded"))
+    client.close()
+
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        assert len(list(cassette.tape())) == 1
+    assert before == (
+        httpx.Client._transport_for_url,
+        threading.Thread.start,
+        socket.socket.connect,
+    )
+
+
+def test_a_client_that_is_imported_in_the_block_is_recorded(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """Agents are often imported by the test itself. Nothing of ours imports httpx."""
+    code = f"""
+import sys
+from ptycassette import use_tape
+assert {HTTPX!r} not in sys.modules
+with use_tape({str(tmp_path / "run.cassette")!r}, mode="record"):
+    import {HTTPX} as httpx
+    httpx.post({provider.url!r} + "/v1/chat/completions", json={question("milk")!r})
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+    with use_tape(tmp_path / "run.cassette"):
+        assert ask(NOWHERE, "milk") == "you said milk"
+
+
+def test_threads_and_pools_of_the_block_belong_to_it(tmp_path: Path, provider: Provider) -> None:
+    """A pool that is older than the block, too."""
+    path = tmp_path / "run.cassette"
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+
+        def run(url: str) -> list[str]:
+            found: list[str] = []
+            thread = threading.Thread(target=lambda: found.append(ask(url, "from a thread")))
+            thread.start()
+            thread.join()
+            found.append(pool.submit(ask, url, "from a pool").result())
+            return found
+
+        with use_tape(path, mode="record"):
+            first = run(provider.url)
+        with use_tape(path):
+            assert run(NOWHERE) == first
+
+
+# -- what an answer was --------------------------------------------------------------------
+
+
+def test_status_and_retries_are_those_of_the_recording(tmp_path: Path, provider: Provider) -> None:
+    """An SDK that asks again after 429 and 500 does the same in replay."""
+    openai = pytest.importorskip("openai")
+    provider.answers = [(429, b'{"error": {}}'), (500, b"{}"), (200, chat("third time"))]
+    tries: list[int] = []
+
+    def run(url: str) -> str:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="k" * 20)
+        answer = client.chat.completions.with_raw_response.create(**question("milk"))
+        tries.append(answer.retries_taken)
+        return str(answer.parse().choices[0].message.content)
+
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run(provider.url)
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        statuses = [one.entry.answer.status for one in cassette.tape() if one.entry.answer]
+    with use_tape(tmp_path / "run.cassette"):
+        assert run(NOWHERE) == first == "third time"
+
+    assert statuses == [429, 500, 200]
+    assert tries == [2, 2]
+
+
+def _half(handler: BaseHTTPRequestHandler) -> None:
+    """The first half of an answer; then the connection breaks."""
+    handler.send_response(200)
+    handler.send_header("content-type", "text/event-stream")
+    handler.send_header("content-length", "100")
+    handler.end_headers()
+    handler.wfile.write(b"data: one\n\n")
+    handler.close_connection = True
+
+
+def _gone(handler: BaseHTTPRequestHandler) -> None:
+    handler.close_connection = True
+
+
+@pytest.mark.parametrize("breaks", [_half, _gone])
+def test_a_broken_answer_breaks_in_the_same_way(
+    tmp_path: Path, provider: Provider, breaks: Callable[[BaseHTTPRequestHandler], None]
+) -> None:
+    """The same pieces, then the same class of error with the same text."""
+
+    def run(url: str) -> tuple[list[bytes], str]:
+        pieces: list[bytes] = []
+        with pytest.raises(httpx.TransportError) as failed, httpx.Client() as client:
+            with client.stream("POST", f"{url}/v1/messages", json=question("milk")) as answer:
+                pieces.extend(answer.iter_raw())
+        return pieces, repr(failed.value)
+
+    provider.answers = [breaks]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run(provider.url)
+    with use_tape(tmp_path / "run.cassette"):
+        assert run(NOWHERE) == first
+
+
+def test_a_provider_that_cannot_be_reached_is_recorded(tmp_path: Path) -> None:
+    """As the error that the client got."""
+
+    def run() -> str:
+        with pytest.raises(httpx.ConnectError) as failed:
+            ask(NOWHERE, "milk")
+        return str(failed.value)
+
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run()
+    with use_tape(tmp_path / "run.cassette"):
+        assert run() == first
+
+
+def test_a_stream_comes_in_its_pieces(tmp_path: Path, provider: Provider) -> None:
+    """A client that stops early stops at the same place; one that reads on is a divergence."""
+
+    def streams(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("content-type", "text/event-stream")
+        handler.send_header("transfer-encoding", "chunked")
+        handler.end_headers()
+        for data in (b"data: one\n\n", b"data: two\n\n"):
+            handler.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+        handler.wfile.flush()
+        with_client_gone.wait(30)
+        handler.close_connection = True
+
+    def run(url: str, *, all_of_it: bool) -> bytes:
+        read = b""
+        with httpx.stream("POST", f"{url}/v1/messages", json=question("milk")) as answer:
+            for piece in answer.iter_raw():
+                read += piece
+                if read.endswith(b"two\n\n") and not all_of_it:
+                    break
+        return read
+
+    with_client_gone = threading.Event()
+    provider.answers = [streams]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run(provider.url, all_of_it=False)
+    with_client_gone.set()
+    with use_tape(tmp_path / "run.cassette"):
+        assert run(NOWHERE, all_of_it=False) == first
+    with pytest.raises(DivergenceError, match="read further"), use_tape(tmp_path / "run.cassette"):
+        run(NOWHERE, all_of_it=True)
+
+
+# -- what must fail ------------------------------------------------------------------------
+
+
+def test_a_question_that_was_not_recorded_fails_the_block(tmp_path: Path) -> None:
+    """With the place where it differs."""
+    path = recorded(tmp_path / "run.cassette", "buy milk")
+
+    with pytest.raises(DivergenceError, match=r"messages\[0\].content") as failed, use_tape(path):
+        ask(NOWHERE, "buy silk")
+
+    assert "buy milk" in str(failed.value)
+    assert isinstance(failed.value.__cause__, httpx.HTTPStatusError)
+
+
+def test_an_error_that_the_agent_swallows_fails_the_block(tmp_path: Path) -> None:
+    """The divergence is sticky, and the rest is answered all the same."""
+    path = recorded(tmp_path / "run.cassette", "one", "two")
+    use = use_tape(path, allow_unplayed=True, order="loose")
+
+    with pytest.raises(DivergenceError, match="call-changed"), use:
+        with pytest.raises(httpx.HTTPStatusError):
+            ask(NOWHERE, "three")
+        assert ask(NOWHERE, "two") == "you said two"
+
+    assert [one.kind for one in use.result.divergences] == ["call-changed"]
+
+
+def test_calls_that_were_never_made_are_reported(tmp_path: Path) -> None:
+    """Each of them; ``allow_unplayed`` allows it."""
+    path = recorded(tmp_path / "run.cassette", "one", "two", "three")
+
+    with pytest.raises(DivergenceError, match="entry 2") as failed, use_tape(path):
+        ask(NOWHERE, "one")
+    assert any("entry 3" in note for note in failed.value.__notes__)
+    with use_tape(path, allow_unplayed=True) as tape:
+        ask(NOWHERE, "one")
+    assert tape.result.fingerprint != tape.result.expected_fingerprint
+
+
+def test_the_order_of_calls_is_enforced(tmp_path: Path) -> None:
+    """The recorded one, unless any order will do; the fingerprint is that of the run."""
+    path = recorded(tmp_path / "run.cassette", "one", "two")
+
+    with pytest.raises(DivergenceError, match="call-order"), use_tape(path):
+        ask(NOWHERE, "two")
+        ask(NOWHERE, "one")
+    with use_tape(path, order="loose"):
+        assert ask(NOWHERE, "two") == "you said two"
+        assert ask(NOWHERE, "one") == "you said one"
+    with pytest.raises(ValueError, match="order is one of strict, loose"):
+        use_tape(path, order="lose")  # type: ignore[arg-type]
+
+
+def test_equal_questions_are_answered_in_their_order(tmp_path: Path, provider: Provider) -> None:
+    """Once each: first in, first out."""
+    provider.answers = [(200, chat("first")), (200, chat("second"))]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        answers = [ask(provider.url, "again") for _ in range(2)]
+    with use_tape(tmp_path / "run.cassette"):
+        assert [ask(NOWHERE, "again") for _ in range(2)] == answers == ["first", "second"]
+    with pytest.raises(DivergenceError), use_tape(tmp_path / "run.cassette"):
+        for _ in range(3):
+            ask(NOWHERE, "again")
+
+
+def test_scrubbing_does_not_collapse_two_questions(tmp_path: Path, provider: Provider) -> None:
+    """Two that differ only in a secret, both masked alike, keep their answers."""
+    keys = ["sk-ant-api03-" + letter * 93 + "AA" for letter in "xy"]
+    provider.answers = [(200, chat("the first")), (200, chat("the second"))]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = [ask(provider.url, f"my key is {key}") for key in keys]
+    text = b"".join(one.read_bytes() for one in (tmp_path / "run.cassette").iterdir())
+    assert not any(key.encode() in text for key in keys)
+    with use_tape(tmp_path / "run.cassette"):
+        assert [ask(NOWHERE, f"my key is {key}") for key in keys] == first
+
+
+def test_an_unknown_mode_is_an_error_and_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the block, and for the variable too."""
+    path = recorded(tmp_path / "run.cassette", "one")
+    before = (path / "manifest.json").read_bytes()
+
+    with pytest.raises(UsageError, match="mode 'recrod' is not one of"):
+        use_tape(path, mode="recrod")
+    monkeypatch.setenv("PTYCASSETTE_MODE", "all")
+    with pytest.raises(UsageError, match="PTYCASSETTE_MODE"), use_tape(path):
+        pass
+    assert (path / "manifest.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("mode", ["record", "rewrite", "auto", "rerecord"])
+def test_a_block_that_fails_leaves_what_was_there(
+    tmp_path: Path, provider: Provider, mode: str
+) -> None:
+    """No part of a cassette, and the old one if there was one."""
+    path = tmp_path / "run.cassette"
+    if mode in {"rewrite", "rerecord"}:
+        recorded(path, "one")
+    before = sorted(one.name for one in tmp_path.iterdir()), (path.exists())
+
+    with pytest.raises(ZeroDivisionError), use_tape(path, mode=mode):
+        ask(provider.url, "two")
+        _ = 1 / 0
+
+    assert (sorted(one.name for one in tmp_path.iterdir()), path.exists()) == before
+
+
+@pytest.mark.parametrize("mode", ["record", "rewrite", "rerecord"])
+def test_a_block_that_calls_nothing_is_no_recording(tmp_path: Path, mode: str) -> None:
+    """Above all an asynchronous test whose coroutine nothing has run."""
+    path = recorded(tmp_path / "old.cassette", "one") if mode != "record" else tmp_path / "new"
+
+    with pytest.raises(RefusedError, match="no call of a model or a tool"):
+        with use_tape(path, mode=mode):
+            pass
+
+    def makes_a_coroutine() -> Any:
+        return ask_later(NOWHERE, "one")
+
+    with pytest.raises(UsageError, match="makes_a_coroutine") as failed:
+        use_tape(path, mode=mode)(makes_a_coroutine)()
+    assert "async function itself" in (failed.value.hint or "")
+
+
+def test_a_cassette_that_is_missing_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    """With where it was searched and how to record it; in CI ``auto`` records nothing."""
+    with pytest.raises(NotFoundError, match="no such cassette") as failed:
+        with use_tape("missing.cassette"):
+            pass
+    assert "PTYCASSETTE_MODE=auto" in (failed.value.hint or "")
+    monkeypatch.setenv("CI", "1")
+    with pytest.raises(NotFoundError), use_tape(tmp_path / "missing.cassette", mode="auto"):
+        pass
+
+
+def test_a_call_after_the_block_is_refused(tmp_path: Path, provider: Provider) -> None:
+    """A task that outlives its block would be recorded nowhere, or reach the network."""
+    path = recorded(tmp_path / "run.cassette", "one")
+
+    def outlives(**options: Any) -> BaseException | None:
+        failures: list[BaseException | None] = []
+        over = threading.Event()
+
+        def late() -> None:
+            over.wait(30)
+            try:
+                ask(provider.url, "late")
+            except SessionClosedError as exc:
+                failures.append(exc)
+
+        with use_tape(path, **options) as tape:
+            ask(provider.url, "one")
+            thread = threading.Thread(target=late)
+            thread.start()
+        assert tape.path == path
+        over.set()
+        thread.join()
+        return failures[0] if failures else None
+
+    assert "after its block" in str(outlives())
+    assert "after its block" in str(outlives(mode="rerecord"))
+    assert [body["messages"][0]["content"] for body in provider.bodies] == ["one"]
+
+
+def test_the_network_is_off_in_replay(tmp_path: Path, provider: Provider) -> None:
+    """For whatever the block does, in its threads as well; another thread has its network."""
+    path = recorded(tmp_path / "run.cassette", "one")
+    tried: list[str] = []
+
+    def attempt() -> None:
+        with socket.socket() as one:
+            one.setblocking(False)
+            tried.append("blocked" if isinstance(_connects(one), NetworkBlockedError) else "free")
+        with pytest.raises(NetworkBlockedError):
+            socket.getaddrinfo("api.example.com", 443)
+
+    async def in_a_loop() -> None:
+        with socket.socket() as one, pytest.raises(NetworkBlockedError):
+            one.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(one, ("192.0.2.1", 80))
+
+    ready, done = threading.Event(), threading.Event()
+
+    def outside() -> None:
+        ready.wait(30)
+        with socket.socket() as other:
+            other.setblocking(False)
+            tried.append("blocked" if isinstance(_connects(other), NetworkBlockedError) else "free")
+        done.set()
+
+    thread = threading.Thread(target=outside)
+    thread.start()
+    with use_tape(path):
+        ask(NOWHERE, "one")
+        attempt()
+        inside = threading.Thread(target=attempt)
+        inside.start()
+        inside.join()
+        asyncio.run(in_a_loop())
+        ready.set()
+        done.wait(30)
+    thread.join()
+
+    assert tried == ["blocked"] * 2 + ["free"]
+    assert ask(provider.url, "the block is over") == "you said the block is over"
+
+
+def _connects(one: socket.socket) -> BaseException | None:
+    try:
+        one.connect(("192.0.2.1", 80))
+    except (OSError, NetworkBlockedError) as exc:
+        return exc
+    return None
+
+
+def test_threads_and_tasks_with_tapes_of_their_own_never_mix(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """Recorded and replayed at once: each cassette has the calls of its own block."""
+    together = threading.Barrier(4)
+
+    def run(name: str, mode: str) -> list[str]:
+        with use_tape(tmp_path / f"{name}.cassette", mode=mode):
+            together.wait(30)
+            answers = [ask(provider.url, f"{name} {number}") for number in range(3)]
+            together.wait(30)
+        return answers
+
+    names = ["a", "b", "c", "d"]
+    with ThreadPoolExecutor(4) as pool:
+        first = list(pool.map(run, names, ["record"] * 4))
+        asked = len(provider.bodies)
+        again = list(pool.map(run, names, ["replay"] * 4))
+
+    async def task(name: str) -> list[str]:
+        async with use_tape(tmp_path / f"{name}.cassette"):
+            return [await ask_later(NOWHERE, f"{name} {number}") for number in range(3)]
+
+    async def tasks() -> list[list[str]]:
+        return await asyncio.gather(*map(task, names))
+
+    assert first == again == asyncio.run(tasks())
+    assert (asked, len(provider.bodies)) == (12, 12)
+
+
+# -- tools ---------------------------------------------------------------------------------
+
+
+class StockError(Exception):
+    """An error of a program's own."""
+
+
+def test_a_tool_runs_again_and_is_compared(tmp_path: Path) -> None:
+    """Its result, or its exception with type and text; in order with the model calls."""
+    stock = {"milk": 1}
+
+    @tape_tool
+    def count(name: str, *, factor: int = 1) -> int:
+        if name not in stock:
+            raise StockError(f"no {name}")
+        return stock[name] * factor
+
+    def run(url: str) -> None:
+        ask(url, "one")
+        assert count("milk", factor=stock["milk"]) == stock["milk"] ** 2
+        with pytest.raises(StockError):
+            count("silk")
+
+    path = tmp_path / "run.cassette"
+    provider = Provider()
+    with use_tape(path, mode="record"):
+        run(provider.url)
+    provider.close()
+    with use_tape(path):
+        run(NOWHERE)
+    with open_cassette(path) as cassette:
+        events = [one.payload for one in cassette.service_events() if "entry" not in one.payload]
+    assert [one["type"] for one in events] == ["tool-call", "tool-result"] * 2
+    assert events[0]["arguments"] == {"name": "milk", "factor": 1}
+    assert events[3]["error"] == {"type": "StockError", "message": "no silk", "args": ["no silk"]}
+    assert events[1]["duration_ms"] >= 0
+
+    with pytest.raises(DivergenceError, match="call-order"), use_tape(path):
+        count("milk", factor=1)
+        ask(NOWHERE, "one")
+        with pytest.raises(StockError):
+            count("silk")
+    with pytest.raises(DivergenceError, match="with these arguments"), use_tape(path):
+        ask(NOWHERE, "one")
+        count("milk", factor=7)
+    stock["silk"] = 3
+    with pytest.raises(DivergenceError, match="tool-changed") as failed, use_tape(path):
+        ask(NOWHERE, "one")
+        count("milk")
+        count("silk")
+    assert "StockError: no silk" in str(failed.value)
+
+
+def test_a_tool_is_served_and_does_not_run(tmp_path: Path) -> None:
+    """With its recorded result, in the type that it declares, or its recorded exception."""
+    ran: list[str] = []
+
+    @tape_tool(replay="serve", raises=(StockError,), name="look_up")
+    async def served(name: str) -> tuple[str, int]:
+        ran.append(name)
+        match name:
+            case "milk":
+                return name, 2
+            case "key":
+                raise KeyError(name)
+            case "own":
+                raise StockError(name, 3)
+        raise subprocess.CalledProcessError(2, name)
+
+    async def run() -> list[Any]:
+        found: list[Any] = [await served("milk")]
+        for name in ("key", "own", "other"):
+            try:
+                await served(name)
+            except Exception as exc:  # noqa: BLE001 - which one is looked at below
+                found.append(exc)
+        return found
+
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        asyncio.run(run())
+    with use_tape(tmp_path / "run.cassette"):
+        milk, key, own, other = asyncio.run(run())
+
+    assert milk == ("milk", 2)
+    assert (type(key), key.args) == (KeyError, ("key",))
+    assert (type(own), own.args) == (StockError, ("own", 3))
+    assert isinstance(other, ToolError)
+    assert other.type == "CalledProcessError"
+    assert ran == ["milk", "key", "own", "other"]
+
+
+@pytest.mark.parametrize(
+    "name", ["os.system", "print", "SystemExit", "ExceptionGroup", "__import__"]
+)
+def test_nothing_that_a_cassette_names_is_imported(name: str) -> None:
+    """A stranger may have written which exception a tool has raised."""
+    made = ToolOutcome(error=name, message="x", args=("echo",)).exception(())
+
+    assert isinstance(made, ToolError)
+    assert made.type == name
+
+
+def test_a_block_is_a_tool_call(tmp_path: Path) -> None:
+    """For code without a function; an argument or result without JSON is refused by name."""
+
+    def run(found: Any) -> None:
+        with tool_call("search", {"query": "milk"}) as call:
+            call.result = found
+
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        run(["a"])
+    with use_tape(tmp_path / "run.cassette"):
+        run(["a"])
+    with pytest.raises(DivergenceError, match="tool search"), use_tape(tmp_path / "run.cassette"):
+        run(["b"])
+    with pytest.raises(UsageError, match="the result of tool search"):
+        with use_tape(tmp_path / "new.cassette", mode="record"):
+            run(object())
+    run(object())  # outside of a block it does nothing
+    with pytest.raises(ValueError, match="replay is one of run, serve"):
+        tape_tool(replay="mock")  # type: ignore[call-overload]
+
+
+def test_arguments_and_results_are_scrubbed_and_compared_as_they_are_scrubbed(
+    tmp_path: Path,
+) -> None:
+    """A secret is in no file, and its tool is found all the same."""
+    token = "ghp_" + "aB3dE6gH9" * 4
+
+    @tape_tool
+    def login(token: str) -> dict[str, str]:
+        return {"said": f"hello {token}"}
+
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        login(token)
+    text = b"".join(one.read_bytes() for one in (tmp_path / "run.cassette").iterdir())
+    assert token.encode() not in text
+    with use_tape(tmp_path / "run.cassette"):
+        assert login(token)["said"].endswith(token)
+
+
+# -- drift ---------------------------------------------------------------------------------
+
+
+def test_rerecord_reports_what_changed_and_keeps_the_recording(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """By turns: an answer, an added and a removed call; ``rewrite`` replaces it."""
+    path = recorded(tmp_path / "run.cassette", "one", "two")
+    before = (path / "manifest.json").read_bytes()
+    provider.answers = [(200, chat("something else"))]
+    use = use_tape(path, mode="rerecord")
+    with use:
+        ask(provider.url, "one")
+    drift = use.result.drift
+    assert drift is not None
+    assert [(one.kind, one.what, one.old, one.new) for one in drift.exchanges] == [
+        ("changed", "model", 1, 1),
+        ("removed", "model", 2, 0),
+    ]
+    assert (drift.exchanges[0].expected, drift.exchanges[0].got) == (
+        "you said one",
+        "something else",
+    )
+    assert (path / "manifest.json").read_bytes() == before
+    with use_tape(path, mode="rewrite") as tape:
+        ask(provider.url, "one")
+    assert [one.kind for one in tape.result.drift.exchanges] == ["removed"]
+    with use_tape(path):
+        ask(NOWHERE, "one")
+
+
+def test_drift_in_meaning_reads_all_scripts(tmp_path: Path, provider: Provider) -> None:
+    """The same Japanese text is no drift; another one is; a paraphrase passes its threshold."""
+    provider.answers = [(200, chat("牛乳とパンを買う")), (200, chat("buy milk and fresh bread"))]
+    path = tmp_path / "run.cassette"
+    with use_tape(path, mode="record"):
+        ask(provider.url, "メモには何とありますか")
+        ask(provider.url, "in English?")
+    provider.answers = [(200, chat("牛乳とパンを買う")), (200, chat("buy milk and old bread"))]
+    use = use_tape(path, mode="rerecord")
+    with use:
+        ask(provider.url, "メモには何とありますか")
+        ask(provider.url, "in English?")
+
+    assert [one.new for one in use.result.drift.exchanges] == [2]  # type: ignore[union-attr]
+    assert not use.result.semantic_drift(0.5)
+    assert use.result.semantic_drift(0.999)
+    assert semantic_match("牛乳とパンを買う", "牛乳とパンを買う", 0.9).score == 1
+    with pytest.raises(ValueError, match="threshold"):
+        use.result.semantic_drift(2)
+
+
+# -- the cassette --------------------------------------------------------------------------
+
+
+def test_it_is_an_ordinary_cassette(tmp_path: Path) -> None:
+    """The commands take it, without a screen."""
+    path = recorded(tmp_path / "run.cassette", "buy milk")
+    environment = {**os.environ, "PTYCASSETTE_STATE_DIR": str(tmp_path / "state")}
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [COMMAND, *words], capture_output=True, text=True, check=True, env=environment
+        )
+        return done.stdout
+
+    assert "valid" in run("verify", str(path))
+    assert "nothing left" in run("verify-scrub", str(path))
+    assert "in-process" in run("info", str(path))
+    assert "in-process" in run("ls", str(tmp_path))
+    assert "/v1/chat/completions" in run("tape", str(path))
+    assert "model-request" in run("events", str(path))
+    assert "are the same" in run("diff", str(path), str(path))
+    for name in ("run.har", "run.html", "run.atif.json"):
+        run("export", str(path), str(tmp_path / name))
+        assert "buy milk" in (tmp_path / name).read_text()
+
+
+def test_a_cassette_that_was_changed_is_not_served(tmp_path: Path) -> None:
+    """Its digests are checked before the block begins."""
+    path = recorded(tmp_path / "run.cassette", "buy milk")
+    bodies = path / "tape-bodies.bin"
+    data = bytearray(bodies.read_bytes())
+    data[10] ^= 1
+    bodies.write_bytes(data)
+
+    with pytest.raises(Exception, match=r"tape-bodies\.bin"), use_tape(path):
+        pass
+
+
+def test_a_demanded_seal_is_demanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by every command that plays a cassette."""
+    pytest.importorskip("securesystemslib")
+    path = recorded(tmp_path / "run.cassette", "one")
+    (tmp_path / "ptycassette.toml").write_text("[seal]\nrequired = true\n")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(SealError), use_tape(path):
+        pass
+
+
+# -- official SDKs -------------------------------------------------------------------------
+
+SCRIPT = "version = 1\n[[replies]]\ntimes = 0\ntext = 'buy milk and bread'\n"
+
+
+def _openai(openai: Any, url: str) -> list[str]:
+    client = openai.OpenAI(base_url=f"{url}/v1", api_key="k" * 20)
+    stream = client.chat.completions.create(**question("milk?"), stream=True)
+    chunks = [one.choices[0].delta.content or "" for one in stream if one.choices]
+    events = client.responses.create(model="m", input="milk?", stream=True)
+    return [
+        client.chat.completions.create(**question("milk?")).choices[0].message.content,
+        "".join(chunks),
+        client.responses.create(model="m", input="milk?").output_text,
+        [event.type for event in events][-1],
+    ]
+
+
+def _anthropic(anthropic: Any, url: str) -> list[str]:
+    client = anthropic.Anthropic(base_url=url, api_key="k" * 20)
+    asked = {**question("milk?"), "max_tokens": 10}
+    with client.messages.stream(**asked) as stream:
+        text = "".join(stream.text_stream)
+
+    async def later() -> list[str]:
+        async with anthropic.AsyncAnthropic(base_url=url, api_key="k" * 20) as other:
+            async with other.messages.stream(**asked) as stream:
+                pieces = "".join([one async for one in stream.text_stream])
+            return [(await other.messages.create(**asked)).content[0].text, pieces]
+
+    return [client.messages.create(**asked).content[0].text, text, *asyncio.run(later())]
+
+
+def _genai(genai: Any, url: str) -> list[str]:
+    client = genai.Client(api_key="k" * 20, http_options={"base_url": url})
+    stream = client.models.generate_content_stream(model="m", contents="milk?")
+    return [
+        client.models.generate_content(model="m", contents="milk?").text,
+        "".join(one.text or "" for one in stream),
+    ]
+
+
+def _pydantic_ai(pydantic_ai: Any, url: str) -> list[str]:
+    models = importlib.import_module("pydantic_ai.models.openai")
+    providers = importlib.import_module("pydantic_ai.providers.openai")
+    provider = providers.OpenAIProvider(base_url=f"{url}/v1", api_key="k" * 20)
+    return [pydantic_ai.Agent(models.OpenAIChatModel("m", provider=provider)).run_sync("hi").output]
+
+
+def _langchain(langchain: Any, url: str) -> list[str]:
+    model = langchain.ChatOpenAI(model="m", base_url=f"{url}/v1", api_key="k" * 20)
+
+    async def later() -> str:
+        return "".join([one.content async for one in model.astream("hi")])
+
+    streamed = "".join(one.content for one in model.stream("hi"))
+    return [model.invoke("hi").content, streamed, asyncio.run(later())]
+
+
+def _litellm(litellm: Any, url: str) -> list[str]:
+    asked = {**question("hi"), "api_key": "k" * 20}
+    openai = {**asked, "model": "openai/m", "api_base": f"{url}/v1"}
+    anthropic = {**asked, "model": "anthropic/m", "api_base": url, "max_tokens": 10}
+    streamed = litellm.completion(**openai, stream=True)
+    later = asyncio.run(litellm.acompletion(**anthropic))  # over aiohttp
+    return [
+        litellm.completion(**openai).choices[0].message.content,
+        "".join(one.choices[0].delta.content or "" for one in streamed),
+        later.choices[0].message.content,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("openai", _openai),
+        ("anthropic", _anthropic),
+        ("google.genai", _genai),
+        ("pydantic_ai", _pydantic_ai),
+        ("langchain_openai", _langchain),
+        ("litellm", _litellm),
+    ],
+)
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # those of the packages are not ours
+def test_an_official_sdk_replays_20_of_20(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    run: Callable[[Any, str], list[str]],
+) -> None:
+    """As it is, whole and streamed, without key and network; so does a framework on one."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or its import asks for a file
+    pytest.importorskip(name.partition(".")[0])
+    sdk = importlib.import_module(name) if name == "google.genai" else pytest.importorskip(name)
+    with FakeProviderServer(Script.parse(SCRIPT)) as server:
+        with use_tape(tmp_path / "run.cassette", mode="record"):
+            first = run(sdk, server.url)
+    for _ in range(20):
+        with use_tape(tmp_path / "run.cassette") as tape:
+            assert run(sdk, NOWHERE) == first
+        assert tape.result.fingerprint == tape.result.expected_fingerprint
+
+
+# -- the page ------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "in-process.md"
+NOTE = """version = 1
+[[replies]]
+when = { after = "prompt", tools = true }
+times = 0
+parts = [{ tool = "read_note", arguments = { path = "note.txt" } }]
+[[replies]]
+times = 0
+text = "The note says: buy milk."
+"""
+
+
+def test_the_examples_of_the_page_record_and_replay(tmp_path: Path) -> None:
+    """As they are shown; then without a provider; a changed question prints what the page shows."""
+    pytest.importorskip("openai")
+    shown = [block for block in snippets.blocks(PAGE) if block.skip]
+    for block in shown:
+        if block.language == "python":
+            name = block.source.partition("\n")[0].removeprefix("# ")
+            (tmp_path / name).write_text(block.source)
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PTYCASSETTE")},
+        "PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}",
+        "OPENAI_API_KEY": "k" * 20,
+        "OPENAI_BASE_URL": f"{NOWHERE}/v1",
+        "PTYCASSETTE_STATE_DIR": str(tmp_path / "state"),
+    }
+    alone = "-p no:xdist -p no:textual-snapshot -p no:cacheprovider"
+
+    def run(words: str, status: int = 0, **more: str) -> str:
+        done = subprocess.run(
+            ["/usr/bin/env", *shlex.split(words)],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+            env={**environment, "PYTEST_ADDOPTS": alone, **more},
+        )  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    [record, replay] = next(one for one in shown if one.language == "console").commands()
+    with FakeProviderServer(Script.parse(NOTE)) as server:
+        live = {"OPENAI_BASE_URL": server.openai_url}
+        run(record, **live)
+        asked = len(server.requests)
+        assert run("python report.py", **live).endswith("record\n")
+        run("pytest test_fixtures.py --ptycassette-mode=record", **live)
+    assert asked == 2
+    run(replay)
+    assert run("python report.py").endswith("replay\n")
+    run("pytest test_fixtures.py")
+    test = (tmp_path / "test_my_agent.py").read_text()
+    (tmp_path / "test_my_agent.py").write_text(
+        test.replace("What does note.txt say?", "What is in note.txt?")
+    )
+    printed = " ".join(run(replay, status=1).split())
+    [expected] = [block for block in shown if block.language == "text"]
+    for line in expected.source.splitlines():
+        assert " ".join(line.partition("ms: ")[2].split() or line.split()) in printed

@@ -1,0 +1,187 @@
+"""The fixture and the marker for the model and tool calls of a test."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+
+import pytest
+
+HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
+pytest.importorskip(HTTPX)
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.integration
+
+INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+ALONE = ("-p", "no:xdist", "-p", "no:textual-snapshot")
+AGENT = """
+import HTTPX as httpx
+from ptycassette import tape_tool
+
+def ask(text):
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    with httpx.Client() as client:
+        return client.post("URL/v1/chat/completions", json=body).json()["said"]
+
+async def ask_later(text):
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    async with httpx.AsyncClient() as client:
+        return (await client.post("URL/v1/chat/completions", json=body)).json()["said"]
+"""
+TESTS = """
+import pytest
+from agent import ask, ask_later
+from ptycassette import use_tape
+
+def test_fixture(ptycassette_tape):
+    assert ask("one") == "one"
+
+@pytest.mark.ptycassette_tape("named.cassette")
+def test_marker():
+    assert ask("two") == "two"
+
+@pytest.mark.asyncio
+async def test_async_fixture(ptycassette_tape):
+    assert await ask_later("three") == "three"
+
+class TestGroup:
+    @pytest.mark.ptycassette_tape
+    @pytest.mark.asyncio
+    async def test_async_marker(self):
+        assert await ask_later("four") == "four"
+
+@pytest.mark.parametrize("text", ["five", "six"])
+@pytest.mark.ptycassette_tape
+def test_parameters(text):
+    assert ask(text) == text
+
+@use_tape("cassettes/decorated.cassette")
+def test_decorator(tmp_path):
+    assert ask("seven") == "seven"
+
+@pytest.mark.asyncio
+@use_tape("cassettes/decorated-later.cassette")
+async def test_async_decorator(tape):
+    assert await ask_later("eight") == "eight"
+"""
+
+
+@pytest.fixture
+def provider() -> Iterator[str]:
+    """A provider that repeats what it is asked; its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            data = json.dumps({"said": body["messages"][0]["content"]}).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: object) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def run(pytester: pytest.Pytester, url: str, *options: str, tests: str = TESTS) -> pytest.RunResult:
+    """A run of ``tests`` in a folder of their own."""
+    pytester.makeini(INI)
+    pytester.makepyfile(agent=AGENT.replace("URL", url).replace("HTTPX", HTTPX), test_agent=tests)
+    return pytester.runpytest_subprocess("-W", "error", *options)
+
+
+def test_tests_record_and_replay_without_a_provider(
+    pytester: pytest.Pytester, provider: str
+) -> None:
+    """Functions and coroutines, by fixture, marker and decorator, each with its own cassette."""
+    run(pytester, provider, *ALONE, "--ptycassette-mode=record").assert_outcomes(passed=8)
+    replayed = run(pytester, "http://127.0.0.1:9", *ALONE)
+
+    replayed.assert_outcomes(passed=8)
+    replayed.stdout.fnmatch_lines(["*ptycassette: replayed 8*"])
+    assert (pytester.path / "cassettes" / "named.cassette").is_dir()
+
+
+def test_workers_of_xdist_never_mix(pytester: pytest.Pytester, provider: str) -> None:
+    """They record and replay at once."""
+    pytest.importorskip("xdist")
+    options = ("-n", "2", "-p", "no:textual-snapshot")
+
+    run(pytester, provider, *options, "--ptycassette-mode=record").assert_outcomes(passed=8)
+    run(pytester, "http://127.0.0.1:9", *options).assert_outcomes(passed=8)
+
+
+SWALLOWS = """
+from agent import ask
+from ptycassette import use_tape
+
+def agent(text):
+    try:
+        return ask(text)
+    except Exception:
+        return "the agent gives up"
+
+def test_one(ptycassette_tape):
+    assert agent("TEXT")
+"""
+
+
+def test_a_swallowed_divergence_fails_the_test(pytester: pytest.Pytester, provider: str) -> None:
+    """When its body is over, with the place where the question differs."""
+    recorded = run(
+        pytester, provider, *ALONE, "--ptycassette-mode=record",
+        tests=SWALLOWS.replace("TEXT", "milk"),
+    )  # fmt: skip
+    recorded.assert_outcomes(passed=1)
+    changed = run(pytester, provider, *ALONE, tests=SWALLOWS.replace("TEXT", "silk"))
+
+    changed.assert_outcomes(failed=1)
+    changed.stdout.fnmatch_lines(["*call-changed*", "*recorded 'milk', asked 'silk'*"])
+
+
+def test_a_failed_test_keeps_no_recording(pytester: pytest.Pytester, provider: str) -> None:
+    """Neither a new one nor a part of one; what was there stays."""
+    passing = "from agent import ask\ndef test_one(ptycassette_tape):\n    ask('milk')\n"
+    failing = passing.replace("ask('milk')", "ask('silk'); assert False")
+    run(pytester, provider, *ALONE, "--ptycassette-mode=record", tests=failing).assert_outcomes(
+        failed=1
+    )
+    assert not (pytester.path / "cassettes").exists()
+    run(pytester, provider, *ALONE, "--ptycassette-mode=auto", tests=passing).assert_outcomes(
+        passed=1
+    )
+    run(pytester, provider, *ALONE, "--ptycassette-mode=rewrite", tests=failing).assert_outcomes(
+        failed=1
+    )
+
+    run(pytester, "http://127.0.0.1:9", *ALONE, tests=passing).assert_outcomes(passed=1)
+
+
+def test_rerecord_reports_the_drift_of_a_test(pytester: pytest.Pytester, provider: str) -> None:
+    """At the end of the run; an unknown mode or argument is an error."""
+    text = "from agent import ask\ndef test_one(ptycassette_tape):\n    ask('milk')\n"
+    run(pytester, provider, *ALONE, "--ptycassette-mode=record", tests=text)
+    changed = text.replace("milk", "silk")
+    again = run(pytester, provider, *ALONE, "--ptycassette-mode=rerecord", tests=changed)
+
+    again.assert_outcomes(passed=1)
+    again.stdout.fnmatch_lines(["*drift*test_one*1 change*"])
+    wrong = (
+        "import pytest\n@pytest.mark.ptycassette_tape(mod='record')\ndef test_one():\n    pass\n"
+    )
+    run(pytester, provider, *ALONE, tests=wrong).stderr.fnmatch_lines(["*mod is not one of*"])
+    typo = run(pytester, provider, *ALONE, "--ptycassette-mode=recrod", tests=text)
+    typo.stderr.fnmatch_lines(["*recrod*is not one of*"])
