@@ -26,6 +26,7 @@ class TamperedTape:
     Attributes:
         entries: the lines of the tape.
         questions, answers: bodies, by the number of the entry.
+        events: the service events.
     """
 
     def __init__(self, cassette: Path, copy: Path) -> None:
@@ -39,7 +40,7 @@ class TamperedTape:
             ]
             self.questions = {one.entry.entry: one.question() for one in exchanges}
             self.answers = {one.entry.entry: one.answer() for one in exchanges}
-        self._events = [json.loads(line) for line in (copy / _EVENTS).read_text().splitlines()]
+        self.events = [json.loads(line) for line in (copy / _EVENTS).read_text().splitlines()]
 
     def number(self, said: str) -> int:
         """The entry whose question ends with these words."""
@@ -66,7 +67,7 @@ class TamperedTape:
 
     def drop(self, number: int) -> None:
         """Take an entry out; its service events say something else."""
-        for event in self._events:
+        for event in self.events:
             said = event["payload"]
             if said.get("entry") == number:
                 event["payload"] = {"type": "note"}
@@ -99,7 +100,7 @@ class TamperedTape:
                 }  # fmt: skip
                 packed += data
         (self.path / _BODIES).write_bytes(bytes(packed))
-        for name, lines in ((_TAPE, self.entries), (_EVENTS, self._events)):
+        for name, lines in ((_TAPE, self.entries), (_EVENTS, self.events)):
             (self.path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
         self._pin()
         return self.path

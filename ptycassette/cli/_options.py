@@ -211,12 +211,33 @@ def opened(path: str, *, allow_unscrubbed: bool = False, full: bool = False) -> 
     )
 
 
+class FilesCommand(click.Command):
+    """A command with ``files_option``: behind ``--files`` there are names of files alone.
+
+    Git hooks put names there that a pull request chose. A folder may be called ``--config=x``.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse them; what looks like an option behind ``--files`` must be a file that is there."""
+        options = args[: args.index("--")] if "--" in args else args
+        if "--files" in options:
+            at = options.index("--files") + 1
+            names = args[at + 1 :] if args[at : at + 1] == ["--"] else args[at:]
+            for name in names:
+                if name.startswith("-") and not ("/" in name and os.path.lexists(name)):
+                    raise click.UsageError(
+                        f"{name!r} comes behind --files: put options before it", ctx=ctx
+                    )
+            args = [*args[:at], "--", *names]
+        return super().parse_args(ctx, args)
+
+
 def files_option(function: F) -> F:
-    """The flag ``--files``."""
+    """The flag ``--files``, of a ``FilesCommand``."""
     return click.option(
         "--files",
         is_flag=True,
-        help="Take the arguments as files inside cassettes, for git hooks.",
+        help="Take all that follows as files inside cassettes, for git hooks.",
     )(function)
 
 

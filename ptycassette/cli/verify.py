@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ptycassette.cli._options import (
+    FilesCommand,
     allow_unscrubbed_option,
     cassettes_with,
     files_option,
@@ -43,7 +44,7 @@ LARGE_BYTES = 20_000_000
 """Below this, checking is over before a progress bar is read."""
 
 
-@click.command("verify")
+@click.command("verify", cls=FilesCommand)
 @click.argument("cassettes", metavar="CASSETTE...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--rederive", is_flag=True, help="Also render every frame again from the output and compare."
@@ -202,7 +203,7 @@ def _status(verdict: Verdict) -> int:
     return verdict.error.exit_status if verdict.error is not None else MISMATCH_STATUS
 
 
-def _tape_damage(cassette: Cassette) -> list[str]:
+def _tape_damage(cassette: Cassette) -> list[str] | None:
     """What in a tape is not as it was published."""
     from ptycassette.tape.io import published_damage
 
@@ -293,7 +294,9 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, str]]:
     else:
         yield "files", "only output.raw is pinned by this cassette"
     if found.tape_entries:
-        yield "tape", f"{count_text(found.tape_entries, 'entry', 'entries')}, all bodies whole"
+        proof = "as published" if verdict.tape_proved else "not checked (other matching rules)"
+        entries = count_text(found.tape_entries, "entry", "entries")
+        yield "tape", f"{entries}, all bodies whole, fingerprint {proof}"
     yield "scrubbed", visible(verdict.scrub_status or "", limit=100)
     if verdict.rederived is not None:
         differ = count_text(verdict.mismatch_count, "difference")

@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from ptycassette.cli._options import cassettes_with, files_option, follow_links_option, json_option
+from ptycassette.cli._options import (
+    FilesCommand,
+    cassettes_with,
+    files_option,
+    follow_links_option,
+    json_option,
+)
 from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.cli.scrub import known_options, scrubber_of
 from ptycassette.model import visible
@@ -15,7 +21,7 @@ from ptycassette.model import visible
 FOUND_STATUS = 6
 
 
-@click.command("verify-scrub")
+@click.command("verify-scrub", cls=FilesCommand)
 @click.argument("cassettes", metavar="CASSETTE...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--auditor",

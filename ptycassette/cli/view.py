@@ -101,7 +101,9 @@ def command(
     """
     traces = _traces(path, other)
     if serve:
-        arguments = [path, *([other] if other else []), f"--memory={memory}"]
+        given = [path, *([other] if other else [])]
+        arguments = [f"./{one}" if one.startswith("-") else one for one in given]  # no options
+        arguments += [f"--memory={memory}"]
         arguments += [f"--start={start}"] if start is not None else []
         arguments += [f"--report={report}"] if report is not None else []
         arguments += ["--no-cache"] if no_cache else []

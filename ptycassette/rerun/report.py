@@ -184,7 +184,7 @@ def findings_of(report: RerunReport) -> Iterator[RerunFinding]:
         yield RerunFinding(
             check="requests",
             text=str(miss),
-            lines=miss.differences,
+            lines=miss.differences or (miss.message,),
             entry=miss.nearest,
         )
     for entry in report.unasked:

@@ -15,7 +15,7 @@ each connection on to the same port of this machine. It ends with the program.
 Before it becomes the program, this process proves from inside that the network is out of reach.
 """
 
-# ruff: noqa: PTH123
+# ruff: noqa: PTH112,PTH120,PTH123
 # pathlib would double the time that this script takes to start.
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ if TYPE_CHECKING:  # without loading it
     from collections.abc import Callable
     from typing import Any
 
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000  # linux/sched.h
+_CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWNS = 0x10000000, 0x40000000, 0x20000  # linux/sched.h
+_MS_REC, _MS_PRIVATE = 0x4000, 0x40000  # linux/mount.h
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40  # netdevice(7)
 _PR_CAPBSET_DROP = 24  # linux/prctl.h
 _CAPABILITY_VERSION_3 = 0x20080522  # capget(2)
@@ -45,6 +46,8 @@ _OUTSIDE = (
     (socket.AF_INET, "192.0.2.1"),  # RFC 5737
     (socket.AF_INET6, "2001:db8::1"),  # RFC 3849
 )
+_RESOLVERS = ("/run/systemd/resolve/io.systemd.Resolve", "/run/nscd/socket", "/var/run/nscd/socket")
+"""Sockets of services that ask name servers on behalf of a program, from outside."""
 _BACKLOG = 128
 _BLOCK = 1 << 16
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close with a reset
@@ -120,8 +123,19 @@ def _enter_namespaces(relay: socket.socket) -> None:
     with socket.socket() as any_socket:
         wanted = struct.pack("16sh", b"lo", _IFF_UP | _IFF_RUNNING)
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, wanted)
+    _hide_resolvers(libc)
     if not own:
         _drop_capabilities(libc)
+
+
+def _hide_resolvers(libc: ctypes.CDLL) -> None:
+    """Put an empty folder over that of each, where there are some. ``_prove`` looks again."""
+    folders = {os.path.realpath(os.path.dirname(path)) for path in _RESOLVERS}
+    there = [os.fsencode(folder) for folder in folders if os.path.isdir(folder)]
+    if there and libc.unshare(_CLONE_NEWNS) == 0:
+        libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None)
+        for folder in there:
+            libc.mount(b"tmpfs", folder, b"tmpfs", 0, None)
 
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
@@ -153,7 +167,10 @@ def _prove(outside: tuple[int, ...], tcp: tuple[str, int], abstract: bytes) -> N
         ("a route leads", family, socket.SOCK_DGRAM, (host, 9)) for family, host in _OUTSIDE
     ]
     attempts.append(("its loopback leads", socket.AF_INET, socket.SOCK_STREAM, tcp))
-    attempts.append(("abstract sockets lead", socket.AF_UNIX, socket.SOCK_STREAM, abstract))
+    for what, name in (
+        ("abstract sockets lead", abstract), *(("a resolver leads", path) for path in _RESOLVERS)
+    ):  # fmt: skip
+        attempts.append((what, socket.AF_UNIX, socket.SOCK_STREAM, name))
     for what, family, kind, address in attempts:
         if _connects(family, kind, address):
             raise OSError(f"{what} out of the namespace")

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._assembling import Assembler as Assembler
     from ._facts import ToolPlace as ToolPlace
+    from ._facts import called_tools as called_tools
     from ._facts import question_model as question_model
     from ._facts import tool_results as tool_results
     from ._kept import kept_headers as kept_headers
@@ -46,7 +47,7 @@ else:
         __name__,
         {
             "_assembling": "Assembler",
-            "_facts": "ToolPlace question_model tool_results",
+            "_facts": "ToolPlace called_tools question_model tool_results",
             "_kept": "kept_headers kept_target",
             "_unpacking": "unpacked_body unpacker_for",
             "draws": (

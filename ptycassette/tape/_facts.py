@@ -176,6 +176,48 @@ class AnswerFacts:
             self.calls[call_id] = named or self.calls.get(call_id, "")
 
 
+_LINE_END = re.compile(rb"\r\n|\n|\r")  # of server-sent events (HTML, section 9.2.6)
+_HOLDERS = ("function", "functionCall", "function_call")
+
+
+def called_tools(body: bytes) -> Iterator[tuple[str, str]]:
+    """The names of the tools that an answer may call, each with the id of the call, if it has one.
+
+    For people who decide whether to trust a tape. So it reads all that any client could read: the
+    body as a document, its lines, and its events, whatever its content type; each object that looks
+    like a call, wherever it is. One call may come several times.
+    """
+    lines = _LINE_END.split(body.removeprefix(b"\xef\xbb\xbf"))
+    texts, event = [body, *lines], list[bytes]()
+    for line in (*lines, b""):
+        if line.startswith(b"data:"):
+            event.append(line[5:].removeprefix(b" "))
+        elif not line and event:
+            texts += [*event, b"\n".join(event)]
+            event = []
+    for text in dict.fromkeys(texts):
+        if text.lstrip()[:1] in {b"{", b"["}:
+            yield from _called(decoded_json(text))
+
+
+def _called(value: Any) -> Iterator[tuple[str, str]]:
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left += reversed(one)
+        if not isinstance(one, dict):
+            continue
+        left += reversed(one.values())
+        kind, call_id = one.get("type"), one.get("call_id") or one.get("id")
+        if isinstance(kind, str) and (kind.endswith("_call") or "tool_use" in kind):
+            yield str(one.get("name") or kind), str(call_id or "")
+        for holder in _HOLDERS:
+            inner = one.get(holder)
+            if isinstance(inner, dict) and inner.get("name"):
+                yield str(inner["name"]), str(call_id or inner.get("id") or "")
+
+
 def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
     """What a provider says of tokens and cost, in the words of session logs.
 

@@ -310,6 +310,20 @@ def test_a_program_with_a_url_of_its_own_does_not_reach_it(outside: Outside, pro
     assert "--shared-network" in ran.stderr
 
 
+@pytest.mark.parametrize("options", [(), ("--tape-only",)])
+def test_a_rerun_is_off_the_network(
+    outside: Outside, provider: str, options: tuple[str, ...]
+) -> None:
+    """Without the variable, too, and it cannot come back."""
+    with record(ASKING, "a.cassette", tape=provider) as session:
+        session.wait_exit(timeout_s=60)
+    words = ("rerun", "--trust", "--cwd", ".", "--patience", "1", *options, "a.cassette")
+    ran = ptycassette(*words, "--", *outside.argv)
+
+    assert "a network namespace of its own, with loopback alone" in ran.stdout + ran.stderr
+    assert outside.escapes() == []
+
+
 def test_an_empty_tape_of_a_program_that_succeeded_is_a_failure(
     outside: Outside, provider: str
 ) -> None:
@@ -355,14 +369,14 @@ NO_NAMESPACES = "echo 0 > /proc/sys/user/max_user_namespaces"
 NO_NETWORK_NAMESPACES = f"{NO_NAMESPACES}; echo 0 > /proc/sys/user/max_net_namespaces"
 
 
-def on_a_kernel(setting: str, *argv: str) -> subprocess.CompletedProcess[str]:
+def on_a_kernel(setting: str, *argv: str, options: str = "-Ur") -> subprocess.CompletedProcess[str]:
     """Run a command as the root of a user namespace in which less is allowed."""
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("unshare(1) is not installed")
     script = f'{setting} || exit 77; exec "$@"'
     ran = subprocess.run(
-        [unshare, "-Ur", "sh", "-c", script, "sh", *argv],
+        [unshare, options, "sh", "-c", script, "sh", *argv],
         capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     if ran.returncode == 77:
@@ -406,6 +420,29 @@ def test_root_without_a_user_namespace_has_no_capability_that_leads_back(
 
     assert ran.returncode == 0, ran.stderr
     assert outside.escapes() == []
+
+
+ASKS_A_RESOLVER = """
+import socket, subprocess, sys
+from ptycassette.system import Guard
+service = socket.socket(socket.AF_UNIX)
+service.bind("/run/nscd/socket")
+service.listen()
+asks = "import socket; socket.socket(socket.AF_UNIX).connect('/run/nscd/socket')"
+for words in (
+    [sys.executable, "-c", asks], Guard().command(sys.executable, [sys.executable, "-c", asks])
+):
+    print(subprocess.run(words).returncode)
+"""
+
+
+def test_no_service_asks_name_servers_for_the_program() -> None:
+    """Its names would leave the machine all the same."""
+    setting = "mount -t tmpfs none /run && mkdir /run/nscd"
+    ran = on_a_kernel(setting, sys.executable, "-c", ASKS_A_RESOLVER, options="-Urm")
+
+    assert ran.stdout.split() == ["0", "1"], ran.stderr
+    assert "FileNotFoundError" in ran.stderr
 
 
 # -- the program is the one that would have run without a guard ----------------------------------

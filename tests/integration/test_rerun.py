@@ -22,6 +22,7 @@ from ptycassette.rerun.io import place as places
 from ptycassette.rerun.io._cork import Cork
 from ptycassette.system import may_isolate
 from tests.commands import ptycassette, taped
+from tests.tampering import TamperedTape
 
 pytestmark = pytest.mark.integration
 
@@ -299,6 +300,18 @@ def test_nothing_of_a_cassette_is_run_without_trust(recorded: Path, tmp_path: Pa
     assert "would run: touch" in refused.value.message
     assert "read_note (1)" in refused.value.message
     assert "--trust" in (refused.value.hint or "")
+
+
+def test_the_tools_of_a_tape_are_those_of_its_answers(recorded: Path, tmp_path: Path) -> None:
+    """Its author may leave out the service events, which nothing checks against the answers."""
+    tape = TamperedTape(recorded, tmp_path / "c")
+    for event in tape.events:
+        if event["payload"]["type"] == "tool-call":
+            event["payload"] = {"type": "note"}
+    with open_cassette(tape.publish()) as cassette, pytest.raises(RefusedError) as refused:
+        rerun(cassette, RerunOptions(argv=("true",)))
+
+    assert "read_note (1)" in refused.value.message
 
 
 def test_a_cassette_without_a_tape_says_how_to_record_one(tmp_path: Path) -> None:

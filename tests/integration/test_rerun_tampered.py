@@ -24,11 +24,13 @@ from tests.tampering import TamperedTape
 pytest.importorskip("aiohttp")
 from ptycassette.rerun.io import RerunOptions, rerun
 from ptycassette.rerun.report import RerunReport, report_lines
+from ptycassette.tape.io import published_damage
 
 pytestmark = pytest.mark.integration
 
 CLIENT = Path(__file__).parent.parent / "programs" / "tape_shapes.py"
 AGENT = (sys.executable, "-I", str(CLIENT))
+OTHER = "tape: it is not the one that was published"
 WORDS = ("whole", "stream", "limit", "same", "same", "broken", "short", "gone", "quiet:silent")
 STREAM = (b"data: one\n\n", b"data: t", b"wo\n\n", b"data: [DONE]\n\n")
 
@@ -122,6 +124,7 @@ def test_an_answer_has_its_recorded_shape(recorded: Path) -> None:
     report = again(recorded)
 
     assert report.passed, findings(report)
+    assert verify_cassette(str(recorded), tape=published_damage).tape_proved
     assert report.entries == 4 + len(WORDS)
     assert report.screens == 1
 
@@ -169,6 +172,24 @@ def _end(tape: TamperedTape) -> None:
     tape.entry(tape.number("broken"))["outcome"] = "complete"
 
 
+def _header(name: str, value: str) -> Callable[[TamperedTape], None]:
+    def change(tape: TamperedTape) -> None:
+        answer = tape.entry(tape.number("silent"))["answer"]
+        answer["headers"] = [[name, value], *(one for one in answer["headers"] if one[0] != name)]
+
+    return change
+
+
+def _silent_end(tape: TamperedTape) -> None:
+    tape.entry(tape.number("silent"))["outcome"] = "provider-gone"
+
+
+def _silent_cut(tape: TamperedTape) -> None:
+    answer = tape.entry(tape.number("silent"))["answer"]
+    [t_us, length, *form] = answer["chunks"][0]
+    answer["chunks"][:1] = [[t_us, 3, *form], [t_us, length - 3, *form]]
+
+
 CHANGED: dict[str, tuple[Callable[[TamperedTape], None], str]] = {
     "an answer": (_body, "teh answer to whole"),
     "an answer that nobody looks at": (_silent_body, "tape: it is not the one that was published"),
@@ -178,6 +199,10 @@ CHANGED: dict[str, tuple[Callable[[TamperedTape], None], str]] = {
     "answers of two conversations": (_answers_of_two, "is not on the tape"),
     "a missing exchange": (lambda tape: tape.drop(tape.number("silent")), "not on the tape"),
     "a status that nobody looks at": (_status, "tape: it is not the one that was published"),
+    "a header that nobody looks at": (_header("retry-after", "9"), OTHER),
+    "another header": (_header("content-type", "text/html"), OTHER),
+    "an end that nobody looks at": (_silent_end, OTHER),
+    "a cut that nobody looks at": (_silent_cut, OTHER),
     "how an answer is cut": (_chunks, "stream 200 [18, 4, 14]"),
     "how an answer ends": (_end, "broken 200 [9] b'only the '"),
 }
@@ -190,8 +215,11 @@ def test_a_changed_tape_does_not_pass(recorded: Path, tmp_path: Path, what: str)
     change, said = CHANGED[what]
     tape = TamperedTape(recorded, tmp_path / "changed")
     change(tape)
-    report = again(tape.publish())
+    path = tape.publish()
+    report = again(path)
 
+    assert verify_cassette(str(path)).ok, "the format itself is not what is wrong"
+    assert isinstance(verify_cassette(str(path), tape=published_damage).error, TapeError)
     assert not report.passed
     assert said in "\n".join(findings(report))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -26,6 +27,7 @@ from sigstore.models import Bundle, TrustedRoot
 from sigstore.verify import Verifier
 from sigstore.verify.policy import Identity
 
+from benchmarks.safety_inputs import spoilt_json
 from ptycassette.cassette import GIT_ATTRIBUTES
 from ptycassette.model import ExitStatus, Finished, Output
 from ptycassette.seal import SealStatus, SealVerdict, Trust
@@ -221,3 +223,42 @@ def test_the_command_seals_and_verifies(case: Case, tmp_path: Path) -> None:
     assert (nobody.returncode, sealed.returncode, verified.returncode) == (2, 0, 0), sealed.stderr
     assert "no identity" in nobody.stderr
     assert "logout: sealed\n  by     ci\n" in verified.stdout
+
+
+def _spoilt_certificate(der: bytes, chance: random.Random) -> bytes:
+    data = bytearray(der)
+    for _ in range(chance.randint(1, 3)):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    return bytes(data)
+
+
+# OIDs of a key on a curve, and of the curve P-256, in DER: other numbers are other kinds of keys.
+KEY_KINDS = (bytes.fromhex("06072a8648ce3d0201"), bytes.fromhex("06082a8648ce3d030107"))
+
+
+def test_a_hostile_certificate_is_damage_and_no_bug(case: Case) -> None:
+    """The libraries raise what they do not declare for keys, versions and extensions."""
+    certificate = case.bundle["verificationMaterial"]["certificate"]["rawBytes"]
+    der = base64.b64decode(certificate)
+    chance = random.Random(1)
+    others = [_spoilt_certificate(der, chance) for _ in range(400)]
+    others += [der.replace(kind, kind[:-1] + b"\x7f") for kind in KEY_KINDS]
+    for other in others:
+        raw = base64.b64encode(other).decode()
+        case.put(lambda one: one["verificationMaterial"]["certificate"].update(rawBytes=raw))  # noqa: B023
+
+        assert case.check().status in {TAMPERED, UNKNOWN}
+
+
+def test_a_hostile_bundle_is_damage_and_no_bug(case: Case) -> None:
+    """One place of its tree changed, or two; what is trusted says what was sealed."""
+    chance = random.Random(2)
+    sealed = case.bundle["dsseEnvelope"]["payload"]
+    for _ in range(300):
+        data = spoilt_json(json.dumps(case.bundle).encode(), chance) or b""
+        case.seal.write_bytes(data)
+        verdict = case.check()
+
+        assert verdict.status in {TAMPERED, UNKNOWN, TRUSTED}
+        if verdict.status is TRUSTED:
+            assert json.loads(data)["dsseEnvelope"]["payload"] == sealed

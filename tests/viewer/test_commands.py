@@ -74,6 +74,12 @@ def test_serve_hands_over_the_same_command(calls: list[Any]) -> None:
     ]
 
 
+def test_a_path_that_looks_like_an_option_is_served_as_a_path(calls: list[Any]) -> None:
+    """Whoever made the folder chose its name."""
+    assert main(["view", "--serve", "--", "--allow-unscrubbed", "-b"]) == 3
+    assert calls[0][1][0][:2] == ["./--allow-unscrubbed", "./-b"]
+
+
 def test_a_viewer_that_is_not_installed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """With what to do."""
     with pytest.raises(Exception, match="no viewer is installed"):

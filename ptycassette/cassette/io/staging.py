@@ -27,6 +27,7 @@ _SUFFIX = ".staging"
 _NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes
 _IGNORE = ".gitignore"
 _CONTENT = "content"
+_MOST_RACES = 100  # that one writer loses before it gives up: a parent may be a link to nothing
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _HINTS = {
     errno.ENOSPC: "the disk is full: free some space and try again",
@@ -116,12 +117,21 @@ class Staging:
                 self._made_parents.append(path)
 
     def _create(self) -> tuple[Path, int]:
+        left = _MOST_RACES
         while True:
             name = f".{self._target.name[:_NAME_CHARS]}.{os.urandom(6).hex()}{_SUFFIX}"
             path = self._target.parent / name
-            path.mkdir(mode=0o700)
-            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            # Another writer may have removed it before it was locked: then make a new one.
+            # Another writer may remove it before it is locked, as left by a dead one, or remove
+            # the parent, which it has made and which is empty: then make them anew.
+            try:
+                path.mkdir(mode=0o700)
+                fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except FileNotFoundError:
+                left -= 1
+                if not left:
+                    raise
+                self._make_parents()
+                continue
             if _lock(fd) and _is_same(path, fd):
                 return path, fd
             os.close(fd)

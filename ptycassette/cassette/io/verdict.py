@@ -24,7 +24,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     ``error`` is the first rule that is broken, None when it is valid.
     ``mismatches`` are the first differences between stored frames and frames
     rendered again, ``mismatch_count`` is how many there are, ``rederived`` how many
-    frames were rendered again (None when that was not asked for).
+    frames were rendered again (None when that was not asked for). ``tape_proved``: the
+    fingerprint of the tape was computed again.
     """
 
     path: str
@@ -35,6 +36,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     rederived: int | None = None
     mismatch_count: int = 0
     mismatches: tuple[FrameMismatch, ...] = ()
+    tape_proved: bool = False
 
     @property
     def ok(self) -> bool:
@@ -49,7 +51,7 @@ def verify_cassette(
     emulator: EmulatorFactory | None = None,
     progress: Progress | None = None,
     stage: Callable[[str], None] | None = None,
-    tape: Callable[[Cassette], Sequence[str]] | None = None,
+    tape: Callable[[Cassette], Sequence[str] | None] | None = None,
 ) -> Verdict:
     """Check every byte of the cassette at ``path``.
 
@@ -59,7 +61,8 @@ def verify_cassette(
         emulator: make every frame again with it, and compare.
         progress: called now and then with the bytes of output done and their total.
         stage: called with the stage that begins: ``bytes``, ``frames``.
-        tape: finds what in the tape is not as it was published; asked where there is one.
+        tape: finds what in the tape is not as it was published, None where that cannot be checked;
+            asked where there is a tape.
     """
     verdict = Verdict(path=path)
     try:
@@ -72,7 +75,8 @@ def verify_cassette(
             if stage is not None:
                 stage("bytes")
             verdict = msgspec.structs.replace(verdict, verified=cassette.verify(progress))
-            damage = tape(cassette) if tape is not None and cassette.has_tape else ()
+            damage = tape(cassette) if tape is not None and cassette.has_tape else None
+            verdict = msgspec.structs.replace(verdict, tape_proved=damage is not None)
             if damage:
                 raise TapeError(
                     damage[0],

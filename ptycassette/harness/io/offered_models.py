@@ -23,8 +23,10 @@ from ptycassette.harness.io.probe import probe_live
 from ptycassette.harness.model_lists import ModelList, is_model_list, listed_models, model_list_of
 from ptycassette.model import decoded_json
 from ptycassette.profiles import Profile
+from ptycassette.system import NETWORK_VARIABLE, network_disabled
 from ptycassette.tape import known_providers, question_model
 
+_LOCAL = {"127.0.0.1", "localhost", "::1"}
 _PATIENCE_S = 15.0
 _MOST_BYTES = 8 << 20
 _MOST_ASKED = 20
@@ -151,7 +153,7 @@ def _place(cassette: Cassette, provider: str) -> tuple[str, ModelList]:
 def _check(base: str) -> None:
     """Refuse what is no base URL, and a key over a network without TLS."""
     parts = urlsplit(base)
-    local = parts.hostname in {"127.0.0.1", "localhost", "::1"}
+    local = parts.hostname in _LOCAL
     if not parts.hostname or parts.scheme not in ({"http", "https"} if local else {"https"}):
         names = ", ".join(known_providers().providers)
         raise UsageError(
@@ -164,6 +166,8 @@ def _get(base: str, where: ModelList, key: str, below: str, query: str) -> tuple
     """Status and document of one request; redirections are not followed."""
     parts = urlsplit(base)
     host = parts.hostname or ""
+    if network_disabled() and host not in _LOCAL:
+        raise UnknownModelsError(f"{base} is not asked: {NETWORK_VARIABLE} is set")
     connection = (
         http.client.HTTPSConnection(
             host, parts.port, timeout=_PATIENCE_S, context=ssl.create_default_context()

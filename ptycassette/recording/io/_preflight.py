@@ -10,7 +10,6 @@ from pathlib import Path
 from ptycassette.cassette.io import check_target
 from ptycassette.errors import PreflightError, SpawnError
 from ptycassette.model import visible, visible_bytes
-from ptycassette.system import guarded_command
 from ptycassette.system.files import absolute, current_dir, find_project
 
 REQUIREMENT_TIMEOUT_S = 60.0
@@ -144,6 +143,8 @@ def check_requirements(
 
 def _require(command: str, env: Mapping[str, str], cwd: Path | None) -> None:
     import subprocess  # few recordings require anything
+
+    from ptycassette.system import guarded_command
 
     try:
         words = shlex.split(command)

@@ -21,6 +21,7 @@ from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,9 +29,12 @@ from ptycassette.errors import CassetteError, PreflightError
 from ptycassette.model import NOT_JSON, Harness, Size, resolved
 from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.session import child_environment
-from ptycassette.system import Guard, guarded_command, monotonic_s
+from ptycassette.system import monotonic_s
 from ptycassette.system.files import read_plain
 from ptycassette.system.pty import PtyChild, spawn
+
+if TYPE_CHECKING:
+    from ptycassette.system import Guard
 
 VERSION_TIMEOUT_S = 5.0
 _BESIDE_TIMEOUT_S = 60.0
@@ -365,6 +369,8 @@ def ask_version(
         guard: keeps it off the network; when None only if PTYCASSETTE_DISABLE_NETWORK is set.
     """
     import subprocess  # programs that are no agent CLIs are not asked
+
+    from ptycassette.system import guarded_command
 
     own = child_environment(clean=True, term="dumb", extra=environment)
     program = os.fspath(binary)

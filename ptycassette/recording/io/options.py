@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
@@ -30,10 +30,13 @@ from ptycassette.session import (
     kinds_named,
     size_given,
 )
-from ptycassette.system import Guard, MonotonicClock, SystemSleeper, random_id
+from ptycassette.system import MonotonicClock, SystemSleeper, random_id
 from ptycassette.system.files import find_project
 from ptycassette.system.pty import Scripted, TerminalTemplate
 from ptycassette.terminal import default_emulator
+
+if TYPE_CHECKING:
+    from ptycassette.system import Guard  # noqa: TC004 - few recordings load it; no plan is decoded
 
 
 class RecordOptions(TypedDict, total=False):

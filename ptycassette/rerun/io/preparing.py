@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette import tape_facts
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
 from ptycassette.model import Size, native_text, visible
@@ -44,7 +45,7 @@ from ptycassette.scrub import default_scrubber, masked_places
 from ptycassette.seal.io import require_seal
 from ptycassette.system import owned_context
 from ptycassette.system.files import current_dir
-from ptycassette.tape import DrawnValues, drawn_in
+from ptycassette.tape import DrawnValues, called_tools, drawn_in
 from ptycassette.tape.io import (
     load_matching_rules,
     served_draws,
@@ -133,7 +134,7 @@ def prepared_rerun(
     exchanges = [] if tape is None else list(tape)
     argv = _given_argv(options.argv) or _recorded_argv(cassette)
     if not options.trusted:
-        raise _untrusted(cassette, argv)
+        raise _untrusted(cassette, argv, exchanges)
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
     gates = Gates([step.t_us for step in script.steps] if typed else [])
@@ -209,17 +210,21 @@ def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> Cl
     return clock_pin(argv[0], moment, path=options.environment.get("PATH"))
 
 
-def _untrusted(cassette: Cassette, argv: Sequence[str]) -> RefusedError:
-    """The refusal, which says what would be done."""
-    tools: dict[str, int] = {}
-    for event in cassette.service_events():
-        if isinstance(event.payload, dict) and event.payload.get("type") == "tool-call":
-            name = str(event.payload.get("name", ""))
-            tools[name] = tools.get(name, 0) + 1
+def _untrusted(
+    cassette: Cassette, argv: Sequence[str], exchanges: Iterable[RecordedExchange]
+) -> RefusedError:
+    """The refusal, with what would be done: by the answers, since nothing checks service events."""
+    tools: Counter[str] = Counter()
+    for exchange in exchanges:
+        is_message = exchange.entry.kind == "message"
+        bodies = [data for _, data in exchange.pieces()] if is_message else [exchange.answer()]
+        found = [call for body in bodies for call in called_tools(body)]
+        tools.update(name for name, call_id in found if not call_id)
+        tools.update(name for name, call_id in dict.fromkeys(found) if call_id)
     calls = ", ".join(f"{visible(name, limit=40)} ({count})" for name, count in tools.items())
     return RefusedError(
-        f"would run: {visible(shlex.join(argv), limit=500)}; its tape makes it call tools:"
-        f" {visible(calls, limit=500) or 'none'}",
+        f"would run: {visible(shlex.join(argv), limit=500)}; the answers of its tape call these"
+        f" tools: {visible(calls, limit=500) or 'none that could be found'}",
         where=visible(str(cassette.path)),
         hint="if you trust its author: --trust (trusted=True in Python)",
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,21 +39,21 @@ def open_bundle(seal: bytes, trust: Trust, where: str) -> OpenedSeal:
     """
     parts = decode_bundle(seal, where=where)
     with needing_extra("sigstore"):
-        from sigstore.errors import Error, VerificationError  # noqa: PLC0415 - takes a second
+        from sigstore.errors import VerificationError  # noqa: PLC0415 - takes a second
         from sigstore.models import Bundle  # noqa: PLC0415
         from sigstore.verify.policy import Identity  # noqa: PLC0415
-    try:
+    with _damages(where):
         bundle = Bundle.from_json(seal)
         certificate = bundle.signing_certificate
-    except (Error, ValueError) as wrong:
-        reason = visible(str(wrong), limit=200)
-        raise TamperedError(f"the seal is damaged: {reason}", where=where) from wrong
-    _check_signature(certificate.public_key(), parts.payload, parts.signature, where)
+        key = certificate.public_key()
+    _check_signature(key, parts.payload, parts.signature, where)
     signed_by, reason = [], ""
     for one in trust.identities:
         policy = Identity(identity=one.identity, issuer=one.issuer)
+        verifier = _verifier(one.trusted_root)
         try:
-            kind, payload = _verifier(one.trusted_root).verify_dsse(bundle, policy)
+            with _damages(where):
+                kind, payload = verifier.verify_dsse(bundle, policy)
         except VerificationError as refused:
             reason = visible(str(refused), limit=300)
             continue
@@ -64,6 +65,24 @@ def open_bundle(seal: bytes, trust: Trust, where: str) -> OpenedSeal:
         signed_by=tuple(signed_by),
         reason=reason,
     )
+
+
+@contextmanager
+def _damages(where: str) -> Iterator[None]:
+    """What the libraries raise for a bundle or certificate that they cannot read is damage of ours.
+
+    They declare few of their errors (``UnsupportedAlgorithm``, ``InvalidVersion``, ... are no
+    ``ValueError``), and new versions raise others.
+    """
+    from sigstore.errors import VerificationError  # noqa: PLC0415 - takes a second
+
+    try:
+        yield
+    except VerificationError:
+        raise
+    except Exception as wrong:
+        reason = visible(str(wrong), limit=200)
+        raise TamperedError(f"the seal is damaged: {reason}", where=where) from wrong
 
 
 def _check_signature(key: Any, payload: bytes, signature: bytes, where: str) -> None:
@@ -85,7 +104,7 @@ def _names_in(certificate: Any) -> Iterator[str]:
     try:
         kind = x509.SubjectAlternativeName
         names = certificate.extensions.get_extension_for_class(kind).value
-    except (x509.ExtensionNotFound, ValueError):
+    except Exception:  # noqa: BLE001 - what cannot be read names nobody (see ``_damages``)
         return
     for name in names:
         if isinstance(name, x509.RFC822Name | x509.UniformResourceIdentifier):

@@ -52,10 +52,11 @@ def load_matching_rules(
     return rules if compared is None else rules.comparing(map(str, compared))
 
 
-def published_damage(cassette: Cassette) -> list[str]:
+def published_damage(cassette: Cassette) -> list[str] | None:
     """What in the tape of a cassette is not as it was published (see ``tape_damage``).
 
-    Nothing where these rules are others than those that it was published by.
+    None where the rules of matching are others than those that it was published by, or where it
+    was not checked to its end then.
     """
     tape, facts = cassette.tape(), tape_facts(cassette.manifest)
     harness = facts.get("harness") or cassette.manifest.harness.name

@@ -17,6 +17,10 @@ _SHORTEST = 2
 """Of a declared value: a root directory (``/``) is in every path."""
 
 
+_RUN = re.compile(rb"[A-Za-z0-9_\x80-\xff-]+")
+"""The longest stretches of ``_WORD``: where a word is one of them, it stands alone."""
+
+
 class Span(msgspec.Struct, frozen=True, order=True, gc=False):
     """A token in a text: from ``start`` to ``end``."""
 
@@ -30,6 +34,9 @@ class Finder:
 
     A declared value counts only as a whole: ``/home/me`` is not in ``/home/me2``, and is in
     ``/home/me/x``. In a pattern with groups the first that took part is the token.
+
+    Values that are one word are looked up word by word, so that a tape may have any number of them;
+    the others and the patterns are one regular expression.
 
     Args:
         patterns: type and pattern, in order of preference.
@@ -46,7 +53,11 @@ class Finder:
         """Ways to match by their group: how many groups are within, the type, if it is a value."""
         group = 1
         wanted = {(type_, value) for type_, value in values if len(value) >= _SHORTEST}
+        self._words: dict[bytes, str] = {}
         for type_, value in sorted(wanted, key=lambda one: (-len(one[1]), one)):
+            if _RUN.fullmatch(value):
+                self._words.setdefault(value, type_)
+                continue
             parts.append(f"({_literal(value)})")
             self._ways[group] = (0, type_, True)
             group += 1
@@ -60,10 +71,31 @@ class Finder:
 
     def find(self, text: bytes) -> Iterator[Span]:
         """The tokens of a text; they do not overlap."""
-        if self._engine is None:
-            return
         at = 0
-        while at <= len(text):
+        matched = self._matched(text, 0)
+        other = next(matched, None)
+        for run in _RUN.finditer(text) if self._words else ():
+            type_ = self._words.get(run[0])
+            if type_ is None or not _stands_alone(text, Span(*run.span(), type_)):
+                continue
+            while other is not None and other.start < run.start():
+                yield other
+                at = other.end
+                other = next(matched, None)
+            if run.start() < at:
+                continue
+            at = run.end()
+            yield Span(run.start(), at, type_)
+            if other is not None and other.start < at:
+                matched = self._matched(text, at)
+                other = next(matched, None)
+        if other is not None:
+            yield other
+            yield from matched
+
+    def _matched(self, text: bytes, at: int) -> Iterator[Span]:
+        """What the regular expression finds, from a place on."""
+        while self._engine is not None and at <= len(text):
             match = self._engine.search(text, at)
             if match is None:
                 return
@@ -90,7 +122,7 @@ def _literal(value: bytes) -> str:
 
 
 def _stands_alone(text: bytes, span: Span) -> bool:
-    before, after = text[: span.start][-1:], text[span.end : span.end + 2]
+    before, after = text[max(0, span.start - 1) : span.start], text[span.end : span.end + 2]
     if before and before[0] in _WORD and text[span.start] in _WORD:
         return False
     if after[:1] == b".":  # the end of a sentence, or of a name

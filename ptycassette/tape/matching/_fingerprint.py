@@ -5,9 +5,9 @@ exchange counts together with the one that it continues, so their order is in it
 not continue each other may come in any order, as in matching. Equal questions are counted, because
 they are answered in their order.
 
-Version 1 covers questions, status and bodies. Version 2 covers the headers of answers, too, how
-each exchange ended, and by which code a WebSocket was closed. Of the headers ``content-length`` is
-left out: it follows from the body.
+Version 1 covers questions, status and bodies. Version 2 covers the headers of answers, too, where
+their bodies are cut, how each exchange ended, and by which code a WebSocket was closed. Of the
+headers ``content-length`` is left out: it follows from the body.
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ class Fingerprint:
         parts = [question, str(self._asked[question]), str(served.status), forms]
         content = hashlib.sha256("\n".join(parts).encode() + b"\n" + form)
         if self._version > 1:
-            content.update(f"\n{served.entry.outcome} {served.entry.close_code}".encode())
+            answer = served.entry.answer
+            cuts = [] if answer is None else [chunk.length for chunk in answer.chunks]
+            end = f"{served.entry.outcome} {served.entry.close_code}"
+            content.update(f"\n{end} {cuts}".encode())
             for name, value, in_value in served.headers:
                 if name != _FOLLOWS:
                     text = renamed(value, (), in_value, name_of)[0]

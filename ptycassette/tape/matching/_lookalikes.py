@@ -10,7 +10,7 @@ question, an earlier place in the order) are no lookalikes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from http import HTTPStatus
 
 from ptycassette.model import TapeEntry
@@ -27,11 +27,13 @@ class Group:
 
     Attributes:
         entries: their indices, in order.
+        look: what is equal in them.
     """
 
-    def __init__(self, recorded: Recorded, rules: Rules) -> None:
+    def __init__(self, recorded: Recorded, rules: Rules, look: tuple[object, object]) -> None:
         self._recorded = recorded
         self._rules = rules
+        self.look = look
         self.entries: list[int] = []
         self._known: set[Names] = set()
         self._until = -1
@@ -91,7 +93,7 @@ class Lookalikes:
 
     def __init__(self, recorded: Recorded, rules: Rules) -> None:
         self._rules = rules
-        self._looks: dict[tuple[str, int], object] = {}
+        self._looks: dict[tuple[str, int], tuple[Group, str, int]] = {}
         """What tells a name apart."""
         self._asked: Counter[tuple[str, Names]] = Counter()
         self.groups: list[Group] = []
@@ -99,29 +101,53 @@ class Lookalikes:
         until = last_overlaps([exchange.entry for exchange in recorded.exchanges])
         groups: dict[object, Group] = {}
         for index, exchange in enumerate(recorded.exchanges):
-            names = names_of(exchange.entry, rules)
-            pairs = list(zip(types_of(exchange.entry, rules), names, strict=True))
-            known = tuple(pair[1] for pair in pairs if pair in self._looks)
-            look = self._look(exchange.entry, pairs)
+            names, types = names_of(exchange.entry, rules), types_of(exchange.entry, rules)
+            pairs = list(zip(types, names, strict=True))
+            self._asked[exchange.entry.key, names] += 1
+            what = (exchange.entry.key, self._asked[exchange.entry.key, names])
+            look, known = self._look(what, pairs, None)
             group = groups.get(look)
             if group is None or not group.takes(index, known):
-                group = groups[look] = Group(recorded, rules)
+                group = None
+                for other in self._beginnings(what, pairs):
+                    its_look, known = self._look(what, pairs, other)
+                    if its_look == other.look and other.takes(index, known):
+                        group = other
+                        break
+            if group is None:
+                look, known = self._look(what, pairs, None)
+                group = groups[look] = Group(recorded, rules, look)
             group.add(index, known, until[index])
             self.groups.append(group)
             for number, pair in enumerate(pairs):
-                self._looks.setdefault(pair, (id(group), number))
+                self._looks.setdefault(pair, (group, "", number))
             self._answer(recorded, index, group)
 
-    def _look(self, entry: TapeEntry, pairs: list[tuple[str, int]]) -> object:
-        """What tells a question apart, without the names that are its own."""
-        names = tuple(name for _, name in pairs)
-        self._asked[entry.key, names] += 1
+    def _beginnings(self, what: object, pairs: list[tuple[str, int]]) -> Iterable[Group]:
+        """The groups of equal questions that had some of these names first."""
+        found = (self._looks[pair][0] for pair in pairs if pair in self._looks)
+        return dict.fromkeys(group for group in found if group.look[0] == what)
+
+    def _look(
+        self, what: object, pairs: list[tuple[str, int]], within: Group | None
+    ) -> tuple[tuple[object, object], Names]:
+        """What tells a question apart, without the names that are its own, and the other names.
+
+        Names that ``within`` had first are its own, too.
+        """
         first: dict[tuple[str, int], int] = {}
-        look = [
-            pair if pair[0] in _APART else self._looks.get(pair, first.setdefault(pair, number))
-            for number, pair in enumerate(pairs)
-        ]
-        return (entry.key, tuple(look), self._asked[entry.key, names])
+        look: list[object] = []
+        known: list[int] = []
+        for number, pair in enumerate(pairs):
+            own = self._looks.get(pair)
+            if pair[0] in _APART:
+                look.append(pair)
+            elif own is None or own[0] is within:
+                look.append(first.setdefault(pair, number))
+            else:
+                look.append(own)
+                known.append(pair[1])
+        return (what, tuple(look)), tuple(known)
 
     def _answer(self, recorded: Recorded, index: int, group: Group) -> None:
         for number, one in enumerate(recorded.found(index)):
@@ -129,7 +155,7 @@ class Lookalikes:
                 continue
             name = recorded.name(one.type, one.value)
             if name is not None and (one.type, name) not in self._looks:
-                self._looks[one.type, name] = (id(group), "answer", number)
+                self._looks[one.type, name] = (group, "answer", number)
                 self.brought.add((one.type, name))
 
 

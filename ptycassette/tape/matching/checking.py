@@ -126,11 +126,11 @@ def published_fingerprint(facts: Mapping[str, Any], rules: Rules) -> tuple[str, 
 
 def tape_damage(
     exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes, facts: Mapping[str, Any]
-) -> list[str]:
-    """What in a tape is not as it was published; nothing where its fingerprint is not known."""
+) -> list[str] | None:
+    """What in a tape is not as it was published; None where its fingerprint is not known."""
     published, version = published_fingerprint(facts, rules)
     if not published:
-        return []
+        return None
     damage = [
         f"entry {one.entry}: {one.message}" for one in changed_questions(exchanges, rules, key=key)
     ]
@@ -261,8 +261,8 @@ def _lookalike(recorded: Recorded, rules: Rules) -> Iterator[TapeFinding | None]
         for index in one.differing():
             first, entry = (recorded.exchanges[at].entry.entry for at in (one.entries[0], index))
             message = (
-                f"only names tell it from entry {first}, which is answered otherwise: a run with"
-                " other names gets neither answer"
+                f"only its ids tell it from entry {first}, which was asked at the same time and is"
+                " answered otherwise: a rerun with other ids gets neither answer"
             )
             yield TapeFinding("lookalike", entry, message, blocking=False)
 

@@ -174,9 +174,9 @@ class Matcher:
         first = self._waiting.first(key)
         if obstacle is None and first is not None:
             obstacle = (first, self._why_not(first, skeleton))
-        return self._misses.of(
-            question, skeleton, self._waiting.left(), obstacle, used_up=self._waiting.count(key)
-        )
+        asked = self._waiting.count(key)
+        left = () if obstacle or asked else self._waiting.left()
+        return self._misses.of(question, skeleton, left, obstacle, used_up=asked)
 
     def _candidates(self, key: str, skeleton: Skeleton, names: Names | None) -> Iterator[int]:
         """The entries that a question may be, the most likely first.
@@ -268,7 +268,7 @@ class Matcher:
         entry = self.recorded.exchanges[index].entry.entry
         return (
             f"it could be entry {entry} or another one that was asked at the same time and answered"
-            " otherwise: they differ only in names that are others in this run"
+            " otherwise: only their ids tell them apart, and these are others in this run"
         )
 
     def _born(self, found: list[Found], pairs: list[Pair]) -> list[Pair]:

@@ -42,8 +42,9 @@ def test_a_hook_looks_at_the_cassettes_that_were_changed(
     run: Run, tmp_path: Path, hook: dict[str, Any]
 ) -> None:
     """Every file of a cassette calls it, each cassette is looked at once, other files never."""
-    words = shlex.split(hook["entry"])
-    assert "--files" in options_of(words)
+    words = [*shlex.split(hook["entry"]), *hook["args"]]
+    assert words[-1] == "--files"
+    assert options_of(words) == {"--files"}
     names = {MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES, TAPE, TAPE_BODIES}
     assert all(re.search(hook["files"], f"tests/a.cassette/{name}") for name in names)
     assert not re.search(hook["files"], "package.json")
@@ -66,11 +67,57 @@ def test_a_commit_without_cassettes_has_nothing_to_check(run: Run) -> None:
 def test_the_action_runs_commands_that_there_are() -> None:
     """And takes from the workflow only what is expanded as names of files."""
     scripts = [step["run"] for step in ACTION["runs"]["steps"] if "run" in step]
-    ours = [shlex.split(script) for script in scripts if script.startswith("ptycassette")]
+    lines = [line for script in scripts for line in script.splitlines()]
+    ours = [shlex.split(line) for line in lines if line.startswith("ptycassette")]
 
     assert [words[1] for words in ours] == ["verify", "verify-scrub"]
-    assert options_of(ours[0]) == {"--summary"}
+    assert options_of(ours[0][: ours[0].index("--")]) == {"--summary"}
+    assert all(words[words.index("--") + 1] == "$CASSETTES" for words in ours)
     assert not any("${{" in script for script in scripts)
+
+
+def test_the_runner_takes_no_command_from_what_is_printed() -> None:
+    """A name may be ``##[add-mask]``, which the runner of GitHub would do."""
+    scripts = [step["run"].splitlines() for step in ACTION["runs"]["steps"] if "run" in step]
+    for lines in scripts:
+        at = [number for number, line in enumerate(lines) if line.startswith("ptycassette")]
+        if at:
+            assert lines[at[0] - 1] == 'echo "::stop-commands::$stop"'
+            assert lines[at[0] + 1 :] == ['echo "::$stop::"', 'exit "$status"']
+
+
+@pytest.mark.parametrize("command", ["verify", "verify-scrub"])
+def test_a_name_of_a_pull_request_is_no_option(
+    command: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind ``--files`` and ``--``, a folder that is called like an option is looked at."""
+    monkeypatch.chdir(tmp_path)
+    names = [f"--{name}=x" for name in ("config", "known-file", "summary", "trust", "auditor")]
+    for name in [*names, "--fix", "--json", "-h"]:
+        write_cassette(Path(name), Output(0, b"hi"), Finished(t_us=1))
+        made = run(command, "--files", f"{name}/manifest.json")
+        assert (made.status, made.text.count(name)) == (0, 1), made
+        assert run(command, "--", name).text.count(name) == 1
+        Path(name, "output.raw").write_bytes(b"ho")
+    (tmp_path / "x").mkdir()
+    made = run("verify", "--files", "--fix/output.raw")
+
+    assert made.status == 4
+    assert not list((tmp_path / "x").iterdir())
+    assert Path("--fix", "output.raw").read_bytes() == b"ho"
+
+
+@pytest.mark.parametrize("words", [["--json"], ["--config=there.toml"], ["--files", "--sealed"]])
+def test_an_option_behind_files_is_refused(
+    words: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken as a file, which is in no cassette, it would be left out, and nobody would know."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "--json").touch()
+    made = run("verify", "--files", *words, "a/manifest.json")
+
+    assert made.status == 2
+    assert "put options before it" in made.err
 
 
 def test_a_summary_is_a_table_and_nothing_in_it_is_markup(run: Run, tmp_path: Path) -> None:

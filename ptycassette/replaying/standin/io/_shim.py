@@ -38,7 +38,6 @@ from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scrub.io import concealed_words
-from ptycassette.system import required_guard
 from ptycassette.system.files import PROJECT_VARIABLE, current_dir, temporary_folder
 from ptycassette.system.pty import DriverSignals
 
@@ -126,6 +125,9 @@ def _stand_in(
 def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
     real = find_real(program, os.environ.get("PATH", ""))
     check_network(program, os.environ)
+    # Imported here, because other modes do without it.
+    from ptycassette.system import required_guard  # noqa: PLC0415
+
     path, words = real, [program, *args]
     guard = required_guard(words, os.environ)
     if guard is not None:

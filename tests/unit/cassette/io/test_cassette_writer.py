@@ -472,6 +472,39 @@ def test_a_writer_whose_target_was_replaced_loses(tmp_path: Path) -> None:
     assert (tmp_path / "c" / "output.raw").read_bytes() == b"winner"
 
 
+@pytest.mark.parametrize("parents", [False, True])
+def test_a_staging_directory_that_another_writer_removes_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, parents: bool
+) -> None:
+    """Others remove what nobody holds before it is locked, and empty parents that they made."""
+    opened = os.open
+    removed: list[Path] = []
+
+    def after_the_other(path: Any, *args: Any, **kwargs: Any) -> int:
+        if str(path).endswith(".staging") and not removed:
+            removed.append(Path(path))
+            Path(path).rmdir()
+            if parents:
+                Path(path).parent.rmdir()
+        return opened(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", after_the_other)
+    staging = cassette_staging.Staging(tmp_path / "parent" / "c")
+
+    assert staging.content.is_dir()
+    assert removed
+    assert removed != [staging.path]
+    staging.remove()
+
+
+def test_a_target_below_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
+    """However often the parent is made."""
+    (tmp_path / "parent").symlink_to(tmp_path / "gone")
+
+    with pytest.raises(errors.StorageError, match="No such file"):
+        cassette_staging.Staging(tmp_path / "parent" / "c")
+
+
 def test_a_cassette_that_is_being_replaced_is_left_to_who_does_it(tmp_path: Path) -> None:
     """The lock on it decides."""
     write_cassette(tmp_path / "c", Output(0, b"old"))

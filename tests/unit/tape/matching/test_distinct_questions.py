@@ -155,7 +155,7 @@ def test_a_masked_id_is_preferred_and_may_be_another() -> None:
 
 def opener(name: str, **more: Any) -> Question:
     """A question that only its id tells from another."""
-    return asked({"messages": ["hello"], "session": name, **more})
+    return asked({"messages": ["hello"], "session": name, "project": "id-shared", **more})
 
 
 def pair(first: Any = None, second: Any = None) -> list[MemoryExchange]:
