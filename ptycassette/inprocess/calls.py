@@ -58,7 +58,7 @@ from ptycassette.tape import (
     unpacked_body,
 )
 from ptycassette.tape.io import MachineDraws, load_matching_rules
-from ptycassette.tape.matching import Hit, Miss, Question, Rules
+from ptycassette.tape.matching import Hit, Miss, Question
 
 Headers = tuple[tuple[str, str], ...]
 Order = Literal["strict", "loose"]
@@ -330,6 +330,7 @@ class ServedCalls:
         declared: the values of this run that may differ: ``cwd``, ``home``, ``tmp``.
         order: ``strict``: a call that came after the end of another one in the recording may not
             come before it.
+        compare_secrets: masked values must be the recorded ones, where the tape can tell.
         scrubbed: masks a JSON value as the recording was masked.
         places: where the scrubber masks a body, as pairs of offset and length.
     """
@@ -340,6 +341,7 @@ class ServedCalls:
         *,
         declared: Mapping[str, str],
         order: Order,
+        compare_secrets: bool,
         scrubbed: Callable[[Any], Any],
         places: Callable[[bytes], tuple[tuple[int, int], ...]],
     ) -> None:
@@ -361,8 +363,9 @@ class ServedCalls:
             rules,
             key=bytes.fromhex(cassette.tape().key) if exchanges else bytes(32),
             declared=declared,
-            fingerprint=_published_fingerprint(cassette, rules),
+            facts=tape_facts(cassette.manifest),
             draws=drawn.draws,
+            compare_secrets=compare_secrets,
             # A tape without secrets has no question that is equal to one with a secret.
             secrets=places if masked else _no_places,
         )
@@ -585,12 +588,6 @@ def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
                     case _:
                         tool.outcome = ToolOutcome(output=more.get("output"))
     return tools
-
-
-def _published_fingerprint(cassette: Cassette, rules: Rules) -> str:
-    """That of the tape, if it was computed by the same rules; empty where it is not known."""
-    said = tape_facts(cassette.manifest)
-    return str(said.get("fingerprint", "")) if said.get("rules_digest") == rules.digest else ""
 
 
 def _no_places(body: bytes) -> tuple[tuple[int, int], ...]:

@@ -53,6 +53,7 @@ from ptycassette.replaying.io import (
     folders_of_callers,
     found_path,
     mode_in_force,
+    resolve_secrets,
 )
 from ptycassette.seal.io import require_seal
 from ptycassette.system import owned_context
@@ -443,6 +444,7 @@ class UseTape:
                 cassette,
                 declared=_declared(),
                 order=self._order,
+                compare_secrets=resolve_secrets(os.environ) == "same",
                 scrubbed=_scrubbed_as_recorded,
                 places=_secret_places,
             )

@@ -33,6 +33,7 @@ from ptycassette.errors import (
     RefusedError,
     SealError,
     SessionClosedError,
+    TapeError,
     UsageError,
 )
 from ptycassette.harness.io.fake_provider import FakeProviderServer
@@ -42,6 +43,7 @@ from ptycassette.inprocess.calls import ToolOutcome
 from ptycassette.system import NetworkBlockedError
 from tests import snippets
 from tests.commands import COMMAND
+from tests.tampering import TamperedTape
 
 pytestmark = pytest.mark.integration
 
@@ -227,6 +229,21 @@ def test_a_client_that_was_made_before_the_block_is_recorded(
         threading.Thread.start,
         socket.socket.connect,
     )
+
+
+def test_an_unknown_version_of_a_client_is_an_error_and_nothing_stays_patched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its calls would be recorded nowhere."""
+    before = threading.Thread.start, socket.socket.connect
+    with monkeypatch.context() as patch:
+        patch.delattr(httpx.AsyncClient, "_transport_for_url")
+        with pytest.raises(UsageError, match=f"this version of {HTTPX}"):
+            with use_tape(tmp_path / "run.cassette", mode="record"):
+                pass
+
+    assert before == (threading.Thread.start, socket.socket.connect)
+    recorded(tmp_path / "run.cassette", "one")
 
 
 def test_a_client_that_is_imported_in_the_block_is_recorded(
@@ -629,6 +646,18 @@ def test_the_network_is_off_in_replay(tmp_path: Path, provider: Provider) -> Non
     assert ask(provider.url, "the block is over") == "you said the block is over"
 
 
+def test_a_network_that_is_disabled_stays_off_in_every_mode(
+    tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider on this machine can be recorded all the same."""
+    monkeypatch.setenv("PTYCASSETTE_DISABLE_NETWORK", "1")
+    for mode in ("record", "live"):
+        with use_tape(tmp_path / "run.cassette", mode=mode), socket.socket() as one:
+            ask(provider.url, "one")
+            one.setblocking(False)
+            assert isinstance(_connects(one), NetworkBlockedError)
+
+
 def _connects(one: socket.socket) -> BaseException | None:
     try:
         one.connect(("192.0.2.1", 80))
@@ -834,9 +863,10 @@ def test_draws_are_recorded_and_served(tmp_path: Path) -> None:
 def test_a_tape_that_somebody_wrote_again_is_not_served(tmp_path: Path) -> None:
     """Its digests fit, but its fingerprint is another one."""
     path = recorded(tmp_path / "run.cassette", "buy milk")
-    tampered_answer(path, b"buy milk", b"buy silk")
+    changed = TamperedTape(path, tmp_path / "changed.cassette")
+    changed.answers[1] = changed.answers[1].replace(b"buy milk", b"buy silk")
 
-    with pytest.raises(TapeError, match="was changed"), use_tape(path):
+    with pytest.raises(TapeError, match="was changed"), use_tape(changed.publish()):
         pass
 
 
