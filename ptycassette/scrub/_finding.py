@@ -284,7 +284,10 @@ class Finder:
     def _search_in(self, channel: str, view: View, *, by_rules: bool = True) -> Iterator[Match]:
         """Search one text. Output and input are read as a terminal shows them before."""
         source, shown = (channel, view.kind), channel in {"output", "input"}
-        return self._searcher.search(view.text, by_rules=by_rules, source=source, shown=shown)
+        borders = view.borders
+        return self._searcher.search(
+            view.text, by_rules=by_rules, source=source, shown=shown, borders=borders
+        )
 
     def _adopt(self, searched: Iterable[View]) -> Lesson | None:
         """Search for what was learnt from now on; None when nothing was."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from ptycassette.scrub.views._channels import BLOCK, Blocks
+from ptycassette.scrub.views._channels import BLOCK, Blocks, around
 from ptycassette.scrub.views._messages import Messages
 from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader
@@ -61,6 +61,7 @@ class StreamView(View):
         self.name = name
         self._inner, self._places = inner, places
         self.kind = (name, *inner.kind)
+        self.borders = inner.borders
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """See ``View.patches``."""
@@ -128,7 +129,10 @@ class StreamText:
         return self._placed_views([*self._text.rest(), *self._messages.rest()])
 
     def _printed(self, raw: str, base: int) -> Iterable[View]:
-        return printed_views(raw, base) if self._wanted(base, base + len(raw)) else ()
+        stretches = around(raw, lambda start, end: self._wanted(base + start, base + end))
+        return chain.from_iterable(
+            printed_views(raw[start:end], base + start) for start, end in stretches
+        )
 
     def _placed_views(self, views: Iterable[View]) -> Iterator[View]:
         for view in chain(views, () if self.screen is None else self.screen.take()):
