@@ -51,6 +51,11 @@ class Blocks:
             self._base += begin
         self._held += data
 
+    def skip(self, length: int) -> None:
+        """Begin so many bytes behind the beginning of the channel; nothing was fed before."""
+        self._base = length
+        self._next = (length // self._block + 1) * self._block
+
     def rest(self) -> Iterator[View]:
         """The remaining views, at the end."""
         yield from self._views(self._held.decode("latin-1"), self._base)
