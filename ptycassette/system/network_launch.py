@@ -249,7 +249,7 @@ def _be_relay(launcher: socket.socket, program: int, starter: int) -> None:
     for number in range(3):
         os.dup2(null, number)
     launcher = socket.socket(fileno=os.dup2(launcher.detach(), 3))
-    os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(4, 1 << 20)
     os.chdir("/")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # while it ends, the program may still have to say so

@@ -41,7 +41,7 @@ from ptycassette.rerun.io.place import (
 )
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.script import RerunScript, script_of
-from ptycassette.scrub import default_scrubber, masked_places
+from ptycassette.scrub import default_scrubber
 from ptycassette.seal.io import require_seal
 from ptycassette.system import owned_context
 from ptycassette.system.files import current_dir
@@ -166,7 +166,7 @@ def prepared_rerun(
             declared={
                 "home": str(place.home), "cwd": str(place.cwd), "tmp": tempfile.gettempdir()
             },
-            secrets=_secret_places,
+            masked=_masked_body,
             facts=tape_facts(cassette.manifest),
             draws=drawn.draws if recorded else (),
             stripped=recorded_pointing(cassette).get("stripped", ()),
@@ -232,10 +232,10 @@ def _untrusted(
     )
 
 
-def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
-    """Where the scrubber masks a body, as it did when the tape was saved."""
+def _masked_body(body: bytes) -> bytes:
+    """A body as the scrubber masked it when the tape was saved."""
     [masked] = default_scrubber().traffic([body])
-    return masked_places(body, masked)
+    return masked
 
 
 def _secrets_policy() -> SecretsPolicy:
