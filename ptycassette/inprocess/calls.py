@@ -13,7 +13,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -48,6 +47,7 @@ from ptycassette.tape import (
     RequestComplete,
     RequestData,
     TapeItem,
+    host_and_port,
     kept_target,
     unpacked_body,
 )
@@ -355,9 +355,9 @@ class ServedCalls:
 
     def _meant(self, upstream: str) -> str:
         """The recorded provider; one on this machine may have another port in each run."""
-        if upstream in self._upstreams or urlsplit(upstream).hostname not in _LOOPBACK:
+        if upstream in self._upstreams or host_and_port(upstream)[0] not in _LOOPBACK:
             return upstream
-        local = any(urlsplit(one).hostname in _LOOPBACK for one in self._upstreams)
+        local = any(host_and_port(one)[0] in _LOOPBACK for one in self._upstreams)
         return "" if local else upstream
 
     def _report_miss(self, asked: Asked, miss: Miss) -> None:
