@@ -20,6 +20,7 @@ from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import CassetteError, UsageError
 from ptycassette.model import (
+    NOT_JSON,
     ExchangeOutcome,
     JournalEvent,
     Noted,
@@ -138,7 +139,7 @@ def as_json(value: Any, what: str) -> Any:
     try:
         built = msgspec.to_builtins(value, enc_hook=_dumped, str_keys=True)
         return storable(msgspec.json.decode(msgspec.json.encode(built)))
-    except (TypeError, ValueError, msgspec.MsgspecError) as exc:
+    except (*NOT_JSON, TypeError) as exc:
         raise UsageError(
             f"{what} cannot be recorded: {exc}",
             hint="return what JSON can hold: text, numbers, lists, dicts, dataclasses or models",
@@ -299,7 +300,7 @@ class ServedCalls:
         order: ``strict``: a call that came after the end of another one in the recording may not
             come before it.
         scrubbed: masks a JSON value as the recording was masked.
-        places: where the scrubber masks a body, as pairs of offset and length.
+        masked: a body as the scrubber masked it when the tape was saved.
     """
 
     def __init__(
@@ -309,7 +310,7 @@ class ServedCalls:
         declared: Mapping[str, str],
         order: Order,
         scrubbed: Callable[[Any], Any],
-        places: Callable[[bytes], tuple[tuple[int, int], ...]],
+        masked: Callable[[bytes], bytes],
     ) -> None:
         self.divergences: list[Divergence] = []
         self._lock = threading.RLock()
@@ -318,14 +319,16 @@ class ServedCalls:
         exchanges = list(cassette.tape()) if cassette.has_tape else []
         self._entries = [exchange.entry for exchange in exchanges]
         rules = load_matching_rules((), tape=tape_facts(cassette.manifest))
-        masked = any(token.type == _SECRET for entry in self._entries for token in entry.tokens)
+        holds_secrets = any(
+            token.type == _SECRET for entry in self._entries for token in entry.tokens
+        )
         self._desk = TapeDesk(
             exchanges,
             rules,
             key=bytes.fromhex(cassette.tape().key) if exchanges else bytes(32),
             declared=declared,
             # A tape without secrets has no question that is equal to one with a secret.
-            secrets=places if masked else _no_places,
+            masked=masked if holds_secrets else bytes,
         )
         self._asked: set[int] = set()
         self._tools = recorded_tools(list(cassette.service_events()))
@@ -534,11 +537,6 @@ def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
                     case _:
                         tool.outcome = ToolOutcome(output=more.get("output"))
     return tools
-
-
-def _no_places(body: bytes) -> tuple[tuple[int, int], ...]:
-    del body
-    return ()
 
 
 def _asked_text(entry: TapeEntry) -> str:
