@@ -20,7 +20,7 @@ from ptycassette.export.registry import ExportSource
 from ptycassette.export.trajectory.conversation import conversation_of, whole
 from ptycassette.export.trajectory.steps import Inference, Step
 from ptycassette.harness.provider.wire import Call, Message, ToolResult
-from ptycassette.model import Manifest
+from ptycassette.model import Manifest, visible_json
 from ptycassette.tape import host_and_port
 from ptycassette.version import __version__
 
@@ -128,16 +128,18 @@ def _line(manifest: Manifest, resources: str, scopes: str, name: str, records: l
     }
     scope = {"scope": {"name": "ptycassette", "version": __version__}, name: records}
     return (
-        msgspec.json.encode(
-            {
-                resources: [
-                    {
-                        "resource": {"attributes": _attributes(resource)},
-                        scopes: [{**scope, "schemaUrl": SCHEMA_URL}],
-                        "schemaUrl": SCHEMA_URL,
-                    }
-                ]
-            }
+        visible_json(
+            msgspec.json.encode(
+                {
+                    resources: [
+                        {
+                            "resource": {"attributes": _attributes(resource)},
+                            scopes: [{**scope, "schemaUrl": SCHEMA_URL}],
+                            "schemaUrl": SCHEMA_URL,
+                        }
+                    ]
+                }
+            )
         )
         + b"\n"
     )
