@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ptycassette.inprocess import _httpx
-from ptycassette.system import blocked_network
+from ptycassette.system import blocked_network, network_disabled
 
 if TYPE_CHECKING:
     from ptycassette.inprocess.using_tape import OpenTape
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 _ACTIVE: ContextVar[OpenTape | None] = ContextVar("ptycassette-tape", default=None)
 _CLIENTS = ("httpx", "httpx2")
 """The packages whose clients are patched: now if they are loaded, else when they are."""
+
+_ADVICE = (
+    "it is not on the tape of use_tape: record it with a client on httpx or through"
+    " tape.environment, or use mode live"
+)
 
 
 def active_tape() -> OpenTape | None:
@@ -51,16 +56,16 @@ def activated(tape: OpenTape | None) -> Iterator[None]:
         _PATCHES.leave()
 
 
-def _replays() -> bool:
+def _is_offline() -> bool:
     tape = _ACTIVE.get()
-    return tape is not None and tape.is_offline
+    return tape is not None and (tape.is_offline or network_disabled())
 
 
 class _Patches:
     """The patches of this process; there while any block is entered."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a patch may import
         self._count = 0
         self._stack = ExitStack()
         self._patched: set[str] = set()
@@ -73,14 +78,22 @@ class _Patches:
                 return
             self._stack = ExitStack()
             self._patched = set()
-            self._stack.enter_context(blocked_network(_replays))
-            self._replace(threading.Thread, "start", _started)
-            self._replace(ThreadPoolExecutor, "submit", _submitted)
-            sys.meta_path.insert(0, _FINDER)
-            self._stack.callback(sys.meta_path.remove, _FINDER)
-            for name in _CLIENTS:
-                if name in sys.modules:
-                    self._patch(sys.modules[name])
+            try:
+                self._apply()
+            except BaseException:
+                self._count = 0
+                self._stack.close()
+                raise
+
+    def _apply(self) -> None:
+        self._stack.enter_context(blocked_network(_is_offline, advice=_ADVICE))
+        self._replace(threading.Thread, "start", _started)
+        self._replace(ThreadPoolExecutor, "submit", _submitted)
+        sys.meta_path.insert(0, _FINDER)
+        self._stack.callback(sys.meta_path.remove, _FINDER)
+        for name in _CLIENTS:
+            if name in sys.modules:
+                self._patch(sys.modules[name])
 
     def leave(self) -> None:
         """Remove the patches, if this was the last block."""

@@ -18,7 +18,7 @@ import msgspec
 
 from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import Cassette
-from ptycassette.errors import CassetteError, UsageError
+from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.model import (
     NOT_JSON,
     ExchangeOutcome,
@@ -43,16 +43,22 @@ from ptycassette.system import monotonic_s
 from ptycassette.tape import (
     AnswerBegun,
     AnswerData,
+    Draw,
+    Draws,
     ExchangeEnded,
+    RecordedDraws,
     RequestBegun,
     RequestComplete,
     RequestData,
+    ServedDraws,
     TapeItem,
+    draw_event,
+    drawn_in,
     host_and_port,
     kept_target,
     unpacked_body,
 )
-from ptycassette.tape.io import load_matching_rules
+from ptycassette.tape.io import MachineDraws, load_matching_rules
 from ptycassette.tape.matching import Hit, Miss, Question
 
 Headers = tuple[tuple[str, str], ...]
@@ -162,13 +168,19 @@ class CallLog:
     Attributes:
         items: of the tape.
         notes: service events.
+        draws: of the machine; each is noted before it is given.
+        origin_us: the moment of the monotonic clock from which times count.
     """
 
     def __init__(self) -> None:
         self.items: list[TapeItem] = []
         self.notes: list[JournalEvent] = []
         self._lock = threading.Lock()
+        self.draws: Draws = RecordedDraws(
+            MachineDraws(), keep=lambda draw: self.note(draw_event(draw))
+        )
         self._origin_s = monotonic_s()
+        self.origin_us = round(self._origin_s * 1_000_000)
         self._exchanges = self._tools = 0
 
     @property
@@ -223,6 +235,21 @@ class CallLog:
             self.items.append(
                 ExchangeEnded(t_us=self.t_us, exchange=number, outcome=outcome, detail=detail)
             )
+
+    def add_items(self, items: list[TapeItem]) -> None:
+        """Add what another proxy has noted; its times count from the same moment."""
+        with self._lock:
+            first = self._exchanges
+            for item in items:
+                number = first + item.exchange
+                self._exchanges = max(self._exchanges, number)
+                more = (
+                    {"connection": first + item.connection}
+                    if isinstance(item, RequestBegun)
+                    else {}
+                )
+                self.items.append(msgspec.structs.replace(item, exchange=number, **more))
+            self.items.sort(key=lambda item: item.t_us)
 
     def begin_tool(self, name: str, arguments: Any) -> tuple[str, int]:
         """Note the call of a tool; returns its id and when it began, in microseconds."""
@@ -293,12 +320,18 @@ class ServedCalls:
 
     Attributes:
         divergences: what differed, in order; it never becomes shorter.
+        draws: those of the recording, in their order.
+        desk: answers model calls; ask it through ``ask_question``.
+
+    Raises:
+        TapeError: somebody has changed the tape.
 
     Args:
         cassette: open; its bodies are read while the block runs.
         declared: the values of this run that may differ: ``cwd``, ``home``, ``tmp``.
         order: ``strict``: a call that came after the end of another one in the recording may not
             come before it.
+        compare_secrets: masked values must be the recorded ones, where the tape can tell.
         scrubbed: masks a JSON value as the recording was masked.
         masked: a body as the scrubber masked it when the tape was saved.
     """
@@ -309,6 +342,7 @@ class ServedCalls:
         *,
         declared: Mapping[str, str],
         order: Order,
+        compare_secrets: bool,
         scrubbed: Callable[[Any], Any],
         masked: Callable[[bytes], bytes],
     ) -> None:
@@ -319,17 +353,29 @@ class ServedCalls:
         exchanges = list(cassette.tape()) if cassette.has_tape else []
         self._entries = [exchange.entry for exchange in exchanges]
         rules = load_matching_rules((), tape=tape_facts(cassette.manifest))
+        drawn = drawn_in(event.payload for event in cassette.service_events())
+        self._drawn: list[Draw] = []
+        self.draws = ServedDraws(
+            drawn.draws, self._drawn.append, lambda said: self.add(CALL_CHANGED.name, said)
+        )
         holds_secrets = any(
             token.type == _SECRET for entry in self._entries for token in entry.tokens
         )
-        self._desk = TapeDesk(
+        self.desk = TapeDesk(
             exchanges,
             rules,
             key=bytes.fromhex(cassette.tape().key) if exchanges else bytes(32),
             declared=declared,
+            facts=tape_facts(cassette.manifest),
+            draws=drawn.draws,
+            compare_secrets=compare_secrets,
             # A tape without secrets has no question that is equal to one with a secret.
             masked=masked if holds_secrets else bytes,
         )
+        if self.desk.damage:
+            raise TapeError(
+                f"the tape was changed: {self.desk.damage[0]}", where=visible(str(cassette.path))
+            )
         self._asked: set[int] = set()
         self._tools = recorded_tools(list(cassette.service_events()))
         self._upstreams = {entry.upstream for entry in self._entries}
@@ -342,15 +388,20 @@ class ServedCalls:
         question = Question(
             kind="http",
             method=asked.method,
-            upstream=self._meant(asked.upstream),
+            upstream=asked.upstream,
             target=kept_target(asked.target)[0],
             headers=asked.headers,
             body=unpacked_body(asked.body, packed),
         )
+        return self.ask_question(question)
+
+    def ask_question(self, question: Question) -> Hit | Miss:
+        """As ``ask``, for a question that another server has received."""
+        meant = self._meant(question.upstream)
         with self._lock:
-            answer = self._desk.ask(question)
+            answer = self.desk.ask(msgspec.structs.replace(question, upstream=meant))
             if isinstance(answer, Miss):
-                self._report_miss(asked, answer)
+                self._report_miss(question, answer)
                 return answer
             self._asked.add(answer.entry.entry)
             self._check_order(_asked_text(answer.entry), answer.entry.seq, answer.entry.t_us)
@@ -363,7 +414,7 @@ class ServedCalls:
         local = any(host_and_port(one)[0] in _LOOPBACK for one in self._upstreams)
         return "" if local else upstream
 
-    def _report_miss(self, asked: Asked, miss: Miss) -> None:
+    def _report_miss(self, asked: Question, miss: Miss) -> None:
         near = next((one for one in self._entries if one.entry == miss.nearest), None)
         text = "\n".join(
             [
@@ -432,7 +483,7 @@ class ServedCalls:
     def fingerprints(self) -> tuple[str, str]:
         """Of what was asked and served in this run, and of the recording."""
         with self._lock:
-            return self._desk.fingerprint(), self._desk.expected_fingerprint
+            return self.desk.fingerprint(self._drawn), self.desk.expected_fingerprint
 
     # -- the whole ------------------------------------------------------------------------
 
@@ -447,6 +498,9 @@ class ServedCalls:
             for what, seq, t_us in self._left():
                 message = CALL_MISSING.says.format(what=what)
                 self._add(CALL_MISSING.name, message, seq=seq, t_ms=t_us // 1000)
+            if left := self.draws.left:
+                message = f"{len(left)} recorded draws were never made; the next is {left[0].kind}"
+                self._add(CALL_MISSING.name, message, seq=0, t_ms=0)
 
     def _left(self) -> list[tuple[str, int, int]]:
         left = [

@@ -6,9 +6,10 @@ import os
 import platform
 import secrets
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -59,14 +60,16 @@ def head_of(target: Path) -> SessionMeta:
     )
 
 
-def publish(head: SessionMeta, log: CallLog, target: Path, *, overwrite: bool) -> Manifest:
-    """Scrub, verify and publish the calls.
+def publish(
+    head: SessionMeta, log: CallLog, target: Path, *, hidden: Mapping[str, Any]
+) -> Manifest:
+    """Scrub, verify and publish the calls. A cassette that is there is replaced.
 
     Args:
         head: as it was when the block began.
         log: of the block, which is over.
         target: where the cassette will be.
-        overwrite: replace the cassette that is there.
+        hidden: what the scrubber must know of the proxy of programs.
 
     Raises:
         CassetteError: nothing was published; the message says why.
@@ -80,7 +83,7 @@ def publish(head: SessionMeta, log: CallLog, target: Path, *, overwrite: bool) -
     source: EventSource = events
     options = dict(head.options)
     if log.items:
-        options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": {}}
+        options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": {}, **hidden}
         source = TapeSource(events, lambda: ItemsInMemory(log.items), load_prices())
     head = msgspec.structs.replace(head, options=options, target=str(target))
-    return Finaliser().publish(head, source, target, overwrite=overwrite)
+    return Finaliser().publish(head, source, target, overwrite=True)

@@ -16,7 +16,8 @@ import functools
 import inspect
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+import threading
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -52,13 +53,17 @@ from ptycassette.replaying.io import (
     folders_of_callers,
     found_path,
     mode_in_force,
+    resolve_secrets,
 )
 from ptycassette.seal.io import require_seal
 from ptycassette.system import owned_context
 from ptycassette.system.files import current_dir, temporary_folder
+from ptycassette.tape import Draw, Draws, RecordedDraws
+from ptycassette.tape.io import MachineDraws
 from ptycassette.tape.matching import Hit, Miss
 
 if TYPE_CHECKING:
+    from ptycassette.inprocess.programs import Programs
     from ptycassette.replaying import Drift  # noqa: TC004 - never decoded
     from ptycassette.replaying.io import Action  # noqa: TC004
     from ptycassette.timeline import Scorer
@@ -133,6 +138,8 @@ class OpenTape:
         self.result = result
         self._log, self._served = log, served
         self._over = False
+        self._programs: Programs | None = None
+        self._lock = threading.Lock()
 
     @property
     def is_offline(self) -> bool:
@@ -143,6 +150,46 @@ class OpenTape:
     def passes(self) -> bool:
         """Whether calls go on as if there were no tape (mode ``live``)."""
         return self._log is None and self._served is None
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables for programs that the block starts, and for clients that are not on httpx.
+
+        They point them at an HTTP proxy on this machine, which starts when this is first asked
+        for. In replay the proxy answers from the cassette. None are needed in mode ``live``.
+
+        Raises:
+            UsageError: the extra ``tape`` is not installed.
+        """
+        if self.passes:
+            return {}
+        with self._lock:
+            if self._over:
+                raise SessionClosedError("the block of use_tape was left", where=str(self.path))
+            if self._programs is None:
+                from ptycassette.inprocess import programs  # noqa: PLC0415 - few blocks need it
+
+                if self._log is not None:
+                    self._programs = programs.RecordedPrograms(self._log, os.environ)
+                elif self._served is not None:
+                    self._programs = programs.ServedPrograms(self._served)
+            assert self._programs is not None  # noqa: S101 - it passes otherwise
+            return dict(self._programs.environment)
+
+    @property
+    def draws(self) -> Draws:
+        """The clock and the chance of the block: recorded, and served in the same order.
+
+        It is for one thread of the block.
+        """
+        side = self._log or self._served
+        return RecordedDraws(MachineDraws(), keep=_keep_nothing) if side is None else side.draws
+
+    @property
+    def hidden(self) -> dict[str, Any]:
+        """What the scrubber must know of the proxy of programs."""
+        found = self._programs
+        return {} if found is None else {"secrets": list(found.secrets), "address": found.address}
 
     def ask(self, asked: Asked) -> CallLog | Hit | Miss:
         """The recorded answer to a request, or the log that its own answer goes to.
@@ -191,7 +238,10 @@ class OpenTape:
 
     def close(self) -> None:
         """The block is left: nothing is answered any more."""
-        self._over = True
+        with self._lock:
+            self._over = True
+        if self._programs is not None:
+            self._programs.close()
 
 
 class UseTape:
@@ -374,12 +424,12 @@ class UseTape:
             )
         if result.action == "rerecord":
             with temporary_folder() as place:
-                saving.publish(head, log, place / "new.cassette", overwrite=False)
+                saving.publish(head, log, place / "new.cassette", hidden=tape.hidden)
                 result.turns = drifting.turns_of(path), drifting.turns_of(place / "new.cassette")
         else:
             old = drifting.turns_if_valid(path) if result.action == "rewrite" else None
             path.parent.mkdir(parents=True, exist_ok=True)
-            saving.publish(head, log, path, overwrite=True)
+            saving.publish(head, log, path, hidden=tape.hidden)
             result.recorded = True
             announce_recorded(path)
             if old is not None:
@@ -394,6 +444,7 @@ class UseTape:
                 cassette,
                 declared=_declared(),
                 order=self._order,
+                compare_secrets=resolve_secrets(os.environ) == "same",
                 scrubbed=_scrubbed_as_recorded,
                 masked=_masked_body,
             )
@@ -438,6 +489,10 @@ class UseTape:
             where=str(path),
             hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the provider is",
         )
+
+
+def _keep_nothing(draw: Draw) -> None:
+    del draw
 
 
 def _declared() -> dict[str, str]:

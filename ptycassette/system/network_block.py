@@ -25,18 +25,23 @@ def _always() -> bool:
 
 
 @contextmanager
-def blocked_network(applies: Callable[[], bool] = _always) -> Iterator[None]:
+def blocked_network(
+    applies: Callable[[], bool] = _always,
+    *,
+    advice: str = "allow it with --ptycassette-network=allow",
+) -> Iterator[None]:
     """While entered, connecting to another machine raises ``NetworkBlockedError``.
 
     Args:
         applies: asked at each attempt: whether the code that makes it is blocked.
+        advice: what to do about it, for the message.
     """
     before = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto")}
     own = {name for name in before if name in vars(socket.socket)}
     look_up = socket.getaddrinfo
     for name, method in before.items():
-        setattr(socket.socket, name, _guarded(method, applies))
-    socket.getaddrinfo = _guarded_look_up(look_up, applies)
+        setattr(socket.socket, name, _guarded(method, applies, advice))
+    socket.getaddrinfo = _guarded_look_up(look_up, applies, advice)
     try:
         yield
     finally:
@@ -48,18 +53,22 @@ def blocked_network(applies: Callable[[], bool] = _always) -> Iterator[None]:
                 delattr(socket.socket, name)
 
 
-def _guarded(method: Callable[..., Any], applies: Callable[[], bool]) -> Callable[..., Any]:
+def _guarded(
+    method: Callable[..., Any], applies: Callable[[], bool], advice: str
+) -> Callable[..., Any]:
     def guarded(self: socket.socket, *args: Any) -> Any:
         address = args[-1] if args else None
         internet = self.family in {socket.AF_INET, socket.AF_INET6}
         if internet and not _is_local(address) and applies():
-            raise _blocked(f"connecting to {address!r}")
+            raise _blocked(f"connecting to {address!r}", advice)
         return method(self, *args)
 
     return guarded
 
 
-def _guarded_look_up(method: Callable[..., Any], applies: Callable[[], bool]) -> Callable[..., Any]:
+def _guarded_look_up(
+    method: Callable[..., Any], applies: Callable[[], bool], advice: str
+) -> Callable[..., Any]:
     def guarded(host: Any, *args: Any, **kwargs: Any) -> Any:
         name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
         remote = name not in {None, "", socket.gethostname()} and not _is_local((name,))
@@ -67,16 +76,14 @@ def _guarded_look_up(method: Callable[..., Any], applies: Callable[[], bool]) ->
             try:
                 ipaddress.ip_address(name.split("%", maxsplit=1)[0])
             except ValueError:
-                raise _blocked(f"looking up {name!r}") from None
+                raise _blocked(f"looking up {name!r}", advice) from None
         return method(host, *args, **kwargs)
 
     return guarded
 
 
-def _blocked(what: str) -> NetworkBlockedError:
-    return NetworkBlockedError(
-        f"{what} is blocked while a cassette is replayed; allow it with --ptycassette-network=allow"
-    )
+def _blocked(what: str, advice: str) -> NetworkBlockedError:
+    return NetworkBlockedError(f"{what} is blocked while a cassette is replayed; {advice}")
 
 
 def _is_local(address: Any) -> bool:

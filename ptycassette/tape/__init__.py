@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .draws import RecordedDraws as RecordedDraws
     from .draws import ServedDraws as ServedDraws
     from .draws import draw_differences as draw_differences
+    from .draws import draw_event as draw_event
     from .draws import drawn_in as drawn_in
     from .draws import draws_digest as draws_digest
     from .draws import read_draws as read_draws
@@ -52,7 +53,7 @@ else:
             "_unpacking": "unpacked_body unpacker_for",
             "draws": (
                 "Draw DrawSource DrawnValues Draws RecordedDraws ServedDraws draw_differences "
-                "drawn_in draws_digest read_draws write_draw"
+                "draw_event drawn_in draws_digest read_draws write_draw"
             ),
             "items": (
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "

@@ -33,6 +33,7 @@ from ptycassette.errors import (
     RefusedError,
     SealError,
     SessionClosedError,
+    TapeError,
     UsageError,
 )
 from ptycassette.harness.io.fake_provider import FakeProviderServer
@@ -42,6 +43,7 @@ from ptycassette.inprocess.calls import ToolOutcome
 from ptycassette.system import NetworkBlockedError
 from tests import snippets
 from tests.commands import COMMAND
+from tests.tampering import TamperedTape
 
 pytestmark = pytest.mark.integration
 
@@ -229,6 +231,21 @@ def test_a_client_that_was_made_before_the_block_is_recorded(
     )
 
 
+def test_an_unknown_version_of_a_client_is_an_error_and_nothing_stays_patched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its calls would be recorded nowhere."""
+    before = threading.Thread.start, socket.socket.connect
+    with monkeypatch.context() as patch:
+        patch.delattr(httpx.AsyncClient, "_transport_for_url")
+        with pytest.raises(UsageError, match=f"this version of {HTTPX}"):
+            with use_tape(tmp_path / "run.cassette", mode="record"):
+                pass
+
+    assert before == (threading.Thread.start, socket.socket.connect)
+    recorded(tmp_path / "run.cassette", "one")
+
+
 def test_a_client_that_is_imported_in_the_block_is_recorded(
     tmp_path: Path, provider: Provider
 ) -> None:
@@ -265,6 +282,51 @@ def test_threads_and_pools_of_the_block_belong_to_it(tmp_path: Path, provider: P
             first = run(provider.url)
         with use_tape(path):
             assert run(NOWHERE) == first
+
+
+PROGRAM = """
+import json, sys, urllib.request
+body = json.dumps({"model": "m", "messages": [{"role": "user", "content": sys.argv[2]}]}).encode()
+request = urllib.request.Request(sys.argv[1] + "/v1/chat/completions", body)
+request.add_header("content-type", "application/json")
+try:
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        print(json.load(answer)["choices"][0]["message"]["content"])
+except urllib.error.HTTPError as exc:
+    print("status", exc.code)
+"""
+
+
+def test_programs_of_the_block_are_recorded_through_a_proxy(
+    tmp_path: Path, provider: Provider
+) -> None:
+    """In order with the calls of the block itself, and answered by the same rules."""
+    pytest.importorskip("trustme")
+
+    def run(tape: Any, url: str, text: str = "from a program") -> list[str]:
+        first = ask(url, "from the block")
+        environment = {**os.environ, **tape.environment, "NO_PROXY": "", "no_proxy": ""}
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, url, text],
+            env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return [first, done.stdout.strip(), ask(url, "at last")]
+
+    path = tmp_path / "run.cassette"
+    with use_tape(path, mode="record") as tape:
+        first = run(tape, provider.url)
+    with open_cassette(path) as cassette:
+        entries = [(one.entry.entry, one.entry.upstream) for one in cassette.tape()]
+    assert first == ["you said from the block", "you said from a program", "you said at last"]
+    assert entries == [(number, provider.url) for number in (1, 2, 3)]
+    with use_tape(path) as tape:
+        assert run(tape, provider.url) == first
+    assert len(provider.bodies) == 3
+    with pytest.raises(DivergenceError, match="call-changed"), use_tape(path) as tape:
+        assert run(tape, provider.url, "something else")[1] == "status 404"
+    with use_tape(path, mode="live") as tape:
+        assert tape.environment == {}
+    assert len(provider.bodies) == 3
 
 
 # -- what an answer was --------------------------------------------------------------------
@@ -584,6 +646,18 @@ def test_the_network_is_off_in_replay(tmp_path: Path, provider: Provider) -> Non
     assert ask(provider.url, "the block is over") == "you said the block is over"
 
 
+def test_a_network_that_is_disabled_stays_off_in_every_mode(
+    tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider on this machine can be recorded all the same."""
+    monkeypatch.setenv("PTYCASSETTE_DISABLE_NETWORK", "1")
+    for mode in ("record", "live"):
+        with use_tape(tmp_path / "run.cassette", mode=mode), socket.socket() as one:
+            ask(provider.url, "one")
+            one.setblocking(False)
+            assert isinstance(_connects(one), NetworkBlockedError)
+
+
 def _connects(one: socket.socket) -> BaseException | None:
     try:
         one.connect(("192.0.2.1", 80))
@@ -761,6 +835,39 @@ def test_arguments_and_results_are_scrubbed_and_compared_as_they_are_scrubbed(
     assert token.encode() not in text
     with use_tape(tmp_path / "run.cassette"):
         assert login(token)["said"].endswith(token)
+
+
+def test_draws_are_recorded_and_served(tmp_path: Path) -> None:
+    """Without any model traffic too; another draw, and one that is left, fail the block."""
+    path = tmp_path / "run.cassette"
+
+    @tape_tool
+    def number() -> int:
+        return 7
+
+    with use_tape(path, mode="record") as tape:
+        first = tape.draws.now(), tape.draws.uuid4(), tape.draws.random(), number()
+    use = use_tape(path)
+    with use as tape:
+        assert (tape.draws.now(), tape.draws.uuid4(), tape.draws.random(), number()) == first
+    assert use.result.fingerprint == use.result.expected_fingerprint
+    with pytest.raises(DivergenceError, match="2 recorded draws"), use_tape(path) as tape:
+        assert (tape.draws.now(), number()) == (first[0], 7)
+    with pytest.raises(DivergenceError, match="draw 1 was"), use_tape(path) as tape:
+        with pytest.raises(DivergenceError):
+            tape.draws.random()
+    with use_tape(path, mode="live") as tape:
+        assert tape.draws.uuid4() != first[1]
+
+
+def test_a_tape_that_somebody_wrote_again_is_not_served(tmp_path: Path) -> None:
+    """Its digests fit, but its fingerprint is another one."""
+    path = recorded(tmp_path / "run.cassette", "buy milk")
+    changed = TamperedTape(path, tmp_path / "changed.cassette")
+    changed.answers[1] = changed.answers[1].replace(b"buy milk", b"buy silk")
+
+    with pytest.raises(TapeError, match="was changed"), use_tape(changed.publish()):
+        pass
 
 
 # -- drift ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._proxy_messages import ProxyPlan as ProxyPlan
+    from .draw_log import MachineDraws as MachineDraws
     from .draw_log import open_draws as open_draws
     from .draw_log import served_draws as served_draws
     from .journal_file import TapeJournalFile as TapeJournalFile
@@ -29,7 +30,7 @@ else:
         __name__,
         {
             "_proxy_messages": "ProxyPlan",
-            "draw_log": "open_draws served_draws",
+            "draw_log": "MachineDraws open_draws served_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
             "matching_rules": "load_matching_rules published_damage",
             "price_table": "load_prices",
