@@ -26,6 +26,7 @@ from ptycassette.model import (
     Noted,
     ServiceEventRecord,
     TapeEntry,
+    resolved,
     storable,
     storable_text,
     visible,
@@ -467,7 +468,7 @@ class ServedCalls:
             if old is None or old == outcome:
                 return
             masked = msgspec.convert(
-                self._scrubbed(msgspec.to_builtins(outcome)), ToolOutcome, strict=False
+                self._scrubbed(msgspec.to_builtins(outcome)), resolved(ToolOutcome), strict=False
             )
             if old != masked:
                 self._add(
