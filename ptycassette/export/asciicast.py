@@ -10,8 +10,6 @@ character that is split over two chunks goes with the second, and invalid UTF-8 
 from __future__ import annotations
 
 import codecs
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Literal
@@ -27,11 +25,7 @@ from ptycassette.model import (
     Manifest,
     ServiceEventRecord,
     painted_bytes,
-)
-
-# JSON does not escape them, so that printing the file would act on a terminal.
-_ACTIVE = re.compile(
-    "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    visible_json,
 )
 
 
@@ -198,7 +192,4 @@ def _tail(
 
 
 def _line(value: object) -> bytes:
-    text = msgspec.json.encode(value).decode()
-    if not text.isascii() or "\x7f" in text:
-        text = _ACTIVE.sub(lambda match: json.dumps(match.group())[1:-1], text)
-    return text.encode() + b"\n"
+    return visible_json(msgspec.json.encode(value)) + b"\n"

@@ -83,7 +83,7 @@ def _kind(record: Mapping[str, Any]) -> Callable[[Any], str] | None:
     """What shows a record, by the fields that only its kind has."""
     if "cursor" in record and isinstance(record.get("text"), list):
         return _frame
-    if record.get("kind") in {"input", "resize", "signal"}:
+    if record.get("kind") in ("input", "resize", "signal"):  # no set: it may be a list
         return _input
     if "offset" in record and "length" in record:
         return _chunk
@@ -104,8 +104,8 @@ def _frame(record: Mapping[str, Any]) -> str:
 def _input(record: Mapping[str, Any]) -> str:
     match record["kind"]:
         case "resize":
-            size = record.get("size") or {}
-            return f"resize {size.get('Cols')}x{size.get('Rows')}"
+            size = _members(record.get("size"))
+            return f"resize {visible(str(size.get('Cols')))}x{visible(str(size.get('Rows')))}"
         case "signal":
             return f"signal {visible(str(record.get('signal')))}"
     try:
@@ -113,8 +113,12 @@ def _input(record: Mapping[str, Any]) -> str:
     except (TypeError, ValueError):
         data = b""
     source = record.get("source")
-    by = "" if source in {None, "user", "driver"} else f"  ({visible(str(source))})"
+    by = "" if source in (None, "user", "driver") else f"  ({visible(str(source))})"
     return f"input {visible_bytes(data, limit=_WIDE)}{by}"
+
+
+def _members(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _chunk(record: Mapping[str, Any]) -> str:
@@ -128,7 +132,7 @@ def _event(record: Mapping[str, Any]) -> str:
 
 
 def _entry(record: Mapping[str, Any]) -> str:
-    answer = record.get("answer") or {}
+    answer = _members(record.get("answer"))
     words = (record.get("method"), record.get("target"), record.get("kind"), answer.get("status"))
     return "tape " + " ".join(visible(str(word)) for word in words if word is not None)
 

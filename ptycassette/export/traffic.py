@@ -18,7 +18,7 @@ import msgspec
 import yaml
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Chunk, Manifest, TapeEntry
+from ptycassette.model import Chunk, Manifest, TapeEntry, has_active, visible_json
 from ptycassette.version import __version__
 
 
@@ -58,7 +58,7 @@ def har(source: object) -> Iterable[bytes]:
     ]
     creator = {"name": "ptycassette", "version": __version__}
     log = {"version": "1.2", "creator": creator, "entries": entries}
-    yield msgspec.json.format(msgspec.json.encode({"log": log}), indent=2) + b"\n"
+    yield visible_json(msgspec.json.format(msgspec.json.encode({"log": log}), indent=2)) + b"\n"
 
 
 def vcr(source: object) -> Iterable[bytes]:
@@ -73,7 +73,10 @@ def vcr(source: object) -> Iterable[bytes]:
         if one.entry.kind == "http" and one.entry.answer is not None
     ]
     made = {"interactions": interactions, "version": 1}
-    yield yaml.safe_dump(made, sort_keys=True, allow_unicode=True).encode()
+    text = yaml.safe_dump(made, sort_keys=True, allow_unicode=True)
+    if has_active(text):
+        text = yaml.safe_dump(made, sort_keys=True)
+    yield text.encode()
 
 
 def _with_tape(source: object) -> _WithTape:

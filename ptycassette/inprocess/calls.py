@@ -13,7 +13,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -21,11 +20,13 @@ from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.model import (
+    NOT_JSON,
     ExchangeOutcome,
     JournalEvent,
     Noted,
     ServiceEventRecord,
     TapeEntry,
+    resolved,
     storable,
     storable_text,
     visible,
@@ -54,6 +55,7 @@ from ptycassette.tape import (
     TapeItem,
     draw_event,
     drawn_in,
+    host_and_port,
     kept_target,
     unpacked_body,
 )
@@ -144,7 +146,7 @@ def as_json(value: Any, what: str) -> Any:
     try:
         built = msgspec.to_builtins(value, enc_hook=_dumped, str_keys=True)
         return storable(msgspec.json.decode(msgspec.json.encode(built)))
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as exc:
+    except (*NOT_JSON, TypeError) as exc:
         raise UsageError(
             f"{what} cannot be recorded: {exc}",
             hint="return what JSON can hold: text, numbers, lists, dicts, dataclasses or models",
@@ -408,9 +410,9 @@ class ServedCalls:
 
     def _meant(self, upstream: str) -> str:
         """The recorded provider; one on this machine may have another port in each run."""
-        if upstream in self._upstreams or urlsplit(upstream).hostname not in _LOOPBACK:
+        if upstream in self._upstreams or host_and_port(upstream)[0] not in _LOOPBACK:
             return upstream
-        local = any(urlsplit(one).hostname in _LOOPBACK for one in self._upstreams)
+        local = any(host_and_port(one)[0] in _LOOPBACK for one in self._upstreams)
         return "" if local else upstream
 
     def _report_miss(self, asked: Question, miss: Miss) -> None:
@@ -466,7 +468,7 @@ class ServedCalls:
             if old is None or old == outcome:
                 return
             masked = msgspec.convert(
-                self._scrubbed(msgspec.to_builtins(outcome)), ToolOutcome, strict=False
+                self._scrubbed(msgspec.to_builtins(outcome)), resolved(ToolOutcome), strict=False
             )
             if old != masked:
                 self._add(

@@ -15,6 +15,7 @@ import msgspec
 
 from ptycassette.inprocess.active import active_tape
 from ptycassette.inprocess.calls import ToolOutcome, as_json, outcome_of
+from ptycassette.model import resolved
 
 F = TypeVar("F", bound=Callable[..., Any])
 Replay = Literal["run", "serve"]
@@ -162,6 +163,6 @@ def _typed(function: Callable[..., Any], output: Any) -> Any:
     if callable(validate):
         return validate(output)
     try:
-        return msgspec.convert(output, hint)
+        return msgspec.convert(output, resolved(hint))
     except (TypeError, msgspec.MsgspecError):
         return output

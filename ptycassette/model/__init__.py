@@ -125,9 +125,11 @@ if TYPE_CHECKING:
     from .toml_text import parse_toml as parse_toml
     from .toml_text import read_toml as read_toml
     from .toml_text import suggest as suggest
+    from .visible_text import has_active as has_active
     from .visible_text import printable as printable
     from .visible_text import visible as visible
     from .visible_text import visible_bytes as visible_bytes
+    from .visible_text import visible_json as visible_json
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -175,6 +177,6 @@ else:
                 "TapeEntry VolatileToken"
             ),
             "toml_text": "MAX_TOML_BYTES fill_variables parse_toml read_toml suggest",
-            "visible_text": "printable visible visible_bytes",
+            "visible_text": "has_active printable visible visible_bytes visible_json",
         },
     )

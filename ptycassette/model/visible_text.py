@@ -8,6 +8,7 @@ bidirectional controls, UTR #36 on invisible ones).
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 
@@ -25,6 +26,15 @@ _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\\": "\\\\"}
 def _unsafe(*, also: str = "") -> re.Pattern[str]:
     """The characters that are shown as escapes. Made on first use, because that takes 10 ms."""
     return re.compile(f"[{_UNSAFE_CHARACTERS}{also}]")
+
+
+@cache
+def _active() -> re.Pattern[str]:
+    """What JSON and YAML leave as it is and acts on a terminal or is invisible."""
+    return re.compile(
+        "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+        "\U000e0000-\U000e007f]"
+    )
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -50,6 +60,18 @@ def visible(text: str, *, limit: int = 2000) -> str:
     shown = _unsafe(also=r"\\").sub(_escape, cut)
     left = len(text) - len(cut)
     return f"{shown}... ({left} more characters)" if left else shown
+
+
+def has_active(text: str) -> bool:
+    """Whether something in a text acts on a terminal or is invisible, but for C0 controls."""
+    return (not text.isascii() or "\x7f" in text) and _active().search(text) is not None
+
+
+def visible_json(data: bytes) -> bytes:
+    r"""JSON that says the same, with what acts on a terminal or is invisible as ``\uNNNN``."""
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    return _active().sub(lambda found: json.dumps(found.group())[1:-1], data.decode()).encode()
 
 
 def printable(text: str, *, limit: int = 10_000) -> str:

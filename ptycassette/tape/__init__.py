@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .providers import known_providers as known_providers
     from .retries import Retries as Retries
     from .retries import may_be_asked_again as may_be_asked_again
+    from .routing import host_and_port as host_and_port
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -60,6 +61,7 @@ else:
             ),
             "providers": "known_providers",
             "retries": "Retries may_be_asked_again",
+            "routing": "host_and_port",
             "journal_codec": "MAX_ITEM_BYTES TapeDecoder TapeEncoder TapeHead",
         },
     )

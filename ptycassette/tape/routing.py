@@ -12,7 +12,6 @@ The ``Host`` header must name this machine, so that a name that an attacker's DN
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -133,8 +132,8 @@ class Routes:
 
     def _forwarded(self, request: h11.Request, target: str) -> Destination:
         self._check_proxy_user(request)
-        parts = urlsplit(target)
         try:
+            parts = urlsplit(target)
             origin = Origin.of(parts.scheme, parts.netloc)
         except ValueError as wrong:
             raise NotServedError(400, str(wrong)) from wrong
@@ -147,7 +146,7 @@ class Routes:
         kind, _, code = header(request, b"proxy-authorization").partition(" ")
         try:
             _, _, password = base64.b64decode(code, validate=True).partition(b":")
-        except binascii.Error:
+        except ValueError:  # no base64, or no ASCII
             password = b""
         if kind.lower() != "basic" or not hmac.compare_digest(password, self._token):
             raise NotServedError(407, "this proxy belongs to a recording")
@@ -158,14 +157,24 @@ def header(request: h11.Request, name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in request.headers if key == name), "")
 
 
+def host_and_port(url: str) -> tuple[str, int | None]:
+    """The host of an address that somebody else wrote, and its port; "" where it is none."""
+    try:
+        parts = urlsplit(url)
+        place = parts.hostname or "", parts.port
+    except ValueError:  # brackets that are no IPv6, a port that is no number
+        return "", None
+    return place
+
+
 def base_url(url: str) -> Destination:
     """A provider's base URL: its origin, and the path that all targets begin with.
 
     Raises:
         UsageError: it is none.
     """
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         origin = Origin.of(parts.scheme, parts.netloc)
     except ValueError as wrong:
         raise UsageError(f"{url!r} is no base URL of a provider: {wrong}") from wrong

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -31,10 +32,12 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.testing import manifest_of, write_cassette
+from tests.tampering import TamperedTape
 
 pytestmark = pytest.mark.integration
 
 TESTS = Path(__file__).resolve().parents[1]
+FIXTURES = TESTS.parent / "fixtures"
 VECTORS: dict[str, bytes] = runpy.run_path(str(TESTS / "unit" / "safety" / "escape_vectors.py"))[
     "VECTORS"
 ]
@@ -272,3 +275,79 @@ def test_nothing_but_paint_reaches_a_terminal_of_play(how: str, tmp_path: Path) 
 
     assert PAINT.fullmatch(said.decode("utf-8")), said
     assert b"after" in said
+
+
+def _taped(path: Path, names: list[str]) -> Path:
+    """A tape with the vectors in every text of it, and a recording that was forked with them."""
+    text = " ".join(VECTORS[name].decode("utf-8", "replace")[:60] for name in names)[:1500]
+    call = {"index": 0, "id": text, "function": {"name": text, "arguments": text}}
+    said = {"id": text, "model": text, "usage": {"prompt_tokens": 1}, text: text,
+            "choices": [{"delta": {"content": text, "tool_calls": [call]},
+                         "finish_reason": text}]}  # fmt: skip
+    asked = {"model": text, text: text, "messages": [
+        {"role": "user", "content": text},
+        {"role": "assistant", "content": [{"type": "tool_use", "name": text, "id": text,
+                                           "input": {text: text}}]},
+        {"role": "tool", "tool_call_id": text, "content": text},
+    ]}  # fmt: skip
+    tape = TamperedTape(FIXTURES / "v1" / "tape", path)
+    for entry in tape.entries:
+        number, answer = entry["entry"], entry.get("answer")
+        entry["method"], entry["target"] = text, f"/v1/{text}"
+        if "detail" in entry:
+            entry["detail"] = text
+        entry.pop("tokens", None)
+        tape.questions[number] = json.dumps(asked).encode()
+        if entry["kind"] != "message":
+            entry["headers"] = [["content-type", "application/json"], [text, text]]
+        if answer is not None and answer.get("chunks"):
+            body = tape.answers[number] = f"data: {json.dumps(said)}\n\n".encode()
+            answer["chunks"] = [[answer["t_us"], len(body)]]
+            answer["headers"] = [["content-type", "text/event-stream"], ["retry-after", text]]
+    final = path / "final.json"
+    done = json.loads(final.read_bytes())
+    fork = {"parent": text, "sha256": "0" * 64, "place": text, "changes": [[text, text]]}
+    done |= {"metadata": {"fork": fork, text: text}, "final_text": text, "session_log_path": text}
+    final.write_text(json.dumps(done, indent=2) + "\n")
+    return tape.publish()
+
+
+@pytest.fixture(scope="module")
+def tapes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """One for each group of vectors."""
+    top = tmp_path_factory.mktemp("tapes")
+    return [_taped(top / f"c{number}", names) for number, names in enumerate(GROUPS)]
+
+
+OF_TAPES = [
+    "info {c}", "info --json {c}", "tape {c}", "tape --json {c}", "tape --entry 1 --full {c}",
+    "tape --entry 1 --json {c}", "tape --entry 2 {c}", "tape --entry 3 {c}", "lineage {c}",
+    "lineage --json {c}", "ls {top}", "ls --json {top}", "rerun {c}", "rerun --json {c}",
+    "fork {c} --at tape:1 --change response=x -o {out}", "verify {c}", "verify-scrub {c}",
+    "blame {c} --oracle exit --budget 5", "promote {c} --reviewed-by x -o {out}",
+    "bundle export {c} --entry 1 --key {key}", "diff {c} {plain}", "diff --json {c} {plain}",
+    "doctor --drift {c}", "check --init {c}", "mask {c} --word hello -o {out}",
+    "verify --sealed {c}", "import {c}/tape.jsonl -o {out}", "textconv {c}/tape.jsonl",
+    "textconv {c}/manifest.json", "textconv {c}/final.json",
+    *(f"export {{c}} - -f {name}" for name in (
+        "markdown", "html", "har", "vcr", "atif", "otel", "inspect", "jsonl", "python", "text")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", OF_TAPES)
+def test_a_command_shows_no_escape_of_a_tape(
+    command: str, tapes: list[Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of requests, answers, models, tools and forks; and it ends as the documents say."""
+    key = tmp_path / "key"
+    main(["seal", "--new-key", str(key)])
+    capfd.readouterr()
+    for number, cassette in enumerate(tapes):
+        place = {"c": cassette, "top": cassette.parent, "out": tmp_path / f"{number}", "key": key,
+                 "plain": FIXTURES / "v1" / "minimal"}  # fmt: skip
+        status = main([word.format(**place) for word in command.split()])
+        out, err = capfd.readouterr()
+
+        assert status in {0, 1, 3, 4, 6, 7}, err
+        assert PLAIN.fullmatch(out.replace("\t", " ")), ascii(out)
+        assert PLAIN.fullmatch(err), ascii(err)

@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from ptycassette import Cassette, CassetteError, printable
+from ptycassette.errors import NotFoundError
+from ptycassette.system.files import read_plain
 
 _MAX_BYTES = 16 << 20
 
@@ -62,15 +64,12 @@ class Annotations:
 
     def _read(self) -> tuple[Note, ...]:
         try:
-            with self.path.open("rb") as file:
-                data = file.read(_MAX_BYTES + 1)
-            if len(data) > _MAX_BYTES:
-                raise self._wrong("too large")
+            data = read_plain(self.path, max_bytes=_MAX_BYTES)
             found = msgspec.json.decode(data, type=_File)
-        except FileNotFoundError:
+        except NotFoundError:
             return ()
-        except OSError as exc:
-            raise self._wrong(exc.strerror or "cannot be read") from exc
+        except CassetteError as exc:
+            raise self._wrong(exc.message) from exc
         except (ValueError, RecursionError) as exc:
             raise self._wrong(str(exc)) from exc
         if (found.version, found.cassette_id) != (1, self._id):

@@ -16,7 +16,7 @@ import msgspec
 from ptycassette.export.registry import ExportSource
 from ptycassette.export.trajectory.conversation import conversation_of, whole
 from ptycassette.export.trajectory.steps import Conversation, Step
-from ptycassette.model import FinalRecord
+from ptycassette.model import FinalRecord, visible_json
 
 SCHEMA = "ATIF-v1.7"
 
@@ -51,7 +51,7 @@ def recording_atif(source: ExportSource) -> Iterator[bytes]:
         "final_metrics": _final(spoken, cassette.final),
         "extra": {"recorder": f"ptycassette {manifest.provenance.recorder_version}"},
     }
-    yield msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n"
+    yield visible_json(msgspec.json.format(msgspec.json.encode(made), indent=2)) + b"\n"
 
 
 def _notes(spoken: Conversation) -> str:

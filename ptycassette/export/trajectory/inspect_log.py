@@ -15,7 +15,7 @@ import msgspec
 from ptycassette.export.registry import ExportSource
 from ptycassette.export.trajectory.conversation import conversation_of, whole
 from ptycassette.export.trajectory.steps import Conversation, Step
-from ptycassette.model import Manifest
+from ptycassette.model import Manifest, visible_json
 
 _UNKNOWN = "none/none"
 """What Inspect calls a model that nobody named."""
@@ -60,7 +60,7 @@ def recording_inspect(source: ExportSource) -> Iterator[bytes]:
         "stats": stats,
         "samples": [{**_sample(manifest, spoken), "model_usage": usage, **_times(start, ended)}],
     }
-    yield msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n"
+    yield visible_json(msgspec.json.format(msgspec.json.encode(made), indent=2)) + b"\n"
 
 
 def _times(start: datetime, ended: datetime) -> dict[str, Any]:

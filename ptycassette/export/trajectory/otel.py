@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -21,7 +20,8 @@ from ptycassette.export.registry import ExportSource
 from ptycassette.export.trajectory.conversation import conversation_of, whole
 from ptycassette.export.trajectory.steps import Inference, Step
 from ptycassette.harness.provider.wire import Call, Message, ToolResult
-from ptycassette.model import Manifest
+from ptycassette.model import Manifest, visible_json
+from ptycassette.tape import host_and_port
 from ptycassette.version import __version__
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.37.0"
@@ -128,16 +128,18 @@ def _line(manifest: Manifest, resources: str, scopes: str, name: str, records: l
     }
     scope = {"scope": {"name": "ptycassette", "version": __version__}, name: records}
     return (
-        msgspec.json.encode(
-            {
-                resources: [
-                    {
-                        "resource": {"attributes": _attributes(resource)},
-                        scopes: [{**scope, "schemaUrl": SCHEMA_URL}],
-                        "schemaUrl": SCHEMA_URL,
-                    }
-                ]
-            }
+        visible_json(
+            msgspec.json.encode(
+                {
+                    resources: [
+                        {
+                            "resource": {"attributes": _attributes(resource)},
+                            scopes: [{**scope, "schemaUrl": SCHEMA_URL}],
+                            "schemaUrl": SCHEMA_URL,
+                        }
+                    ]
+                }
+            )
         )
         + b"\n"
     )
@@ -179,8 +181,7 @@ def _failed(one: Inference) -> str:
 
 
 def _about(one: Inference) -> dict[str, Any]:
-    place = urlsplit(one.upstream)
-    host = place.hostname or ""
+    host, port = host_and_port(one.upstream)
     usage = {f"gen_ai.usage.{name}": one.said.usage.get(ours) for name, ours in _TOKENS.items()}
     return {
         "gen_ai.operation.name": "chat",
@@ -191,7 +192,7 @@ def _about(one: Inference) -> dict[str, Any]:
         "gen_ai.usage.cache_read.input_tokens": one.said.usage.get("cached_input_tokens"),
         **usage,
         "server.address": host or None,
-        "server.port": (place.port or 443) if host else None,
+        "server.port": (port or 443) if host else None,
         "error.type": _failed(one) or None,
         "ptycassette.tape.entry": one.entry.entry,
     }

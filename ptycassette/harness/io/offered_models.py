@@ -24,7 +24,7 @@ from ptycassette.harness.model_lists import ModelList, is_model_list, listed_mod
 from ptycassette.model import decoded_json
 from ptycassette.profiles import Profile
 from ptycassette.system import NETWORK_VARIABLE, network_disabled
-from ptycassette.tape import known_providers, question_model
+from ptycassette.tape import host_and_port, known_providers, question_model
 
 _LOCAL = {"127.0.0.1", "localhost", "::1"}
 _PATIENCE_S = 15.0
@@ -152,9 +152,9 @@ def _place(cassette: Cassette, provider: str) -> tuple[str, ModelList]:
 
 def _check(base: str) -> None:
     """Refuse what is no base URL, and a key over a network without TLS."""
-    parts = urlsplit(base)
-    local = parts.hostname in _LOCAL
-    if not parts.hostname or parts.scheme not in ({"http", "https"} if local else {"https"}):
+    host, _ = host_and_port(base)
+    schemes = ("http", "https") if host in _LOCAL else ("https",)
+    if not host or base.partition("://")[0].lower() not in schemes:
         names = ", ".join(known_providers().providers)
         raise UsageError(
             f"--provider: {base!r} is no provider",

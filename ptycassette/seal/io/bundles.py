@@ -10,7 +10,7 @@ from securesystemslib.signer import CryptoSigner
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.model import visible
+from ptycassette.model import visible, visible_json
 from ptycassette.seal.bundle import (
     BundleResult,
     Demands,
@@ -102,4 +102,4 @@ def check_bundle(
 
 def written(value: Mapping[str, Any]) -> bytes:
     """A bundle or a record as the text of a file."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    return visible_json(msgspec.json.format(msgspec.json.encode(value), indent=2)) + b"\n"

@@ -65,13 +65,13 @@ def search_body(body: bytes, keys: Collection[str], *, content_type: str = "") -
     value = _json(body)
     if value is not _NOTHING:
         left, paths = search.without(value)
-        return Searched(tuple(paths), msgspec.json.encode(left) if paths else body)
+        return Searched(tuple(paths), _written(left).encode() if paths else body)
     lines = [line for line in body.splitlines() if line.strip()]
     values = [_json(line) for line in lines]
     if len(lines) > 1 and all(value is not _NOTHING for value in values):
         parts = [search.without(value, f"[{number}]") for number, value in enumerate(values)]
         paths = [path for _, found in parts for path in found]
-        kept = b"".join(msgspec.json.encode(left) + b"\n" for left, _ in parts)
+        kept = "".join(f"{_written(left)}\n" for left, _ in parts).encode()
         return Searched(tuple(paths), kept if paths else body)
     if content_type.strip().lower().startswith("multipart/"):
         return Searched(tuple(_in_multipart(body, content_type, search)), None)
@@ -117,6 +117,14 @@ def _json(data: bytes | str) -> Any:
         return json.loads(data, object_pairs_hook=_members)
     except (ValueError, RecursionError):
         return _NOTHING
+
+
+def _written(value: Any) -> str:
+    """A value in JSON; halves of characters and large integers, which ``json`` reads, too."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(value, separators=(",", ":"))
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -197,7 +205,7 @@ class _Search:
         value = _json(text)
         if isinstance(value, dict | list):
             left, found = self.without(value, path, depth=depth + 1)
-            return (msgspec.json.encode(left).decode() if found else text), found
+            return (_written(left) if found else text), found
         pieces, paths, done = [], [], 0
         for begin in _LINES.finditer(text):
             at = begin.end() - 1
@@ -209,7 +217,7 @@ class _Search:
                 continue
             left, found = self.without(value, path, depth=depth + 1)
             if found:
-                pieces += [text[done:at], msgspec.json.encode(left).decode()]
+                pieces += [text[done:at], _written(left)]
                 paths += found
                 done = end
         return "".join((*pieces, text[done:])), paths

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,3 +93,36 @@ def test_requests_of_a_tape_are_named() -> None:
 def test_what_is_broken_is_shown_as_it_is(data: bytes, shown: list[str]) -> None:
     """A diff of a broken file is a diff, too."""
     assert list(git_lines(data)) == shown
+
+
+ACTIVE = "\x1b]0;x\x07\u202e"
+RECORDS = [
+    {"kind": "resize", "size": {"Rows": 1, "Cols": 2}},
+    {"kind": "signal", "signal": "INT"},
+    {"kind": "input", "bytes": "aGk=", "source": "driver"},
+    {"cursor": {}, "text": ["a"], "title": "t"},
+    {"offset": 0, "length": 1},
+    {"payload": {"a": 1}},
+    {"entry": 1, "connection": 1, "method": "GET", "target": "/", "answer": {"status": 200}},
+]
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a value: what holds it, and its key."""
+    for key in value if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], dict | list):
+            yield from places(value[key])
+
+
+@pytest.mark.parametrize("given", RECORDS, ids=lambda one: str(next(iter(one))))
+@pytest.mark.parametrize("odd", [ACTIVE, [ACTIVE], {ACTIVE: ACTIVE}, None, 1.5, [[]], "", True])
+def test_no_value_of_a_record_acts_or_is_a_traceback(given: dict[str, Any], odd: Any) -> None:
+    """Whatever stands at any place of a record: git shows it whenever somebody asks for a diff."""
+    for number in range(len(list(places(given)))):
+        changed = json.loads(json.dumps(given))
+        holder, key = list(places(changed))[number]
+        holder[key] = odd
+        shown = list(git_lines(json.dumps(changed).encode()))
+
+        assert all(line.isprintable() for line in shown), shown

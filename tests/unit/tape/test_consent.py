@@ -25,7 +25,7 @@ from ptycassette.tape.consent import (
     TermsGate,
     approved,
 )
-from ptycassette.tape.consent._forbidden import forbidden_paths, without_forbidden
+from ptycassette.tape.consent._forbidden import forbidden_paths, search_body, without_forbidden
 from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.routing import Origin
 
@@ -440,3 +440,23 @@ def test_models_of_today_are_in_the_table(name: str) -> None:
 def test_a_name_that_only_begins_like_one_is_not_it(name: str) -> None:
     """It may cost something else."""
     assert PRICES.model(name) is None
+
+
+@pytest.mark.parametrize("odd", ['"\\ud83d"', "123456789012345678901234567890", '"\\ud83d\\ude00"'])
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{"odd": %s, "holdout": 1}',
+        '{"odd": %s, "holdout": 1}\n{"a": 1}',
+        '{"messages": [{"content": "{\\"odd\\": 1, \\"holdout\\": 2}", "odd": %s}]}',
+    ],
+)
+def test_what_only_some_writers_of_json_write_is_left_out_too(form: str, odd: str) -> None:
+    """Halves of characters and large integers are read, so the rest of the body is written."""
+    body = (form % odd).encode()
+    searched = search_body(body, ("holdout",))
+
+    assert len(searched.paths) == 1
+    assert searched.left is not None
+    assert b"holdout" not in searched.left
+    assert odd in "".join(json.dumps(json.loads(line)) for line in searched.left.splitlines())

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from ptycassette.errors import UsageError
 from ptycassette.profiles import Profile
+from ptycassette.tape import host_and_port
 from ptycassette.tape import pointing as module
 from ptycassette.tape.pointing import Pointing, pointing
 from ptycassette.tape.providers import known_providers
-from ptycassette.tape.routing import Destination, NotServedError, Origin, Routes
+from ptycassette.tape.routing import Destination, NotServedError, Origin, Routes, base_url
 
 FOLDER = Path(module.__file__).parent
 PROVIDERS = known_providers()
@@ -161,7 +162,7 @@ ROUTES = Routes(token="TOKEN", port=7, upstreams=UPSTREAMS, forward=True)  # noq
 PASSWORD = base64.b64encode(b"p:TOKEN").decode()
 
 
-def request(target: str, host: str = "127.0.0.1:7", *, user: str = "") -> h11.Request:
+def request(target: str, host: str = "127.0.0.1:7", *, user: str | bytes = "") -> h11.Request:
     """A request as it reaches the port."""
     headers = [("host", host), *([("proxy-authorization", user)] if user else [])]
     return h11.Request(method="GET", target=target, headers=headers)
@@ -199,6 +200,10 @@ def test_as_an_http_proxy_the_whole_url_says_where() -> None:
         (request("/TOKEN/main/x", "127.0.0.1:8"), 421),
         (request("http://b.example/x"), 407),
         (request("http://b.example/x", user="Basic !"), 407),
+        (request("http://b.example/x", user=b"Basic \xff"), 407),
+        (request("http://[b/x", user=f"Basic {PASSWORD}"), 400),
+        (request("http://b:x/x", user=f"Basic {PASSWORD}"), 400),
+        (request("http://b:99999/x", user=f"Basic {PASSWORD}"), 400),
         (request("http://b.example/x", user=f"Bearer {PASSWORD}"), 407),
         (request("gopher://b.example/x", user=f"Basic {PASSWORD}"), 400),
         (request("*"), 407),
@@ -210,6 +215,14 @@ def test_all_else_is_not_served(asked: h11.Request, status: int) -> None:
         ROUTES.destination(asked)
 
     assert raised.value.status == status
+
+
+@pytest.mark.parametrize("url", ["http://[x", "http://h:x", "https://h:99999/v1", "h", ""])
+def test_what_is_no_base_url_is_refused(url: str) -> None:
+    """By an error that names it; a recording may say such a thing, too."""
+    with pytest.raises(UsageError, match="no base URL"):
+        base_url(url)
+    assert host_and_port(url) == ("", None)
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), max_size=30))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 
 import msgspec
 
 from ptycassette import CassetteError, Cursor, ReportedDivergence, Screen, Size, StyleRun
+from ptycassette.system.files import read_plain
 
 _MAX_BYTES = 100_000_000
 _MAX_ROWS = 1_000
@@ -163,15 +163,9 @@ def read_trace(path: Path) -> Trace:
         CassetteError: it cannot be read, is too large, or is not a trace.
     """
     try:
-        with path.open("rb") as file:
-            status = path.stat()
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
-                raise CassetteError(
-                    f"a trace is a file of {_MAX_BYTES // 1_000_000} MB at most", where=str(path)
-                )
-            data = file.read(_MAX_BYTES)
-    except OSError as exc:
-        raise CassetteError(f"cannot be read: {exc.strerror}", where=str(path)) from exc
+        data = read_plain(path, max_bytes=_MAX_BYTES)
+    except CassetteError as exc:
+        raise CassetteError(f"cannot be read: {exc.message}", where=str(path)) from exc
     try:
         trace = msgspec.json.decode(data, type=Trace)
     except (ValueError, RecursionError) as exc:
