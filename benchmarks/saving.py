@@ -5,6 +5,10 @@
 - speed: ``rec -q --headless C -- cat FILE`` of 10 MB that never repeat: log lines, text as
   models write it, sessions of agent CLIs. As multiples of the speed at which stock pyte
   paints 300 KB of the same log lines, in the same round.
+- text: the same for text that was found, not made (see ``saving_inputs``), each beside stock pyte
+  on the same text. In seconds of the processor, all processes together, without those of
+  ``rec -- true``; the least of the rounds.
+- secrets: a log of 2 MB with 16 and with 151 tokens in it, beside the same log without any.
 - tail: a session of 25 s with 2 MB, and of 60 s with 5 MB: from the program's end to the end of
   ``rec``, and how long the program's writing took beside ``script``.
 - burst: a program writes 100 MB as fast as they are taken, beside ``script``.
@@ -31,7 +35,17 @@ import msgspec
 
 from benchmarks.measuring import Report, machine
 from benchmarks.recording import burst
-from benchmarks.saving_inputs import PACED, agents, log_lines, markdown
+from benchmarks.saving_inputs import (
+    PACED,
+    agents,
+    json_log,
+    log_lines,
+    manual_pages,
+    markdown,
+    sessions,
+    sources,
+    with_tokens,
+)
 
 __all__ = ["PARTS", "main", "measure"]
 
@@ -39,13 +53,16 @@ ROUNDS = 3
 YARDSTICK_BYTES = 300_000
 YARDSTICK = """
 import sys, time, pyte
-data = open(sys.argv[1], "rb").read().replace(b"\\n", b"\\r\\n")
+data = open(sys.argv[1], "rb").read(int(sys.argv[2])).replace(b"\\n", b"\\r\\n")
 screen = pyte.Screen(80, 24)
 stream = pyte.ByteStream(screen)
-start = time.perf_counter()
+start, used = time.perf_counter(), time.process_time()
 for at in range(0, len(data), 4096):
-    stream.feed(data[at : at + 4096])
-print(len(data) / (time.perf_counter() - start))
+    try:
+        stream.feed(data[at : at + 4096])
+    except Exception:  # it raises on what agents print
+        stream = pyte.ByteStream(screen)
+print(len(data) / (time.perf_counter() - start), len(data) / (time.process_time() - used))
 """
 
 
@@ -104,10 +121,20 @@ class Bench:
         shutil.rmtree(target, ignore_errors=True)
         return self.run(self.command, "rec", "-q", "--headless", str(target), "--", *argv)
 
-    def yardstick(self, path: Path) -> float:
-        """Bytes a second of stock pyte."""
-        words = [sys.executable, "-c", YARDSTICK, str(path)]
-        return float(subprocess.run(words, check=True, capture_output=True).stdout)
+    def processor_s(self, *programs: str, path: Path) -> dict[str, float]:
+        """The least that recording each program took, in turn; each is given the file."""
+        rounds = [
+            [self.rec(program, str(path)).processor_s for program in programs]
+            for _ in range(self.rounds)
+        ]
+        return {name: min(times) for name, *times in zip(programs, *rounds, strict=True)}
+
+    def yardstick(self, path: Path) -> tuple[float, float]:
+        """Bytes that stock pyte paints in a second, and in one of the processor."""
+        words = [sys.executable, "-c", YARDSTICK, str(path), str(YARDSTICK_BYTES)]
+        made = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        by_clock, by_processor = map(float, made.split())
+        return by_clock, by_processor
 
 
 def speed(bench: Bench) -> None:
@@ -118,10 +145,37 @@ def speed(bench: Bench) -> None:
     files = {name: bench.file(name.replace(" ", "-"), make(size)) for name, make in inputs.items()}
     rates: dict[str, list[float]] = {name: [] for name in ("stock pyte", *files)}
     for _ in range(bench.rounds):
-        rates["stock pyte"].append(bench.yardstick(short))
+        rates["stock pyte"].append(bench.yardstick(short)[0])
         for name, path in files.items():
             rates[name].append(size / bench.rec("cat", str(path)).seconds)
     bench.report.add("start to cassette", "MB/s", rates, base="stock pyte", scale=1e-6)
+
+
+def text(bench: Bench) -> None:
+    """Text that was found, in multiples of stock pyte on the same text."""
+    size = 300_000 if bench.quick else 2_000_000
+    inputs = {"sources": sources, "manual pages": manual_pages, "JSON log": json_log}
+    for name, make in {**inputs, "log lines": log_lines, "sessions": sessions}.items():
+        made = make(size)
+        if not made:
+            bench.report.notes.append(f"{name}: there are none on this machine")
+            continue
+        path = bench.file(f"text-{name.replace(' ', '-')}", made)
+        used = bench.processor_s("true", "cat", path=path)
+        stock = max(bench.yardstick(path)[1] for _ in range(bench.rounds))
+        rates = {"stock pyte": [stock], "ptycassette": [len(made) / (used["cat"] - used["true"])]}
+        bench.report.add(f"{name}, processor", "MB/s", rates, base="stock pyte", scale=1e-6)
+
+
+def secrets(bench: Bench) -> None:
+    """What each secret costs."""
+    clean = log_lines(300_000 if bench.quick else 2_000_000, seed=8)
+    used: dict[str, list[float]] = {}
+    for count in (0, 16, 151):
+        path = bench.file(f"tokens-{count}", with_tokens(clean, count))
+        found = bench.processor_s("true", "cat", path=path)
+        used[f"{count} tokens"] = [found["cat"] - found["true"]]
+    bench.report.add("a log, processor", "s", used, base="0 tokens")
 
 
 def tail(bench: Bench) -> None:
@@ -186,6 +240,8 @@ def short(bench: Bench) -> None:
 
 PARTS: dict[str, Callable[[Bench], None]] = {
     "speed": speed,
+    "text": text,
+    "secrets": secrets,
     "tail": tail,
     "burst": bursts,
     "memory": memory,

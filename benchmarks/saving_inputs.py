@@ -1,14 +1,35 @@
-"""What is recorded when saving is measured: made from seeds, and never repeating itself."""
+"""What is recorded when saving is measured: made from seeds or found, and never repeating itself.
+
+Text that is made letter by letter has other words, and other chances to look like a secret, than
+text that somebody wrote. So what is found on the machine is measured beside it: the sources of the
+standard library, a log in JSON with their lines, manual pages, and recorded sessions, each once.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import re
+import shutil
 import string
+import subprocess
 import sys
+import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["PACED", "agents", "log_lines", "markdown"]
+__all__ = [
+    "PACED",
+    "agents",
+    "json_log",
+    "log_lines",
+    "manual_pages",
+    "markdown",
+    "sessions",
+    "sources",
+    "with_tokens",
+]
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "agents"
 AGENTS = ("codex", "opencode", "aider", "gemini")
@@ -86,6 +107,73 @@ def _markdown_part(pick: random.Random) -> str:
             return f"```python\ndef {name}({value}: int) -> None:\n    return {value}\n```\n\n"
         case _:
             return f"{some(20, 90).capitalize()}.\n\n"
+
+
+def _source_files() -> Iterator[Path]:
+    """The modules of the standard library, by name."""
+    folder = Path(sysconfig.get_path("stdlib"))
+    for path in sorted(folder.rglob("*.py")):
+        if not {"site-packages", "dist-packages", "__pycache__"} & set(path.parts):
+            yield path
+
+
+def sources(size: int) -> bytes:
+    """Sources of the standard library, one after the other."""
+    text = bytearray()
+    for path in _source_files():
+        text += path.read_bytes()
+        if len(text) >= size:
+            break
+    return bytes(text[:size])
+
+
+def json_log(size: int) -> bytes:
+    """A log with an object in each line, whose messages are lines of such sources."""
+    lines, total = [], 0
+    for path in _source_files():
+        for number, text in enumerate(path.read_text("utf-8", "replace").splitlines()):
+            row = {"level": "info", "logger": path.stem, "line": number, "message": text}
+            lines.append(f"{json.dumps(row)}\n")
+            total += len(lines[-1])
+        if total >= size:
+            break
+    return "".join(lines).encode("ascii")[:size]
+
+
+def manual_pages(size: int) -> bytes:
+    """Manual pages as ``man`` shows them, bold struck over; b"" on a machine without any.
+
+    At most 300 KB: ``man`` takes long.
+    """
+    size = min(size, 300_000)
+    folder = Path("/usr/share/man/man1")
+    if not shutil.which("man") or not folder.is_dir():
+        return b""
+    env = {**os.environ, "MAN_KEEP_FORMATTING": "1", "MANPAGER": "cat", "MANWIDTH": "78"}
+    text = bytearray()
+    pages = sorted(path for path in folder.iterdir() if not path.is_symlink())
+    for at in range(0, len(pages), 8):
+        words = ["man", "-l", *map(str, pages[at : at + 8])]
+        text += subprocess.run(words, env=env, capture_output=True, check=False).stdout
+        if len(text) >= size:
+            break
+    return bytes(text[:size])
+
+
+def sessions(size: int) -> bytes:
+    """Recorded sessions of agent CLIs, each once, as far as there are any."""
+    found = sorted(FIXTURES.glob("*/output.raw"))
+    return b"".join(path.read_bytes() for path in found)[:size]
+
+
+def with_tokens(text: bytes, count: int, seed: int = 6) -> bytes:
+    """Lines of text, with so many tokens evenly spread at the ends of some of them."""
+    pick, lines = random.Random(seed), text.split(b"\n")  # noqa: S311 - inputs, not secrets
+    letters = string.ascii_letters + string.digits
+    for number in range(count):
+        token = "gh" + "p_" + "".join(pick.choices(letters, k=36))
+        lines[(number + 1) * len(lines) // (count + 1)] += f" token={token}".encode("ascii")
+    return b"\n".join(lines)
 
 
 def agents(size: int, seed: int = 3) -> bytes:

@@ -5,12 +5,17 @@ client reads them directly and through the proxy, in turns. What a line is late 
 machine is late by. A *pump* that only passes bytes, as small as one can be in Python, is the
 control: what it is late by beside a direct line, any process in between is. Then 100 streams of
 random bytes at once, one answer of 1 GB, and kills.
+
+Then tapes of 100 to 100,000 entries: processor time for each entry to check such a tape before it
+is published, and to answer a run that asks all of it with other ids. Where the time for one entry
+stays as it is, the whole grows as the tape does.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import random
 import signal
@@ -19,7 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,8 +33,22 @@ import aiohttp
 import psutil
 
 from benchmarks.measuring import Report, machine, percentile, run
+from ptycassette.model import Chunk, TapeAnswer, TapeEntry
 from ptycassette.tape import AnswerData
-from ptycassette.tape.io import RunningProxy, TapeJournalReader, start_proxy
+from ptycassette.tape.io import (
+    RunningProxy,
+    TapeJournalReader,
+    load_matching_rules,
+    start_proxy,
+)
+from ptycassette.tape.matching import (
+    Hit,
+    Matcher,
+    Question,
+    QuestionKeys,
+    Rules,
+    check_tape,
+)
 
 DIRECT, PUMP, PROXY = "direct", "through a pump", "through the proxy"
 _LINES, _STREAMS = 20, 100
@@ -205,6 +225,96 @@ def _lost_at_kill(url: str, moment: random.Random) -> int:
     return max(0, got - head - noted)
 
 
+class _Exchange:
+    """An exchange in memory, as a reader of cassettes hands them out."""
+
+    def __init__(self, entry: TapeEntry, question: bytes, answer: bytes) -> None:
+        self.entry, self._question, self._answer = entry, question, answer
+
+    def question(self) -> bytes:
+        return self._question
+
+    def pieces(self) -> Iterator[tuple[Chunk, bytes]]:
+        yield Chunk(0, len(self._answer)), self._answer
+
+
+def _id(run: str, number: int) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{run} {number}"))
+
+
+def _call(number: int) -> str:
+    return f"call_{number:024x}"
+
+
+_SHAPES: dict[str, Callable[[str, int], tuple[object, object]]] = {
+    "different questions": lambda _, n: ({"messages": [f"question {n}"]}, {"text": f"answer {n}"}),
+    "equal questions that overlap": lambda _, _n: ({"messages": ["hello"]}, {"text": "hello"}),
+    "equal but for an id, that overlap": lambda run, n: ({"user": _id(run, n)}, {"text": "hello"}),
+    "ten questions for each id": lambda run, n: ({"user": _id(run, n // 10)}, {"text": "hello"}),
+    "each continues an answer": lambda _, n: (
+        {"messages": [{"tool_call_id": _call(n - 1), "content": "done"}]},
+        {"tool_calls": [{"id": _call(n)}]},
+    ),
+}
+"""Questions and answers by the run and their number."""
+
+
+def _question(body: object) -> Question:
+    data = json.dumps(body).encode()
+    return Question(kind="http", method="POST", target="/v1/chat/completions", body=data)
+
+
+def _tape_of(shape: str, count: int, rules: Rules, key: bytes) -> list[_Exchange]:
+    keys = QuestionKeys(rules, {}, key=key)
+    made: list[_Exchange] = []
+    overlap = "overlap" in shape
+    for number in range(count):
+        asked, answered = _SHAPES[shape]("recorded", number)
+        question, answer = _question(asked), json.dumps(answered).encode()
+        kept = keys.of(question)
+        seq = 1 + (number if overlap else 3 * number)
+        after = count * 2 if overlap else 1
+        entry = TapeEntry(
+            entry=number + 1,
+            seq=seq,
+            t_us=number,
+            kind="http",
+            connection=1,
+            method=question.method,
+            target=question.target,
+            key=kept.key,
+            tokens=kept.tokens,
+            answer=TapeAnswer(
+                seq=seq + after, t_us=number, status=200, chunks=(Chunk(count, len(answer)),)
+            ),
+            end_seq=seq + 2 * after,
+        )
+        made.append(_Exchange(entry, question.body, answer))
+    return made
+
+
+def _matching(report: Report, counts: tuple[int, ...]) -> None:
+    """What one entry costs on tapes of some lengths."""
+    rules, key = load_matching_rules((), env={"HOME": os.devnull}), bytes(32)
+    sizes = {count: f"{count:,} entries" for count in counts}
+    for shape, made in _SHAPES.items():
+        checked: dict[str, list[float]] = {}
+        answered: dict[str, list[float]] = {}
+        for count, who in sizes.items():
+            exchanges = _tape_of(shape, count, rules, key)
+            begun = time.process_time()
+            assert not check_tape(exchanges, rules, key=key).unchecked
+            checked[who] = [(time.process_time() - begun) / count * 1e6]
+            asked = [_question(made("another", number)[0]) for number in range(count)]
+            begun = time.process_time()
+            matcher = Matcher(exchanges, rules, key=key)
+            assert all(isinstance(matcher.ask(one), Hit) for one in asked)
+            answered[who] = [(time.process_time() - begun) / count * 1e6]
+        base = sizes[counts[0]]
+        report.add(f"{shape}: check, for each", "µs", checked, base=base)
+        report.add(f"{shape}: answer, for each", "µs", answered, base=base)
+
+
 def measure(*, quick: bool) -> Report:
     """All of it."""
     report = Report(name="tape", title="The tape's proxy, beside none", machine=machine())
@@ -228,6 +338,7 @@ def measure(*, quick: bool) -> Report:
         moment = random.Random(7)  # noqa: S311 - the same moments
         lost = [float(_lost_at_kill(url, moment)) for _ in range(kills)]
         report.add(f"killed {kills} times: bytes lost that were served", "", {PROXY: lost})
+    _matching(report, (100, 1_000, 10_000) if quick else (100, 1_000, 10_000, 100_000))
     return report
 
 

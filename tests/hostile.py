@@ -152,7 +152,7 @@ IMPORTS: dict[str, Case] = {
     "log-nested": Case(("x.jsonl", "--harness", "claude"), "[" * 200_000 + "\n{}", "x.jsonl"),
     "log-without-events": Case(("x.jsonl", "--harness", "codex"), "{}", "nothing in it"),
     "log-no-database": Case(("opencode.db",), b"SQLite format 3\0" + b"\xff" * 4096, "database"),
-    "log-endless-view": Case(("opencode.db",), _database(*VIEWS), "interrupted"),
+    "log-endless-view": Case(("opencode.db",), _database(*VIEWS), "is a view"),
     "log-of-nothing-to-add": Case(("x.jsonl", "--to", "none"), "{}", "x.jsonl"),
 }
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .layout import OPTIONAL_FILES as OPTIONAL_FILES
     from .layout import REQUIRED_FILES as REQUIRED_FILES
     from .layout import SCRUB_REPORT as SCRUB_REPORT
+    from .layout import is_litter as is_litter
     from .pinned import check_pinned as check_pinned
     from .secret_digests import LEAST_BITS as LEAST_BITS
     from .secret_digests import digest_of as digest_of
@@ -58,7 +59,8 @@ else:
             "freshness": "age_problem age_text window_of",
             "ladder": "LADDER MIGRATED_KEY NEWEST",
             "layout": (
-                "DIAGNOSTIC GIT_ATTRIBUTES MANIFEST OPTIONAL_FILES REQUIRED_FILES SCRUB_REPORT"
+                "DIAGNOSTIC GIT_ATTRIBUTES MANIFEST OPTIONAL_FILES REQUIRED_FILES SCRUB_REPORT "
+                "is_litter"
             ),
             "pinned": "check_pinned",
             "secret_digests": "LEAST_BITS digest_of guessing_bits",

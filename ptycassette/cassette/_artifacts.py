@@ -14,7 +14,13 @@ from collections.abc import Mapping
 import msgspec
 
 from ptycassette.cassette._digests import is_sha256
-from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, OUTPUT_RAW, REQUIRED_FILES
+from ptycassette.cassette.layout import (
+    GIT_ATTRIBUTES,
+    MANIFEST,
+    OUTPUT_RAW,
+    REQUIRED_FILES,
+    is_litter,
+)
 from ptycassette.errors import (
     DigestError,
     LimitError,
@@ -116,7 +122,8 @@ def check_entries(
             )
     if artifacts is None:
         return
-    extra = sorted(entries - set(wanted) - {MANIFEST, GIT_ATTRIBUTES})
+    others = entries - set(wanted) - {MANIFEST, GIT_ATTRIBUTES}
+    extra = sorted(name for name in others if not is_litter(name))
     if extra:
         shown = ", ".join(visible(name, limit=80) for name in extra[:3])
         more = f" and {len(extra) - 3} more" if len(extra) > 3 else ""

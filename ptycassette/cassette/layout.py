@@ -6,6 +6,8 @@ Other names may be in a cassette only when the manifest pins them in
 
 from __future__ import annotations
 
+import re
+
 FORMAT_VERSION = 1
 
 KNOWN_FEATURES: frozenset[str] = frozenset()
@@ -51,6 +53,22 @@ GIT_ATTRIBUTES = ".gitattributes"
 It is not part of the recording: no manifest pins it and no seal names it, so that it can be added
 to a cassette that exists. Readers ignore what is in it.
 """
+
+_LITTER = re.compile(
+    r"\.ds_store|\._.+|\.localized|icon\r|(ehthumbs|thumbs)(_vista)?\.db|desktop\.ini|\.directory"
+    r"|\..+\.sw[a-z]|.+~|#.+#|\.#.+|\..+\.kate-swp|\.~lock\..+#|\.nfs[0-9a-f]+|\.fuse_hidden[0-9a-f]+",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_litter(name: str) -> bool:
+    """Whether a file was put beside others by a file manager, an editor or a file system.
+
+    Readers ignore it: it says nothing about the recording. ``verify`` names it, ``verify-scrub``
+    searches it.
+    """
+    return _LITTER.fullmatch(name) is not None
+
 
 GIT_ATTRIBUTES_TEXT = """\
 # Written by ptycassette: git must keep these files byte for byte.

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette import is_litter
 from ptycassette.cassette.io import Staging, disk_errors, open_cassette, protect_from_git
 from ptycassette.cli._rec_evidence import answer_checks, manifest_sha256
 from ptycassette.cli.tape import lines_of
@@ -131,7 +132,8 @@ def publish(fixture: Fixture, *, overwrite: bool) -> None:
     try:
         cassette, scenario = f"{name}.cassette", staging.content / f"{name}.scenario.yaml"
         with disk_errors("writing the fixture", target):
-            copy_tree(fixture.run, staging.content / cassette)
+            litter = [one for one in fixture.run.iterdir() if is_litter(one.name)]
+            copy_tree(fixture.run, staging.content / cassette, without=litter)
             protect_from_git(staging.content / cassette)
             scenario.write_text(fixture.scenario, encoding="utf-8")
             review = msgspec.json.format(msgspec.json.encode(fixture.review), indent=2)

@@ -122,6 +122,7 @@ class VerifiedCassette(msgspec.Struct, frozen=True, kw_only=True):
     ``frames_rederived`` is null without ``--rederive``; ``mismatches`` holds
     the first differences, ``mismatch_count`` is their number. ``seal`` is null where
     nobody asked for it. ``git_risks`` says what git would change, one sentence each;
+    ``ignored`` names what a file manager or an editor left among its files;
     ``restored`` has what ``--fix`` restored, with the cause, ``added`` what it added.
     """
 
@@ -137,6 +138,7 @@ class VerifiedCassette(msgspec.Struct, frozen=True, kw_only=True):
     mismatches: tuple[Mismatch, ...]
     seal: SealReport | None = None
     git_risks: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     restored: dict[str, str] = {}
     added: tuple[str, ...] = ()
 

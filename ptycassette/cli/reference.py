@@ -32,7 +32,7 @@ EXIT_STATUSES: tuple[tuple[str, str], ...] = (
 
 VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_MODE", "the mode of use, the pytest plugin and shims"),
-    ("PTYCASSETTE_SECRETS", "how typed secrets are compared in replay: same (default) or any"),
+    ("PTYCASSETTE_SECRETS", "how secrets are compared in replay and rerun: same (default) or any"),
     ("PTYCASSETTE_PROVIDER", "the provider of rec --tape, as --provider; offline sets it"),
     ("PTYCASSETTE_DISABLE_NETWORK", "1: no program that is started reaches another machine"),
     ("PTYCASSETTE_REPORT", "where stand-ins write their report; a directory gets one for each"),

@@ -23,6 +23,7 @@ from ptycassette.model import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ptycassette.cassette.io import Cassette
     from ptycassette.cli._rerun_reports import Reruns
     from ptycassette.rerun import RerunReport
     from ptycassette.rerun.io import RerunOptions
@@ -131,7 +132,7 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
 
 
 def _with_tapes(names: Sequence[str]) -> list[str]:
-    """The cassettes of that name, and in directories those that have a tape.
+    """The cassettes of that name, and in directories those that can be rerun.
 
     Raises:
         CassetteError: there is none, or it cannot be read.
@@ -140,6 +141,10 @@ def _with_tapes(names: Sequence[str]) -> list[str]:
 
     from ptycassette.cassette.io import listed_in, open_cassette
     from ptycassette.errors import NotFoundError
+    from ptycassette.tape import drawn_in
+
+    def has_draws(cassette: Cassette) -> bool:
+        return bool(drawn_in(event.payload for event in cassette.service_events()).draws)
 
     found: list[str] = []
     for name in names:
@@ -151,11 +156,11 @@ def _with_tapes(names: Sequence[str]) -> list[str]:
         with_tape = []
         for path in paths:
             with open_cassette(path, check="manifest") as cassette:
-                if cassette.has_tape:
+                if cassette.has_tape or has_draws(cassette):
                     with_tape.append(path)
         if not with_tape:
             raise NotFoundError(
-                f"none of {len(paths)} cassettes has a tape", where=name, hint="rec --tape"
+                f"none of {len(paths)} cassettes has a tape or draws", where=name, hint="rec --tape"
             )
         found += with_tape
     return found

@@ -123,11 +123,12 @@ def command(
             verdict.error.hint = tried.hint
         seal = None if seals is None else seals(path)
         risks = _risks(path) if verdict.error is None else ()
+        ignored = _ignored(path) if verdict.error is None else ()
         checked.append((verdict, seal))
         if as_json:
-            reports.append(_report(verdict, seal, fixed, risks))
+            reports.append(_report(verdict, seal, fixed, risks, ignored))
         else:
-            write_lines(_lines(verdict, fixed, risks))
+            write_lines(_lines(verdict, fixed, risks, ignored))
             write_lines([] if seal is None else verdict_lines(seal))
     if as_json:
         _write_report(tuple(reports))
@@ -153,6 +154,13 @@ def _risks(path: str) -> tuple[str, ...]:
     from ptycassette.cassette.io import git_risks
 
     return tuple(git_risks(Path(path)))
+
+
+def _ignored(path: str) -> tuple[str, ...]:
+    """What a file manager or an editor left among the files of a cassette."""
+    from ptycassette.cassette import is_litter
+
+    return tuple(sorted(one.name for one in Path(path).iterdir() if is_litter(one.name)))
 
 
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
@@ -255,7 +263,9 @@ def _finish(bar: ProgressBar[int] | None) -> None:
         bar.render_finish()
 
 
-def _lines(verdict: Verdict, fixed: Fixed | None, risks: Sequence[str]) -> Iterator[str]:
+def _lines(
+    verdict: Verdict, fixed: Fixed | None, risks: Sequence[str], ignored: Sequence[str]
+) -> Iterator[str]:
     if verdict.error is not None:
         named = visible(verdict.path) or "''"
         yield f"{named}: NOT VALID, {type(verdict.error).__name__}"
@@ -270,6 +280,9 @@ def _lines(verdict: Verdict, fixed: Fixed | None, risks: Sequence[str]) -> Itera
         for name, cause in done
     )
     yield from field_lines(("at risk", risk) for risk in risks)
+    if ignored:
+        names = ", ".join(visible(name, limit=80) for name in ignored)
+        yield from field_lines([("ignored", f"{names}: not part of the recording; remove it")])
     for found in verdict.mismatches:
         yield (
             f"  frame at seq {found.seq}, {found.t_ms} ms, {visible(found.field)}: "
@@ -309,6 +322,7 @@ def _report(
     seal: SealVerdict | None,
     fixed: Fixed | None = None,
     risks: tuple[str, ...] = (),
+    ignored: tuple[str, ...] = (),
 ) -> VerifiedCassette:
     from ptycassette.cli._reports import ErrorReport, Mismatch, StreamCounts, VerifiedCassette
 
@@ -346,6 +360,7 @@ def _report(
         ),
         seal=None if seal is None else seal_report(seal),
         git_risks=risks,
+        ignored=ignored,
         restored={} if fixed is None else fixed.restored,
         added=() if fixed is None else fixed.added,
     )

@@ -15,10 +15,24 @@ from typing import Any
 import msgspec
 
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import MAX_SIDE, ExitStatus, Finished, JournalEvent, Output, Size
+from ptycassette.model import (
+    MAX_SIDE,
+    ExitStatus,
+    Finished,
+    JournalEvent,
+    Noted,
+    Output,
+    Size,
+    Typed,
+)
 
 MAX_SECONDS = 1_000_000_000
 """The longest recording: 31 years."""
+_FEW_EVENTS, _EVENT_BYTES = 50_000, 50
+"""An event takes some 25 us to be saved, however short it is. Typical ones have more than 50 bytes
+in a file; a recording of no more than so many events may have shorter ones."""
+_WEIGHTS: dict[type, int] = {Typed: 2, Noted: 5}
+"""These take longer."""
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -42,10 +56,14 @@ class _Events:
                 yield one
 
 
-def checked_session(parse: Parser, *, partial: bool, **facts: Any) -> ImportedSession:
+def checked_session(
+    parse: Parser, *, partial: bool, file_bytes: int, **facts: Any
+) -> ImportedSession:
     """The session of a terminal recording.
 
     Args:
+        file_bytes: the length of the file, with those beside it; more events than it allows are a
+            fault.
         parse: starts a parser. It raises ``BadImportError`` at a fault; ``Finished``, with the
             exit status, is its last event if it has one.
         partial: keep what stands before a fault, and count the rest as skipped.
@@ -58,8 +76,12 @@ def checked_session(parse: Parser, *, partial: bool, **facts: Any) -> ImportedSe
     count = end_us = 0
     with_output = False
     ended: ExitStatus | None = None
+    room = max(_FEW_EVENTS, file_bytes // _EVENT_BYTES)
     try:
         for one in parse():
+            room -= _WEIGHTS.get(type(one), 1)
+            if room < 0:
+                raise _too_many(file_bytes)
             count += 1
             match one:
                 case Skipped(reason):
@@ -80,6 +102,14 @@ def checked_session(parse: Parser, *, partial: bool, **facts: Any) -> ImportedSe
         raise BadImportError("it holds no output")
     return ImportedSession(
         events=_Events(parse, count), end_us=end_us, exit=ended, skipped=dict(skipped), **facts
+    )
+
+
+def _too_many(file_bytes: int) -> BadImportError:
+    most = max(_FEW_EVENTS, file_bytes // _EVENT_BYTES)
+    return BadImportError(
+        f"more than {most} events in {file_bytes} bytes (an input counts as two, a marker as five);"
+        " take those before with --partial, or split the recording"
     )
 
 

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.errors import LimitError
 from ptycassette.importing._checked_events import (
     Skipped,
     checked_session,
@@ -23,9 +22,9 @@ from ptycassette.importing._checked_events import (
     exited,
     microseconds,
 )
+from ptycassette.importing.json_lines import decoded
 from ptycassette.importing.session import BadImportError, ImportedSession
 from ptycassette.model import (
-    DEFAULT_LIMITS,
     Finished,
     JournalEvent,
     Noted,
@@ -33,14 +32,10 @@ from ptycassette.model import (
     Resized,
     Size,
     Typed,
-    check_density,
-    foreign_json,
-    resolved,
 )
 
 _MAX_LINE_BYTES = 16 << 20
 _MAX_DOCUMENT_BYTES = 64 << 20
-_MAX_DOCUMENT_VALUES = 5_000_000
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _STATUS = re.compile(r"-?\d{1,9}")
 _KEPT = ("env", "idle_time_limit", "tags")
@@ -98,7 +93,7 @@ def read_asciicast(data: bytes, *, partial: bool = False) -> ImportedSession:
     data = data.removeprefix(b"\xef\xbb\xbf")
     first, body = _header_line(data)
     try:
-        version = _decoded(first, _Version, "line 1").version
+        version = decoded(first, "line 1", _Version).version
     except BadImportError:
         if first.lstrip()[:1] != b"{" or first.rstrip()[-1:] == b"}":
             raise
@@ -107,9 +102,12 @@ def read_asciicast(data: bytes, *, partial: bool = False) -> ImportedSession:
         return _read_v1(data)
     if version not in {2, 3}:
         raise BadImportError(f"line 1: version {version} of asciicast is not known: it ends at 3")
-    header: _Sized | _Header3 = _decoded(first, _Sized if version == 2 else _Header3, "line 1")
+    header: _Sized | _Header3 = decoded(first, "line 1", _Sized if version == 2 else _Header3)
     return checked_session(
-        lambda: _events(data, body, version), partial=partial, **_facts(header, "line 1")
+        lambda: _events(data, body, version),
+        partial=partial,
+        file_bytes=len(data),
+        **_facts(header, "line 1"),
     )
 
 
@@ -122,7 +120,7 @@ def _header_line(data: bytes) -> tuple[bytes, int]:
 def _read_v1(data: bytes) -> ImportedSession:
     if len(data) > _MAX_DOCUMENT_BYTES:
         raise BadImportError(f"it is larger than {_MAX_DOCUMENT_BYTES >> 20} MB for version 1")
-    document = _decoded(data, _Document, "the document", _MAX_DOCUMENT_VALUES)
+    document = decoded(data, "the document", _Document)
     if document.version != 1:
         raise BadImportError(f"a file of version {document.version} begins with one line of JSON")
 
@@ -134,7 +132,9 @@ def _read_v1(data: bytes) -> ImportedSession:
             yield Output(t_us, text.encode())
         yield Finished(t_us=max(t_us, microseconds(document.duration, "the duration")))
 
-    return checked_session(events, partial=False, **_facts(document, "the document"))
+    return checked_session(
+        events, partial=False, file_bytes=len(data), **_facts(document, "the document")
+    )
 
 
 def _facts(header: _Sized | _Header3, where: str) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _events(data: bytes, begin: int, version: int) -> Iterator[JournalEvent | Sk
         line, where = data[begin:end].strip(), f"line {number}"
         if not line or (version == 3 and line[:1] == b"#"):
             continue
-        stamp, code, value = _decoded(line, resolved(tuple[float, str, Any]), where)
+        stamp, code, value = decoded(line, where, tuple[float, str, Any])
         now_us = microseconds(stamp, where) + (t_us if version == 3 else 0)
         microseconds(now_us / 1e6, where)
         if now_us < t_us:
@@ -222,23 +222,3 @@ def _size(text: str, where: str) -> Size:
     if match is None:
         raise BadImportError(f"{where}: a resize is COLSxROWS, such as 80x24")
     return checked_size(int(match[2]), int(match[1]), where)
-
-
-def _decoded(
-    data: bytes, kind: Any, where: str, max_values: int = DEFAULT_LIMITS.max_line_values
-) -> Any:
-    try:
-        check_density(data, max_values, where)
-        return foreign_json(data, resolved(kind))
-    except LimitError as exc:
-        raise BadImportError(f"{where}: {exc.message}") from exc
-    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
-        raise BadImportError(f"{where}: {_cause(exc)}") from exc
-
-
-def _cause(exc: Exception) -> str:
-    if isinstance(exc, RecursionError):
-        return "it nests too deep"
-    if isinstance(exc, UnicodeDecodeError):
-        return f"it is not UTF-8 at byte {exc.start + 1}"
-    return str(exc)

@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.errors import LimitError
 from ptycassette.importing.calls import Call, SkippedError, session_of_calls, tool_events
+from ptycassette.importing.json_lines import decoded
 from ptycassette.importing.rebuilt import CHAT, JSON, base_of, chat_answer, chat_question
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import DEFAULT_LIMITS, Noted, check_density, foreign_json, resolved
+from ptycassette.model import Noted
 
 VERSIONS = (1, 2)
 _APART_US = 1000
@@ -47,14 +47,14 @@ def read_cendor(data: bytes) -> ImportedSession:
     Raises:
         BadImportError: it is none, or of a version that is not known.
     """
-    version = _decoded(data, _Versioned).version
+    version = decoded(data, "the document", _Versioned).version
     if version not in VERSIONS:
         known = " and ".join(map(str, VERSIONS))
         raise BadImportError(f"its version is {version}, and {known} are known")
     calls: list[Call] = []
     notes: list[Noted] = []
     skipped: Counter[str] = Counter()
-    entries = _decoded(data, _Document).entries
+    entries = decoded(data, "the document", _Document).entries
     for number, entry in enumerate(entries):
         t_us = number * _APART_US
         try:
@@ -119,13 +119,3 @@ def _tool(entry: _Entry, number: int, t_us: int) -> Iterator[Noted]:
     if not isinstance(name, str):
         raise SkippedError("a call of a tool without a name")
     yield from tool_events(t_us, f"entry-{number}", name, arguments, entry.response)
-
-
-def _decoded(data: bytes, kind: Any) -> Any:
-    try:
-        check_density(data, max(DEFAULT_LIMITS.max_line_values, len(data) // 8), "the document")
-        return foreign_json(data, resolved(kind))
-    except LimitError as exc:
-        raise BadImportError(exc.message) from exc
-    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
-        raise BadImportError(f"the document: {exc}") from exc

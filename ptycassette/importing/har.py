@@ -12,8 +12,6 @@ from collections import Counter
 from typing import Any, get_args
 from urllib.parse import urlencode
 
-import msgspec
-
 from ptycassette.importing.calls import (
     Call,
     Headers,
@@ -26,8 +24,9 @@ from ptycassette.importing.calls import (
     session_of_calls,
     without_packing,
 )
+from ptycassette.importing.json_lines import decoded
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import ExchangeOutcome, foreign_json
+from ptycassette.model import ExchangeOutcome
 
 _OUTCOMES = get_args(ExchangeOutcome)
 _BINARY = 2
@@ -39,10 +38,7 @@ def read_har(data: bytes) -> ImportedSession:
     Raises:
         BadImportError: it is none.
     """
-    try:
-        document = foreign_json(data.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
-        raise BadImportError(f"it is not JSON: {exc}") from exc
+    document = decoded(data.removeprefix(b"\xef\xbb\xbf"), "it is not JSON")
     log = document.get("log") if isinstance(document, dict) else None
     entries = log.get("entries") if isinstance(log, dict) else None
     if not isinstance(log, dict) or not isinstance(entries, list):

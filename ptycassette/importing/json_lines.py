@@ -1,4 +1,4 @@
-"""JSON documents of a file that holds one, or one on each line."""
+"""JSON of other tools: one document, or one on each line, with a limit on its values."""
 
 from __future__ import annotations
 
@@ -7,8 +7,42 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.errors import LimitError
 from ptycassette.importing.session import BadImportError
-from ptycassette.model import foreign_json
+from ptycassette.model import DEFAULT_LIMITS, check_density, foreign_json, resolved
+
+_BYTES_A_VALUE = 8
+
+
+def decoded(
+    data: bytes, where: str, kind: Any = Any, *, max_values: int = DEFAULT_LIMITS.max_line_values
+) -> Any:
+    """JSON as a value of ``kind``.
+
+    Args:
+        data: the JSON.
+        where: its place in the file, for messages.
+        kind: of the value.
+        max_values: or one for each eight bytes; a value takes some fifty bytes of memory.
+
+    Raises:
+        BadImportError: it is not JSON of that kind, or has more values.
+    """
+    try:
+        check_density(data, max(max_values, len(data) // _BYTES_A_VALUE), where)
+        return foreign_json(data, resolved(kind))
+    except LimitError as exc:
+        raise BadImportError(f"{where}: {exc.message}") from exc
+    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
+        raise BadImportError(f"{where}: {_cause(exc)}") from exc
+
+
+def _cause(exc: Exception) -> str:
+    if isinstance(exc, RecursionError):
+        return "it nests too deep"
+    if isinstance(exc, UnicodeDecodeError):
+        return f"it is not UTF-8 at byte {exc.start + 1}"
+    return str(exc)
 
 
 def objects_of(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -19,8 +53,8 @@ def objects_of(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        whole = foreign_json(data)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+        whole = decoded(data, "the document")
+    except BadImportError:
         pass
     else:
         if isinstance(whole, dict):
@@ -29,10 +63,7 @@ def objects_of(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
             continue
-        try:
-            value = foreign_json(line)
-        except (msgspec.DecodeError, ValueError, RecursionError) as exc:
-            raise BadImportError(f"line {number} is not JSON: {exc}") from exc
+        value = decoded(line, f"line {number} is not JSON")
         if not isinstance(value, dict):
             raise BadImportError(f"line {number} is not an object")
         yield number, value

@@ -41,6 +41,7 @@ def read_ttyrec(data: bytes, *, partial: bool = False) -> ImportedSession:
     return checked_session(
         lambda: _events(data, size or Size(24, 80)),
         partial=partial,
+        file_bytes=len(data),
         recorded_at=began,
         size=size or Size(24, 80),
         size_known=size is not None,

@@ -33,7 +33,7 @@ from ptycassette.model import (
 )
 
 _MAX_BYTES = 64 << 20
-_MAX_VALUES = 5_000_000
+_MAX_VALUES = 1_000_000
 _LATEST_MS = 1e14
 
 
@@ -60,7 +60,8 @@ def read_tui_test(data: bytes, *, partial: bool = False) -> ImportedSession:
     Raises:
         BadImportError: it is no trace; the message has the number of the point.
     """
-    trace = _decoded(_unpacked(data))
+    whole = _unpacked(data)
+    trace = _decoded(whole)
     points = trace.trace_points
     times = [point.time for point in points if point.time is not None]
     if not times or not 0 <= times[0] < _LATEST_MS:
@@ -72,6 +73,7 @@ def read_tui_test(data: bytes, *, partial: bool = False) -> ImportedSession:
     return checked_session(
         lambda: _events(points, times[0], size),
         partial=partial,
+        file_bytes=len(whole),
         size=size,
         title=" > ".join(trace.test_name) or None,
         recorded_at=datetime.fromtimestamp(times[0] / 1000, UTC),

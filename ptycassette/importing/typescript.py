@@ -67,6 +67,7 @@ def read_typescript(
     return checked_session(
         lambda: _events(_Logs(data, beside.get("input_log"), facts), timing),
         partial=partial,
+        file_bytes=len(data) + sum(map(len, beside.values())),
         size=checked_size(_number(facts, "LINES", 24), _number(facts, "COLUMNS", 80), "the head"),
         argv=("sh", "-c", facts["COMMAND"]) if facts.get("COMMAND") else (),
         term=facts.get("TERM"),

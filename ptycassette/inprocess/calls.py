@@ -366,7 +366,7 @@ class ServedCalls:
         compare_secrets: masked values must be the recorded ones, where the tape can tell.
         fault: what goes wrong with one answer of the provider.
         scrubbed: masks a JSON value as the recording was masked.
-        places: where the scrubber masks a body, as pairs of offset and length.
+        masked: a body as the scrubber masked it when the tape was saved.
     """
 
     def __init__(
@@ -378,7 +378,7 @@ class ServedCalls:
         compare_secrets: bool,
         fault: CallFault | None,
         scrubbed: Callable[[Any], Any],
-        places: Callable[[bytes], tuple[tuple[int, int], ...]],
+        masked: Callable[[bytes], bytes],
     ) -> None:
         self.divergences: list[Divergence] = []
         self._lock = threading.RLock()
@@ -392,7 +392,9 @@ class ServedCalls:
         self.draws = ServedDraws(
             drawn.draws, self._drawn.append, lambda said: self.add(CALL_CHANGED.name, said)
         )
-        masked = any(token.type == _SECRET for entry in self._entries for token in entry.tokens)
+        holds_secrets = any(
+            token.type == _SECRET for entry in self._entries for token in entry.tokens
+        )
         self.desk = TapeDesk(
             exchanges,
             rules,
@@ -402,7 +404,7 @@ class ServedCalls:
             draws=drawn.draws,
             compare_secrets=compare_secrets,
             # A tape without secrets has no question that is equal to one with a secret.
-            secrets=places if masked else _no_places,
+            masked=masked if holds_secrets else bytes,
         )
         if self.desk.damage:
             raise TapeError(
@@ -648,11 +650,6 @@ def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
 
 def _same(one: Question, other: Question) -> bool:
     return (one.method, one.target, one.body) == (other.method, other.target, other.body)
-
-
-def _no_places(body: bytes) -> tuple[tuple[int, int], ...]:
-    del body
-    return ()
 
 
 def _asked_text(entry: TapeEntry) -> str:

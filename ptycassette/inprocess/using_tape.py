@@ -450,7 +450,7 @@ class UseTape:
                 fault=self._fault,
                 compare_secrets=resolve_secrets(os.environ) == "same",
                 scrubbed=_scrubbed_as_recorded,
-                places=_secret_places,
+                masked=_masked_body,
             )
             tape = OpenTape(path, result, log=None, served=served)
             try:
@@ -509,12 +509,12 @@ def _declared() -> dict[str, str]:
     }
 
 
-def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
-    """Where the scrubber masks a body, as it did when the tape was saved."""
-    from ptycassette.scrub import default_scrubber, masked_places  # noqa: PLC0415 - 0.1 s
+def _masked_body(body: bytes) -> bytes:
+    """A body as the scrubber masked it when the tape was saved."""
+    from ptycassette.scrub import default_scrubber  # noqa: PLC0415 - 0.1 s
 
     [masked] = default_scrubber().traffic([body])
-    return masked_places(body, masked)
+    return masked
 
 
 def _scrubbed_as_recorded(value: Any) -> Any:

@@ -100,7 +100,7 @@ class TapeEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         headers: those on the list of headers that are kept, in order.
         packing: the content encoding of the request that was undone.
         form: ``text`` or ``binary`` for a message.
-        key: HMAC-SHA-256 (hex) of the unscrubbed question without its volatile tokens.
+        key: HMAC-SHA-256 (hex) of the stored question without its volatile tokens.
         tokens: the volatile tokens of the body, in order.
         digests: of those tokens whose values are masked, by the key of the tape.
         answer: None where none began.

@@ -19,7 +19,7 @@ from ptycassette.model import (
     VolatileToken,
     resolved,
 )
-from ptycassette.scrub import masked_places, whole_json
+from ptycassette.scrub import whole_json
 
 if TYPE_CHECKING:
     from ptycassette.tape.matching import TapeCheck
@@ -34,14 +34,14 @@ class EntryKeys(Protocol):
         ...
 
     def of(
-        self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
+        self, head: Mapping[str, Any], body: bytes, stored: bytes
     ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """The key and the volatile tokens of a question, and digests of what was scrubbed.
 
         Args:
             head: as it is kept, with ``entry``.
             body: as it was sent, unpacked.
-            secrets: the stretches (offset, length) of the body that were scrubbed.
+            stored: as it is kept: scrubbed, and as long.
         """
         ...
 
@@ -113,9 +113,8 @@ class _Entry:
         self._sink = sink
         self._fields: dict[str, Any] = {}
         self._head: Mapping[str, Any] = {}
-        self._question = _Body(sink)
+        self._question = _Body(sink, kept=True)
         self._raw: bytearray | None = bytearray()
-        self._masked = bytearray()
         self._answer: dict[str, Any] | None = None
         self._answer_body: _Body | None = None
         self._chunks: list[Chunk] = []
@@ -132,20 +131,18 @@ class _Entry:
         raw = event.data if event.unscrubbed is None else event.unscrubbed
         if event.side == "question":
             self._question.write(raw, event.data)
-            self._remember(raw, event.data)
+            self._remember(raw)
         elif self._answer_body is not None:
             self._answer_body.write(raw, event.data)
             self._count(event)
 
-    def _remember(self, raw: bytes, masked: bytes) -> None:
+    def _remember(self, raw: bytes) -> None:
         """Keep a question for its key, unless it is too long for one."""
         if self._raw is None:
             return
         self._raw += raw
-        self._masked += masked
         if len(self._raw) > _MOST_KEYED:
-            self._raw = None
-            self._masked.clear()
+            self._raw = self._question.kept = None
 
     def _count(self, event: Traffic) -> None:
         assert self._answer is not None  # noqa: S101 - it has a body
@@ -161,10 +158,9 @@ class _Entry:
         """Give the question its key; what was held of it goes."""
         if self._raw is None:
             return
-        raw, masked = bytes(self._raw), bytes(self._masked)
-        self._raw = None
-        self._masked.clear()
-        key, tokens, digests = keys.of(self._head, raw, masked_places(raw, masked))
+        raw, stored = bytes(self._raw), self._question.whole()
+        self._raw = self._question.kept = None
+        key, tokens, digests = keys.of(self._head, raw, stored)
         if len(tokens) <= _MOST_TOKENS:
             self._fields |= {"key": key, "tokens": tuple(tokens), "digests": tuple(digests)}
 
@@ -185,10 +181,15 @@ class _Entry:
 
 
 class _Body:
-    """A body on its way into the sink. Masked JSON is repaired, so that it is JSON."""
+    """A body on its way into the sink. Masked JSON is repaired, so that it is JSON.
 
-    def __init__(self, sink: EntrySink) -> None:
+    Attributes:
+        kept: what was written so far, for the key of a question; None where nobody asks for it.
+    """
+
+    def __init__(self, sink: EntrySink, *, kept: bool = False) -> None:
         self._body: BodySink = sink.body()
+        self.kept: bytearray | None = bytearray() if kept else None
         self._raw, self._masked = bytearray(), bytearray()
 
     def write(self, raw: bytes, masked: bytes) -> None:
@@ -201,6 +202,11 @@ class _Body:
         if cut or len(self._raw) > _MOST_HELD:
             self._pass_on(cut or len(self._raw))
 
+    def whole(self) -> bytes:
+        """All of a body that is kept, as it is stored. Nothing follows."""
+        self._pass_on(len(self._raw))
+        return bytes(self.kept or b"")
+
     def finish(self) -> Any:
         """See ``BodySink.finish``."""
         self._pass_on(len(self._raw))
@@ -212,6 +218,8 @@ class _Body:
         if raw != masked:
             masked = whole_json(raw.decode("latin-1"), masked.decode("latin-1")).encode("latin-1")
         self._body.write(masked)
+        if self.kept is not None:
+            self.kept += masked
 
 
 def _filled(head: Mapping[str, Any]) -> dict[str, Any]:

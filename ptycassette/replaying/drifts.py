@@ -46,6 +46,9 @@ class Side(msgspec.Struct, frozen=True):
     manifest: Manifest
     events: Sequence[Event]
 
+    def __repr__(self) -> str:
+        return f"Side(id={self.manifest.id!r}, {len(self.events)} events)"
+
 
 class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange that changed. Numbers count from 1; 0 where the side has none."""

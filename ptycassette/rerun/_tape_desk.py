@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from ptycassette.model import TapeEntry
 from ptycassette.rerun.report import RequestMiss
+from ptycassette.scrub import masked_places
 from ptycassette.tape import Draw
 from ptycassette.tape.consent import body_without
 from ptycassette.tape.matching import (
+    SECRET,
     Hit,
     Matcher,
     Miss,
@@ -25,6 +27,7 @@ from ptycassette.tape.matching import (
 )
 
 _MOST_MISSES = 100
+_MOST_TRIED = 200
 _SHORTEST_NAME = 8
 _SHOWN = 10
 _OF_OPENAI = ("/responses", "/chat/completions")
@@ -38,7 +41,7 @@ class TapeDesk:
         rules: what may vary.
         key: the key of the cassette.
         declared: the values of this run: ``cwd``, ``home``.
-        secrets: where in a body secrets are: pairs of offset and length.
+        masked: a body as the tape would have it: scrubbed, and as long.
         facts: what the manifest has of the tape, its fingerprint among it.
         draws: the draws of the recording.
         stripped: keys of inputs that questions were recorded without.
@@ -58,7 +61,7 @@ class TapeDesk:
         *,
         key: bytes,
         declared: Mapping[str, str],
-        secrets: Callable[[bytes], Sequence[tuple[int, int]]],
+        masked: Callable[[bytes], bytes],
         facts: Mapping[str, Any] | None = None,
         draws: Sequence[Draw] = (),
         stripped: Sequence[str] = (),
@@ -66,6 +69,7 @@ class TapeDesk:
         compare_secrets: bool = True,
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
+        self._exchanges = {exchange.entry.entry: exchange for exchange in exchanges}
         version = published_fingerprint(facts or {}, rules)[1]
         self._matcher = Matcher(
             exchanges,
@@ -76,7 +80,7 @@ class TapeDesk:
             compare_secrets=compare_secrets,
             fingerprint_version=version,
         )
-        self._secrets, self._stripped, self._compared = secrets, stripped, compare_secrets
+        self._masked, self._stripped, self._compared = masked, stripped, compare_secrets
         self.expected_fingerprint = tape_fingerprint(
             exchanges, rules, key=key, draws=draws, version=version
         )
@@ -108,13 +112,32 @@ class TapeDesk:
         return answer
 
     def _answer(self, question: Question) -> Hit | Miss:
-        return self._matcher.ask(
-            msgspec.structs.replace(
-                question,
-                upstream=question.upstream or self.upstream(question.target),
-                secrets=tuple(self._secrets(question.body)),
-            )
-        )
+        upstream = question.upstream or self.upstream(question.target)
+        question = msgspec.structs.replace(question, upstream=upstream)
+        answer = self._matcher.ask(_as_stored(question, self._masked(question.body)))
+        if isinstance(answer, Hit):
+            return answer
+        for stored in self._masked_as_recorded(question.body):
+            found = self._matcher.ask(_as_stored(question, stored))
+            if isinstance(found, Hit):
+                return found
+        return answer
+
+    def _masked_as_recorded(self, body: bytes) -> Iterator[bytes]:
+        """A body, masked where recorded ones of its length are.
+
+        The recorder may have known secrets that nothing in one body gives away.
+        """
+        for number in [one.entry for one in self._matcher.unused()][:_MOST_TRIED]:
+            exchange = self._exchanges[number]
+            places = [one for one in exchange.entry.tokens if one.type == SECRET and not one.where]
+            recorded = exchange.question() if places else b""
+            if places and len(recorded) == len(body):
+                stored = bytearray(body)
+                for one in places:
+                    end = one.offset + one.length
+                    stored[one.offset : end] = recorded[one.offset : end]
+                yield bytes(stored)
 
     def messages_within(self, handshake: TapeEntry) -> int:
         """How many messages were sent over a recorded WebSocket."""
@@ -166,6 +189,13 @@ class TapeDesk:
             if entry.target.partition("?")[0] == path:
                 return entry.upstream
         return self._entries[0].upstream if self._entries else ""
+
+
+def _as_stored(question: Question, stored: bytes) -> Question:
+    """A question with its body as a tape has it."""
+    return msgspec.structs.replace(
+        question, stored=stored, secrets=masked_places(question.body, stored)
+    )
 
 
 def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ._mask import mask_text as mask_text
     from ._masked_places import masked_places as masked_places
     from ._traffic import whole_json as whole_json
+    from .rules import generated_parts as generated_parts
     from .rules import secret_name as secret_name
     from .session import SessionScrubber as SessionScrubber
     from .session import default_scrubber as default_scrubber
@@ -23,7 +24,7 @@ else:
             "_mask": "mask_text",
             "_masked_places": "masked_places",
             "_traffic": "whole_json",
-            "rules": "secret_name",
+            "rules": "generated_parts secret_name",
             "session": "SessionScrubber default_scrubber",
             "tally": "Replacement",
         },

@@ -10,6 +10,7 @@ there on, and looked for in the texts of the same block again.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ from ptycassette.scrub.tally import Tally
 from ptycassette.scrub.views import (
     BLOCK,
     Blocks,
+    FoundInBody,
     Joined,
     ScreenReader,
     Seen,
@@ -55,6 +57,8 @@ _CACHE_KEY = re.compile(
     rb'"prompt_cache_key"\s*:\s*"([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})"'
 )
 """OpenAI's name of a prefix of prompts. Agents send the id of their session, which is no secret."""
+_QUESTIONS, _QUESTIONS_BYTES = 4, 16 << 20
+"""So many questions are kept: those of an agent and of its helpers, which the next ones repeat."""
 _OF_TERMINALS = frozenset({"terminal", "null", "device"})
 
 
@@ -118,6 +122,7 @@ class Finder:
         self._stdin = None if streams.stdin == "terminal" else StreamText("stdin", block)
         self._sent = 0
         self._bodies: dict[str, TrafficText] = {}
+        self._questions: deque[TrafficText] = deque(maxlen=_QUESTIONS)
         self._passed = 0
         self._again = again
         self._typed = Blocks(input_views)
@@ -192,7 +197,7 @@ class Finder:
         self._search("input", self._typed.rest() if self._stdin is None else self._stdin.rest())
         self._search("service-events", self._service.rest())
         for body in self._bodies.values():
-            self._search("tape", body.rest())
+            self._read_body(body, [*body.rest()])
         self._bodies.clear()
         self.settled = self._fed
 
@@ -218,10 +223,23 @@ class Finder:
             return
         body = self._bodies.get(name)
         if body is None:
-            body = self._bodies[name] = TrafficText(name)
-        self._search("tape", body.feed(event.data, offset))
+            earlier = self._questions if event.side == "question" else None
+            body = self._bodies[name] = TrafficText(name, earlier)
+        self._read_body(body, [*body.feed(event.data, offset)])
         if event.last:
-            self._search("tape", self._bodies.pop(name).rest())
+            self._read_body(body, [*body.rest()])
+            del self._bodies[name]
+            if event.side == "question" and body.can_be_repeated:
+                self._questions.append(body)
+                while sum(one.length for one in self._questions) > _QUESTIONS_BYTES:
+                    self._questions.popleft()
+
+    def _read_body(self, body: TrafficText, views: Iterable[View]) -> None:
+        """Search what is new in a body, after it has what was found in the part it repeats."""
+        for one in body.repeated:
+            self._take_in_body(body, one)
+        body.repeated = []
+        self._search("tape", views)
 
     def _learn(self, texts: Iterable[str]) -> None:
         """Learn from texts that are kept nowhere."""
@@ -234,7 +252,7 @@ class Finder:
         """Search the strings of one payload, each alone. They are masked when they are written."""
         for _, text in strings_of(payload):
             for match in self._searcher.search(canonical(text)):
-                self._note(self.in_strings, channel, match)
+                self._note(self.in_strings, channel, match.rule)
         self._adopt(())
 
     def _search(self, channel: str, views: Iterable[View]) -> None:
@@ -266,7 +284,10 @@ class Finder:
     def _search_in(self, channel: str, view: View, *, by_rules: bool = True) -> Iterator[Match]:
         """Search one text. Output and input are read as a terminal shows them before."""
         source, shown = (channel, view.kind), channel in {"output", "input"}
-        return self._searcher.search(view.text, by_rules=by_rules, source=source, shown=shown)
+        borders = view.borders
+        return self._searcher.search(
+            view.text, by_rules=by_rules, source=source, shown=shown, borders=borders
+        )
 
     def _adopt(self, searched: Iterable[View]) -> Lesson | None:
         """Search for what was learnt from now on; None when nothing was."""
@@ -282,18 +303,31 @@ class Finder:
         one = channel == "service-events" and len(match.stretches) == 1
         if one and len([*view.pieces(*match.stretches[0])]) <= 1:
             return  # in one string of one event: it gets a placeholder when it is written
+        length = sum(end - start for start, end in match.stretches)
+        if isinstance(view, StreamView) and view.name in self._bodies:
+            within = view.within(match.stretches, match.form)
+            found = FoundInBody(within, match.rule, match.form, length)
+            self._take_in_body(self._bodies[view.name], found)
+            return
         if not self._masks[channel].cover(view.masks(match.stretches, match.form)):
             return
-        if channel == "tape":
-            self._masks[channel].names.add(view.kind[0])
-        self._note(self.found, channel, match)
-        start, end = match.stretches[0]
-        length = sum(end - start for start, end in match.stretches)
-        where = view.offset(start, end) if self._tally.explains else None
+        self._note(self.found, channel, match.rule)
+        where = view.offset(*match.stretches[0]) if self._tally.explains else None
         self._tally.count(channel, match.rule, form=match.form, offset=where, length=length)
 
-    def _note(self, where: dict[Found, list[int]], channel: str, match: Match) -> None:
-        where.setdefault(Found(channel, match.rule), [self._t_us, 0])[1] += 1
+    def _take_in_body(self, body: TrafficText, one: FoundInBody) -> None:
+        """Turn what was found in a body of the tape into patches."""
+        body.found.append(one)
+        placed = [*body.placed(one.patches)]
+        if not self._masks["tape"].cover(placed):
+            return
+        self._masks["tape"].names.add(body.name)
+        self._note(self.found, "tape", one.rule)
+        where = next((offset for offset, _ in placed), None) if self._tally.explains else None
+        self._tally.count("tape", one.rule, form=one.form, offset=where, length=one.length)
+
+    def _note(self, where: dict[Found, list[int]], channel: str, rule: str) -> None:
+        where.setdefault(Found(channel, rule), [self._t_us, 0])[1] += 1
 
     def lines(self) -> tuple[str, ...]:
         """The findings for people: channel, time and rule, never the value."""

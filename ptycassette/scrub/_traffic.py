@@ -40,7 +40,7 @@ def scrubbed_traffic(searcher: Searcher, tally: Tally, chunks: Sequence[bytes]) 
     patches = Patches()
     for by_rules in (True, False):
         for view in traffic_views(chunks):
-            for match in searcher.search(view.text, by_rules=by_rules):
+            for match in searcher.search(view.text, by_rules=by_rules, borders=view.borders):
                 if patches.cover(view.masks(match.stretches, match.form)):
                     tally.count(_PROVIDER, match.rule, form=match.form)
             searcher.adopt()

@@ -10,7 +10,8 @@ namespace are mapped to themselves, so that files keep their owners.
 
 The ports that the program may reach have listeners inside. A small process outside, the relay,
 holds them (a socket belongs to the namespace that it was made in, network_namespaces(7)) and passes
-each connection on to the same port of this machine. It ends with the program.
+each connection on to the same port of this machine. It ends with the program, and ends the program
+if the process that started it is killed.
 
 Before it becomes the program, this process proves from inside that the network is out of reach.
 """
@@ -52,6 +53,7 @@ _BACKLOG = 128
 _BLOCK = 1 << 16
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close with a reset
 _CONNECT_S = 5.0
+_GRACE_MS = 2000
 _MAP, _LISTEN, _BEGIN, _DONE = b"m", b"l", b"b", b"d"
 FAILED = 125
 _NOT_EXECUTABLE, _NOT_THERE = 126, 127
@@ -227,13 +229,13 @@ def _await(relay: socket.socket) -> None:
 def _start_relay() -> tuple[socket.socket, int]:
     """Start it, as nobody's child; returns a socket to it, and its process id."""
     ours, theirs = socket.socketpair()
-    program = os.getpid()
+    program, starter = os.getpid(), os.getppid()
     child = os.fork()
     if child == 0:
         try:
             os.setsid()  # signals of the program's terminal are not for it
             if os.fork() == 0:
-                _be_relay(theirs, program)
+                _be_relay(theirs, program, starter)
         finally:
             os._exit(0)
     os.waitpid(child, 0)
@@ -241,13 +243,13 @@ def _start_relay() -> tuple[socket.socket, int]:
     return ours, int.from_bytes(ours.recv(8), "little")
 
 
-def _be_relay(launcher: socket.socket, program: int) -> None:
+def _be_relay(launcher: socket.socket, program: int, starter: int) -> None:
     """Serve the launcher until it becomes the program, then relay until the program ends."""
     null = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(null, number)
     launcher = socket.socket(fileno=os.dup2(launcher.detach(), 3))
-    os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(4, 1 << 20)
     os.chdir("/")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # while it ends, the program may still have to say so
@@ -266,7 +268,7 @@ def _be_relay(launcher: socket.socket, program: int) -> None:
         launcher.send(_DONE)
         if order == _BEGIN:
             launcher.close()
-            _Relay(listeners, ended).run()
+            _Relay(listeners, ended, os.pidfd_open(starter)).run()
             return
 
 
@@ -306,22 +308,31 @@ class _Relay:
 
     Args:
         listeners: inside of the namespace.
-        ended: a descriptor that is readable once the program has ended.
+        ended: a descriptor (pidfd_open(2)) that is readable once the program has ended.
+        starter: the same of the process that started the program, and that waits for its end.
     """
 
-    def __init__(self, listeners: list[socket.socket], ended: int) -> None:
+    def __init__(self, listeners: list[socket.socket], ended: int, starter: int) -> None:
         self._listeners = {one.fileno(): one for one in listeners}
-        self._ended = ended
+        self._ended, self._starter = ended, starter
+        self._timeout_ms: int | None = None
         self._ends: dict[int, _End] = {}
         self._poll = select.poll()
-        for fd in (ended, *self._listeners):
+        for fd in (ended, starter, *self._listeners):
             self._poll.register(fd, select.POLLIN)
 
     def run(self) -> None:
         while True:
-            for fd, what in self._poll.poll():
+            happened = self._poll.poll(self._timeout_ms)
+            if not happened:  # the grace is over
+                signal.pidfd_send_signal(self._ended, signal.SIGKILL)
+            for fd, what in happened:
                 if fd == self._ended:
                     return
+                if fd == self._starter:
+                    self._poll.unregister(fd)
+                    signal.pidfd_send_signal(self._ended, signal.SIGTERM)
+                    self._timeout_ms = _GRACE_MS
                 if fd in self._listeners:
                     self._accept(self._listeners[fd])
                 elif fd in self._ends:  # the other end may just have closed it

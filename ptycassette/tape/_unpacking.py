@@ -24,6 +24,8 @@ MOST_TIMES = 100
 ALWAYS_UNPACKED_BYTES = 8 << 20
 """So much is unpacked whatever it was packed in: small bodies of blanks are no bombs."""
 
+_BROTLI_BYTES = 16
+
 _PLAIN = frozenset({"", "identity"})
 
 
@@ -170,7 +172,14 @@ class _Brotli:
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         self._begun = True
-        piece = self._decoder.process(data, output_buffer_limit=PIECE_BYTES)
+        try:
+            piece = self._decoder.process(data, output_buffer_limit=PIECE_BYTES)
+        except (
+            TypeError
+        ):  # before 1.2: a block of 16 MiB takes some bytes, so few are given at once
+            for at in range(0, len(data), _BROTLI_BYTES):
+                yield from _pieces(self._decoder.process(data[at : at + _BROTLI_BYTES]))
+            return
         while piece:  # what can_accept_more_data says does not count what it still holds
             yield from _pieces(piece)
             piece = self._decoder.process(b"", output_buffer_limit=PIECE_BYTES)

@@ -63,8 +63,8 @@ class LazyEmulator(PyteEmulator):
                 self._cut = lines["cut"] or b""
                 self._held.append(data)
                 self._length += len(data)
-                if self._length > _MUCH * self._most:
-                    self._drop()
+                if self._length > _MUCH * self._most and not self._drop():
+                    self.paint()
                 return
             self.paint()
         super().feed(data)
@@ -73,8 +73,8 @@ class LazyEmulator(PyteEmulator):
         parser = self._parser
         return not parser.pending and not parser.in_sequence and self.terminal.scrolls_as_printed()
 
-    def _drop(self) -> None:
-        """Drop lines that have scrolled out of the history."""
+    def _drop(self) -> bool:
+        """Drop lines that have scrolled out of the history; False when there are none."""
         data = b"".join(self._held)
         rows = self.terminal.lines + self.terminal.scrollback
         gone, *last = data.rsplit(b"\n", rows + 1)
@@ -82,16 +82,18 @@ class LazyEmulator(PyteEmulator):
         if data.isascii():  # a row shows a byte in each cell, and two end a line
             at = max(at, data.rfind(b"\n", 0, len(data) - self._most) + 1)
         if not at:
-            self.paint()
-            return
+            return False
         self.terminal.clear_for_lines()
         if isinstance(self._parser, TracedParser):
             self._parser.skip(at)
         self._held = [data[at:]]
         self._length = len(data) - at
+        return True
 
     def paint(self) -> None:
         """Paint the output that is waiting."""
+        if self._length > self._most:
+            self._drop()
         if self._held:
             held, self._held, self._length, self._cut = b"".join(self._held), [], 0, b""
             super().feed(held)

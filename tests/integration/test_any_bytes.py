@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.integration]
 ODD = b"caf\xe9 \xff\xc3"  # Latin-1, and the beginning of a character
 WORD = os.fsdecode(ODD)
 ECHO = '#!/bin/sh\nprintf "%s\\n" "$@"\nprintf "%s|\\n" "$ODD"\nread -r line\necho "got $line"\n'
-TYPED = "timeout 60s\nsubmit Ada\nwait-exit\n"
+TYPED = "timeout 60s\nwait-text |\nsubmit Ada\nwait-exit\n"
 
 Run = Callable[..., Any]
 

@@ -155,7 +155,7 @@ def by_use(mode: str) -> Callable[[list[str]], None]:
     """Start it in a mode."""
 
     def start(argv: list[str]) -> None:
-        with use("a.cassette", argv, mode=mode) as session:
+        with use(Path.cwd() / "a.cassette", argv, mode=mode) as session:
             session.wait_exit(timeout_s=60)
 
     return start
@@ -578,8 +578,6 @@ one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 def test_a_port_that_nobody_serves_breaks_the_connection() -> None:
     """It is not answered by the relay."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
     code = f"""{CLIENT}
 try:
     one = socket.create_connection(("127.0.0.1", port))
@@ -587,9 +585,11 @@ try:
 except ConnectionError:
     print("broken")
 """
-    with guarded(port, code) as client:
-        assert client.stdout is not None
-        assert client.stdout.read() == b"broken\n"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        with guarded(taken.getsockname()[1], code) as client:
+            assert client.stdout is not None
+            assert client.stdout.read() == b"broken\n"
 
 
 def test_the_relay_ends_with_a_recorder_that_is_killed(outside: Outside) -> None:

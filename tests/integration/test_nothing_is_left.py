@@ -31,20 +31,20 @@ AGAIN = ("--trust", "--copy", "work", "a.cassette")
 COMMANDS = {
     "blame": ("blame", *AGAIN, "--oracle", "exit", "--budget", "40", "-j", "3"),
     "rerun": ("rerun", *AGAIN),
-    "tape-only": ("rerun", "--tape-only", *AGAIN, "--", "sleep", "60"),
+    "tape-only": ("rerun", "--tape-only", *AGAIN, "--", "sleep", "6000"),
     "fork": ("fork", *AGAIN, "--at", "tape:1", "--change", "none", "-o", "made/c.cassette"),
     "check": ("check", "-j", "2", "many"),
     "film": ("export", "a.cassette", "made/a.mp4"),
     "picture": ("export", "a.cassette", "made/a.gif"),
     "page": ("export", "a.cassette", "made/a.html"),
     "import": ("import", "many/long", "--format", "typescript", "-o", "made/d"),
-    "trim": ("trim", "a.cassette", "-o", "made/t", "--from", "0"),
+    "trim": ("trim", "a.cassette", "-o", "made/t", "--to", "0.5"),
     "demo": ("demo",),
-    "rec": ("rec", "--headless", "made/r.cassette", "--", "sleep", "60"),
-    "pipes": ("rec", "--pipes", "made/r.cassette", "--", "sleep", "60"),
+    "rec": ("rec", "--headless", "made/r.cassette", "--", "sleep", "6000"),
+    "pipes": ("rec", "--pipes", "made/r.cassette", "--", "sleep", "6000"),
     "tape": ("rec", "--tape", "--provider", "http://127.0.0.1:9", "--headless", "made/r.cassette",
-             "--", "sleep", "60"),
-    "offline": ("offline", "--", "sleep", "60"),
+             "--", "sleep", "6000"),
+    "offline": ("offline", "--", "sleep", "6000"),
     "stand-in": ("stand-in", "a.cassette"),
     "fake-provider": ("fake-provider",),
     "serve": ("view", "--serve", "a.cassette"),
@@ -91,11 +91,12 @@ def start(place: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 def alive(place: Path) -> list[str]:
-    """The processes of ours that have the mark; what ``sleep`` stands for is the user's own."""
+    """The processes that have the mark, or that work below, as a program in a clean environment."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if f"{MARK}={place}".encode() not in (process / "environ").read_bytes().split(b"\0"):
+            marked = f"{MARK}={place}".encode() in (process / "environ").read_bytes().split(b"\0")
+            if not marked and not (process / "cwd").readlink().is_relative_to(place):
                 continue
             words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
@@ -146,7 +147,7 @@ def test_nothing_of_a_command_that_is_ended_is_left(
     living = until_none(place)
     for line in living:
         os.kill(int(line.split()[0]), signal.SIGKILL)
-    after_it = ("trim", "a.cassette", "-o", "made/after.cassette", "--from", "0")
+    after_it = ("trim", "a.cassette", "-o", "made/after.cassette", "--to", "0.5")
     with start(place, *after_it) as after:
         assert after.wait(PATIENCE_S) == 0
     with start(place, "demo") as after:

@@ -77,7 +77,7 @@ def _talk(session: Any, line: str) -> None:
 
 def test_use_takes_mode_size_and_comparison(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Variable and argument are stronger, in this order."""
-    using = use("c", SAY)
+    using = use(Path.cwd() / "c", SAY)
     with using as session:
         _talk(session, "hello")
     assert using.result.action == "record"
@@ -116,7 +116,7 @@ def test_record_takes_size_and_idle_limit(project: Path) -> None:
     with record(SAY, "sized", size=Size(20, 90), idle_limit_ms=7) as session:
         session.submit("x")
         session.wait_exit(timeout_s=60)
-    with use("used", SAY) as session:
+    with use(Path.cwd() / "used", SAY) as session:
         _talk(session, "hello")
 
     found = [_manifest(name) for name in ("plain", "sized", "used")]

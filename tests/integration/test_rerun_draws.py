@@ -9,10 +9,14 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from ptycassette import record, rerun_cassette
 from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cli import main
+from ptycassette.errors import MissingFileError
 from ptycassette.rerun.io import RerunOptions, rerun
 from ptycassette.tape import drawn_in
 from tests.commands import taped
+from tests.conftest import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -78,3 +82,26 @@ def test_draws_are_served_and_proved(
         assert found.startswith(expected)
     assert report.passed == (not changes)
     assert (report.fingerprint == report.expected_fingerprint) == (program.startswith(ASK))
+
+
+def test_draws_without_a_tape_are_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A program that asks no provider is rerun, too; alone, and among the cassettes of a folder."""
+    program = "from ptycassette.tape.io import open_draws\nprint(open_draws().uuid4())\n"
+    (tmp_path / "draw.py").write_text(program)
+    (tmp_path / "plain.py").write_text("print('no draw')\n")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "library").mkdir()
+    for name in ("draw", "plain"):
+        path = tmp_path / "library" / f"{name}.cassette"
+        with record([sys.executable, f"{name}.py"], path) as session:
+            session.wait_exit(timeout_s=PATIENCE_S)
+    drawn = tmp_path / "library" / "draw.cassette"
+    report = rerun_cassette(drawn, trusted=True, cwd=tmp_path)
+    assert (report.passed, report.draws, report.entries) == (True, 1, 0)
+
+    assert main(["rerun", "--trust", "--copy", ".", "library"]) == 0
+    assert "plain" not in capfd.readouterr().out
+    with pytest.raises(MissingFileError, match="tape"):
+        rerun_cassette(tmp_path / "library" / "plain.cassette", trusted=True, cwd=tmp_path)

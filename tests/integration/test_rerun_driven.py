@@ -163,13 +163,13 @@ def test_a_rerun_needs_a_recording_with_a_tape(work: Path) -> None:
     """It never records; a typo names the modes that there are."""
     with pytest.raises(NotFoundError), use("missing", AGENT, mode="rerun"):
         pass
-    with use("plain", ["echo", "hello"], mode="record", probe_version=False) as session:
+    with use(work / "plain", ["echo", "hello"], mode="record", probe_version=False) as session:
         session.wait_exit()
 
-    with pytest.raises(MissingFileError, match="no tape"), use("plain", mode="rerun"):
+    with pytest.raises(MissingFileError, match="no tape"), use(work / "plain", mode="rerun"):
         pass
     with pytest.raises(UsageError, match="live, rerun"):
-        use("plain", mode="re-run")
+        use(work / "plain", mode="re-run")
 
 
 @pytest.mark.slow
@@ -236,13 +236,15 @@ def test_a_disabled_network_wins_over_every_mode(
     monkeypatch.setenv("PTYCASSETTE_DISABLE_NETWORK", "1")
     with (
         pytest.raises(RefusedError, match=r"its model is at https://api\.openai\.com"),
-        use("c.cassette", [str(work / "codex")], mode=mode, probe_version=False),
+        use(work / "c.cassette", [str(work / "codex")], mode=mode, probe_version=False),
     ):
         pass
     assert not (work / "started").exists()
 
     here = {"PTYCASSETTE_PROVIDER": "http://127.0.0.1:9"}
-    with use("c.cassette", [str(work / "codex")], mode=mode, env=here, probe_version=False) as one:
+    with use(
+        work / "c.cassette", [str(work / "codex")], mode=mode, env=here, probe_version=False
+    ) as one:
         one.wait_exit()
     assert (work / "started").exists()
 

@@ -21,7 +21,8 @@ from ptycassette.rerun.io.clock_pin import clock_pin
 pytestmark = pytest.mark.integration
 
 MOMENT = datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
-PRINTS = "import time; print('it is', time.strftime('%Y%j', time.gmtime()))"
+PRINTS = "import time; print('it is', time.strftime('%Y%j', time.gmtime())); raise SystemExit(3)"
+"""Its status is no success: then its tape may be empty."""
 
 
 @pytest.mark.parametrize("faketime", [True, False], ids=["pinned", "as it is"])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette import UseResult, arecord, drift, open_cassette, rerun_cassette, use
+from ptycassette import UseResult, arecord, drift, open_cassette, record, rerun_cassette, use
 from ptycassette.errors import PreflightError, UsageError
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
@@ -51,7 +54,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def used(agent: list[str], mode: str, *, awaited: bool, **options: Any) -> tuple[UseResult, str]:
     """The result, and what was shown, of a use of ``a.cassette``."""
-    using = use("a.cassette", agent, mode=mode, probe_version=False, **options)
+    using = use(Path("a.cassette").absolute(), agent, mode=mode, probe_version=False, **options)
 
     async def from_a_loop() -> tuple[UseResult, str]:
         async with using as session:
@@ -113,7 +116,7 @@ def test_a_failed_async_block_keeps_the_cassette(
     used(agent, "record", tape=provider.url, awaited=False)
     before = Path("a.cassette/manifest.json").read_bytes()
 
-    @use("a.cassette", agent, mode="rewrite", tape=provider.url, probe_version=False)
+    @use(Path.cwd() / "a.cassette", agent, mode="rewrite", tape=provider.url, probe_version=False)
     async def fails(session: Any) -> None:
         await session.wait_exit(timeout_s=60)
         raise RuntimeError
@@ -167,3 +170,77 @@ def test_live_asks_no_other_provider(
     monkeypatch.setenv("PTYCASSETTE_DISABLE_NETWORK", "1")
     with pytest.raises(error, match=says), use("a", agent, mode="live", tape=tape):
         pass
+
+
+@pytest.mark.parametrize("named", ["openai", True])
+def test_the_base_url_of_the_environment_says_whom_to_ask(
+    agent: list[str],
+    provider: FakeProviderServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    named: str | bool,
+) -> None:
+    """As for ``rec``, although the program starts in a clean environment."""
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
+    with record(agent, tmp_path / "b.cassette", tape=named, probe_version=False) as session:
+        session.wait_exit(timeout_s=60)
+    with open_cassette(tmp_path / "b.cassette") as cassette:
+        [exchange] = cassette.tape()
+
+    assert len(provider.requests) == 1
+    assert exchange.entry.upstream == provider.url
+
+
+class Gateway(BaseHTTPRequestHandler):
+    """Answers below any path."""
+
+    def do_POST(self) -> None:
+        """Answer."""
+        self.rfile.read(int(self.headers["content-length"]))
+        body = json.dumps({"choices": [{"message": {"content": "Hello."}}]}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize("named", ["openai", "url"])
+def test_a_key_in_the_path_of_a_base_url_stays_nowhere(
+    agent: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """Neither in the manifest, nor in the tape, nor in events; a rerun asks the same path."""
+    key = "3f9a" + "0c7d81e5b264" * 2
+    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/team/{key}/v1"
+            monkeypatch.setenv("OPENAI_BASE_URL", url)
+            tape = url if named == "url" else named
+            with record(agent, tmp_path / "b.cassette", tape=tape, probe_version=False) as session:
+                session.wait_exit(timeout_s=60)
+        finally:
+            server.shutdown()
+    monkeypatch.delenv("OPENAI_BASE_URL")
+
+    held = [one for one in (tmp_path / "b.cassette").iterdir() if key.encode() in one.read_bytes()]
+    assert held == []
+    assert b"/team/" in (tmp_path / "b.cassette" / "tape.jsonl").read_bytes()
+    report = rerun_cassette(tmp_path / "b.cassette", trusted=True, cwd=tmp_path)
+    assert report.matched == 1
+    assert report.passed
+
+
+def test_a_result_is_a_line_when_it_is_shown(
+    agent: list[str], provider: FakeProviderServer
+) -> None:
+    """Not two recordings: a failing assert prints it."""
+    for mode in ("record", "rerecord"):
+        result, _ = used(agent, mode, tape=provider.url, awaited=False)
+
+    assert result.sides is not None
+    assert len(repr(result)) < 300
+    assert len(repr(result.sides)) < 300

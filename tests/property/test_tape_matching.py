@@ -11,8 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ptycassette.tape.matching import Hit, Miss
+from ptycassette.tape.matching._finder import Finder, Span, _stands_alone
 from ptycassette.tape.matching._json_places import NoJsonError, parse_json
 from ptycassette.tape.matching._text import Text
+from tests.examples import examples
 from tests.tapes import asked, matcher, tape
 
 NAME = re.compile(r"\bid-[a-z0-9]{4,}")
@@ -236,3 +238,32 @@ def test_any_answer_is_read(body: bytes) -> None:
         )
         assert isinstance(hit, Hit)
         assert b"".join(part for _, part in hit.pieces) == answer
+
+
+_PIECES = st.sampled_from(["id-a", "id-ab", "ab", "a/b", "/", ".", " ", "é", "-", "x1", "\n"])
+
+
+@examples(300)
+@given(text=st.lists(_PIECES, max_size=12).map("".join), values=st.sets(_PIECES, max_size=5))
+def test_values_are_found_as_one_expression_would_find_them(text: str, values: set[str]) -> None:
+    """Whether they are words that are looked up, or parts of a regular expression."""
+    wanted = sorted(((one, one.encode()) for one in values), key=lambda one: (-len(one[1]), one))
+    data = text.encode()
+    found: list[tuple[int, int, str]] = []
+    at = 0
+    while at < len(data):
+        here = next(
+            (
+                Span(at, at + len(value), type_)
+                for type_, value in wanted
+                if len(value) > 1
+                and data.startswith(value, at)
+                and _stands_alone(data, Span(at, at + len(value), type_))
+            ),
+            None,
+        )
+        if here is not None:
+            found.append((here.start, here.end, here.type))
+        at += 1 if here is None else here.end - here.start
+
+    assert [(one.start, one.end, one.type) for one in Finder((), wanted).find(data)] == found

@@ -30,6 +30,7 @@ from ptycassette.cassette.layout import (
     MANIFEST,
     OPTIONAL_FILES,
     REQUIRED_FILES,
+    is_litter,
 )
 from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, VersionError
 from ptycassette.model import visible
@@ -127,7 +128,7 @@ def _check_cassette(directory: DirectoryHandle, entries: frozenset[str], target:
         # A broken cassette may be replaced, but only if nothing but a cassette's files is there.
         if b'"content_digest"' not in data:
             raise _exists(target, "the manifest.json there is not that of a cassette") from exc
-    extra = sorted(entries - _OWN - set(pinned))
+    extra = sorted(name for name in entries - _OWN - set(pinned) if not is_litter(name))
     if extra:
         raise _exists(
             target,

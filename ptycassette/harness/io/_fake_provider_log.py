@@ -14,6 +14,7 @@ written, and ``close`` raises.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterable
@@ -242,13 +243,18 @@ def _opened(path: Path) -> tuple[int, bool]:
     """A descriptor for appending, and whether it is a regular file, in which we can seek."""
     # Otherwise opening a pipe without a reader would wait for ever.
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+    if not str(path).startswith(("/dev/", "/proc/")):  # /dev/stdout is a link of the system
+        flags |= os.O_NOFOLLOW
     try:
         fd = os.open(path, flags, 0o600)
         os.set_blocking(fd, True)
         return fd, stat.S_ISREG(os.fstat(fd).st_mode)
     except OSError as failed:
+        link = failed.errno == errno.ELOOP and path.is_symlink()
         raise StorageError(
-            f"the request log cannot be written: {failed.strerror}", where=str(path)
+            f"the request log cannot be written: {'it is a link' if link else failed.strerror}",
+            where=str(path),
+            hint="name the file that it leads to" if link else None,
         ) from failed
 
 

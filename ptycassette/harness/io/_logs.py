@@ -7,7 +7,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path, PurePath
@@ -32,9 +32,11 @@ _MAX_BYTES = 256 * 1024 * 1024
 # A row takes about 7 us if no rule is about it, else up to 20; rows of CLIs have hundreds of bytes.
 _MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50
 _MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
-_MAX_QUERY_STEPS, _STEPS_AT_ONCE = 20_000_000, 100_000
-"""Instructions of SQLite for one query, some seconds: tables of a stranger's database may be views
-that never end."""
+_QUERY_STEPS, _STEPS_AT_ONCE = 5_000_000, 10_000
+"""Instructions of SQLite for one query, and one more for each byte of the database: less than half
+a second. A row takes some fifty."""
+_ROWS_BYTES = 1 << 20
+"""Bytes of the rows of one query, and twice those of the database: joined rows repeat some."""
 _MAX_MORE_FILES = 1000
 _MAX_VALUES, _VALUE_BYTES = 500_000, 8
 
@@ -211,22 +213,75 @@ def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
             raise LimitError(f"larger than {_MAX_BYTES} bytes", where=str(path))
     finally:
         os.close(fd)
+    with suppress(OSError):
+        size += Path(f"{path}-wal").lstat().st_size
     # Read-only, and with the write-ahead log that the CLI may have left.
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-        steps = iter(range(_MAX_QUERY_STEPS // _STEPS_AT_ONCE))
+        steps = iter(range((_QUERY_STEPS + size) // _STEPS_AT_ONCE))
         database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_AT_ONCE)
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ROWS_BYTES + size)
+        database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         database.execute("pragma trusted_schema = off")
-        cursor = database.execute(query)
-        names = [column[0] for column in cursor.description]
-        most = max(_MAX_SHORT_ROWS, size // _ROW_BYTES)
-        for number, row in enumerate(cursor):
-            if number > most:
-                raise LimitError(f"more than {most} rows", where=str(path))
-            yield {name: _decoded(value) for name, value in zip(names, row, strict=True)}
+        database.execute("pragma temp_store = file")  # what is sorted may be as large as the tables
+        try:
+            _refuse_made_up(database, query, path)
+            yield from _rows_of(database.execute(query), size, path)
+        except sqlite3.OperationalError as failed:
+            if next(steps, None) is not None or str(failed) != "interrupted":
+                raise
+            raise LimitError(
+                f"reading it takes more than {_QUERY_STEPS + size} steps of SQLite",
+                where=str(path),
+            ) from failed
 
 
-def _decoded(value: Any) -> Any:
+def _refuse_made_up(database: sqlite3.Connection, query: str, path: Path) -> None:
+    """Refuse a database in which the query reads anything but tables with columns of their own.
+
+    A view, a virtual table and a generated column are programs, which can make endless rows of a
+    file of a few kilobytes.
+    """
+    read: set[str] = set()
+
+    def note(action: int, table: str | None, *_: str | None) -> int:
+        if action == sqlite3.SQLITE_READ and table:
+            read.add(table.lower())
+        return sqlite3.SQLITE_OK
+
+    database.set_authorizer(note)
+    database.execute(f"explain {query}").close()
+    database.set_authorizer(None)
+    made = "select 1 from pragma_table_xinfo(?) where hidden != 0"
+    for name, kind, sql in database.execute("select name, type, sql from sqlite_schema").fetchall():
+        if str(name).lower() not in read or kind not in {"table", "view"}:
+            continue
+        virtual = str(sql).lower().split()[:2] == ["create", "virtual"]
+        if kind == "view" or virtual:
+            problem = f"{name} is a view" if kind == "view" else f"{name} is a virtual table"
+        elif database.execute(made, (name,)).fetchone() is not None:
+            problem = f"{name} has a generated column"
+        else:
+            continue
+        raise LimitError(f"{problem}, and only plain tables are read", where=str(path))
+
+
+def _rows_of(cursor: sqlite3.Cursor, size: int, path: Path) -> Iterator[dict[str, Any]]:
+    names = [column[0] for column in cursor.description]
+    most_rows = max(_MAX_SHORT_ROWS, size // _ROW_BYTES)
+    most_bytes = room = _ROWS_BYTES + 2 * size
+    for number, row in enumerate(cursor):
+        room -= sum(len(value) for value in row if isinstance(value, str | bytes))
+        if number > most_rows:
+            raise LimitError(f"more than {most_rows} rows", where=str(path))
+        if room < 0:
+            raise LimitError(f"its rows have more than {most_bytes} bytes", where=str(path))
+        yield {name: _decoded(value, path) for name, value in zip(names, row, strict=True)}
+
+
+def _decoded(value: Any, path: Path) -> Any:
     if isinstance(value, str) and value[:1] in {"{", "["}:
+        data = value.encode("utf-8", "surrogatepass")
+        check_density(data, max(_MAX_VALUES, len(data) // _VALUE_BYTES), str(path))
         try:
             return foreign_json(value)
         except (msgspec.DecodeError, ValueError, RecursionError):

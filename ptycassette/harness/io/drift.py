@@ -36,8 +36,15 @@ from ptycassette.harness.surroundings import (
     settings_cause,
 )
 from ptycassette.model import Size, native_text
-from ptycassette.profiles import Profile
-from ptycassette.recording.io import architecture, ask_version, installed_version, locale_of, system
+from ptycassette.profiles import Profile, capability_of
+from ptycassette.recording.io import (
+    architecture,
+    ask_version,
+    installed_version,
+    locale_of,
+    path_digest,
+    system,
+)
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
 from ptycassette.terminal import default_emulator
@@ -122,14 +129,16 @@ def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -
         version = installed_version(Path(binary)) or ask_version(
             Path(binary), profile.version_query.argv, timeout_s=_PATIENCE_S
         )
+    # As the recorder writes them.
+    able = (None if profile is None else capability_of(profile)) or {}
     emulator = default_emulator(Size(rows=1, cols=1)).identity
     columns, rows = shutil.get_terminal_size((0, 0))
     names = (profile.name,) if profile else ()
     return Surroundings(
-        binary=None if binary is None else _digest_of_path(binary),
+        binary=None if binary is None else _digest_of(binary, recorded.binary),
         version=version,
-        modes=None if profile is None else _names(profile.capability.permission_modes),
-        features=None if profile is None else _names(profile.capability.features),
+        modes=_names(able.get("permission_modes")),
+        features=_names(able.get("features")),
         platform=f"{system()} {architecture(platform.machine())}",
         term=os.environ.get("TERM"),
         locale=locale_of(os.environ),
@@ -173,8 +182,10 @@ def _profile_of(name: str) -> Profile | None:
     return load_profile(name) if name in known_profiles() else None
 
 
-def _digest_of_path(binary: str) -> str:
-    return sha256(os.fsencode(os.path.realpath(binary))).hexdigest()
+def _digest_of(binary: str, recorded: str | None) -> str:
+    """As it is recorded; older recordings have the digest of the whole path."""
+    whole = sha256(os.fsencode(os.path.realpath(binary))).hexdigest()
+    return whole if recorded == whole else path_digest(binary)
 
 
 def _names(value: Any) -> tuple[str, ...] | None:

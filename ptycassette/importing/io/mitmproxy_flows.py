@@ -11,7 +11,7 @@ from collections import Counter
 from importlib import import_module
 from typing import Any
 
-from ptycassette.errors import UsageError
+from ptycassette.errors import CassetteError, UsageError
 from ptycassette.importing.calls import (
     Call,
     Headers,
@@ -22,7 +22,7 @@ from ptycassette.importing.calls import (
     header_pairs,
     moment_us,
     session_of_calls,
-    without_packing,
+    unpacked,
 )
 from ptycassette.importing.session import BadImportError, ImportedSession
 
@@ -38,7 +38,6 @@ def read_flows(data: bytes) -> ImportedSession:
     """
     try:
         reader = import_module("mitmproxy.io").FlowReader(io.BytesIO(data))
-        damaged = import_module("mitmproxy.exceptions").FlowReadException
     except ImportError as exc:
         raise UsageError(
             "flows of mitmproxy are read by mitmproxy, which is not installed",
@@ -54,7 +53,9 @@ def read_flows(data: bytes) -> ImportedSession:
             except SkippedError as reason:
                 skipped[str(reason)] += 1
             read += 1
-    except (damaged, ValueError, TypeError, KeyError) as exc:
+    except CassetteError:
+        raise
+    except Exception as exc:  # broken files also end in its assertions and attributes
         raise BadImportError(f"flow {read + 1} cannot be read: {exc}") from exc
     return session_of_calls(calls, skipped, dated=True)
 
@@ -65,6 +66,8 @@ def _call(flow: Any) -> Call:
         raise SkippedError("a flow that is not HTTP")
     begun_us = moment_us(request.timestamp_start)
     answered_us = begun_us if response is None else moment_us(response.timestamp_start)
+    headers, body = _side(request)
+    answer_headers, answer = ((), b"") if response is None else _side(response)
     ended = getattr(response, "timestamp_end", None)
     error = getattr(flow, "error", None)
     socket = getattr(flow, "websocket", None)
@@ -74,19 +77,20 @@ def _call(flow: Any) -> Call:
         ended_us=answered_us if ended is None else moment_us(ended),
         method=request.method,
         url=checked_url(request.url),
-        headers=_headers(request),
-        body=request.get_content(strict=False) or b"",
+        headers=headers,
+        body=body,
         status=None if response is None else checked_status(response.status_code),
-        answer_headers=() if response is None else _headers(response),
-        answer=b"" if response is None else response.get_content(strict=False) or b"",
+        answer_headers=answer_headers,
+        answer=answer,
         messages=None if socket is None else tuple(map(_message, socket.messages)),
         outcome="complete" if error is None and response is not None else "provider-gone",
         detail="" if error is None else str(error.msg),
     )
 
 
-def _headers(side: Any) -> Headers:
-    return without_packing(header_pairs(side.headers.items(multi=True)))
+def _side(side: Any) -> tuple[Headers, bytes]:
+    """Headers and body, unpacked by us: mitmproxy has no bound for what a body unpacks to."""
+    return unpacked(header_pairs(side.headers.items(multi=True)), side.raw_content or b"")
 
 
 def _message(said: Any) -> Message:

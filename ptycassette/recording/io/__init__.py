@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .binary_probe import ask_version as ask_version
     from .binary_probe import installed_version as installed_version
     from .binary_probe import locale_of as locale_of
+    from .binary_probe import path_digest as path_digest
     from .binary_probe import system as system
     from .binary_probe import timestamp as timestamp
     from .binary_probe import version_arguments as version_arguments
@@ -71,8 +72,8 @@ else:
             "_tape_again": "TapeAgain",
             "async_record": "AsyncRecording arecord",
             "binary_probe": (
-                "VersionQuestion architecture ask_version installed_version locale_of system"
-                " timestamp version_arguments"
+                "VersionQuestion architecture ask_version installed_version locale_of path_digest"
+                " system timestamp version_arguments"
             ),
             "compiled_relay": "CompiledRelay",
             "diagnostic_writer": "diagnostic_path",

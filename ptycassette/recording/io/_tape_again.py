@@ -65,14 +65,13 @@ class TapeAgain:
         return {}
 
     def of(
-        self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
+        self, head: Mapping[str, Any], body: bytes, stored: bytes
     ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """See ``EntryKeys``: as it was, unless more of the question was scrubbed.
 
         The key is one of the question as it was asked, which nobody has any more.
         """
-        del body
-        if secrets:
+        if body != stored:
             return "", (), ()
         entry = self._keys[head["entry"]]
         return entry.key, entry.tokens, entry.digests

@@ -8,6 +8,7 @@ CLIs, which have profiles (``ptycassette.profiles``), and on demand (docs/decisi
 
 from __future__ import annotations
 
+import getpass
 import os
 import platform
 import re
@@ -30,7 +31,7 @@ from ptycassette.model import NOT_JSON, Harness, Size, resolved
 from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.session import child_environment
 from ptycassette.system import monotonic_s
-from ptycassette.system.files import read_plain
+from ptycassette.system.files import home_dir, read_plain
 from ptycassette.system.pty import PtyChild, spawn
 
 if TYPE_CHECKING:
@@ -77,12 +78,39 @@ def probe_harness(
     wanted = version_arguments(binary, version=version) is not None
     return Harness(
         name=name or binary.name,
-        binary_path_digest_sha256=sha256(os.fsencode(os.path.realpath(binary))).hexdigest(),
+        binary_path_digest_sha256=path_digest(binary),
         binary_version=installed_version(binary) if wanted else None,
         account_class=account_class,
         captured_at=timestamp(now),
         freshness_window=freshness_window,
     )
+
+
+def path_digest(binary: str | os.PathLike[str]) -> str:
+    """SHA-256 of the resolved path of a program, in hexadecimal.
+
+    Folders and names that scrubbing removes are left out of it as there: otherwise it would be
+    a digest of the user's name, which is found by trying.
+    """
+    path = os.path.realpath(binary)
+    with suppress(OSError):
+        path = _below(path, os.path.realpath("."), "$PWD")
+    home = home_dir()
+    if home is not None:
+        path = _below(path, os.path.realpath(home), "$HOME")
+    path = _SOMEBODYS_HOME.sub(r"\g<1><user>", path)
+    with suppress(OSError, KeyError):  # a user without a name
+        user = getpass.getuser()
+        path = "/".join("<user>" if part == user else part for part in path.split("/"))
+    return sha256(os.fsencode(path)).hexdigest()
+
+
+_SOMEBODYS_HOME = re.compile(r"^((?:/[^/]+){0,2}/(?:home|Users)/)[^/]+")
+
+
+def _below(path: str, folder: str, name: str) -> str:
+    rest = path.removeprefix(folder)
+    return name + rest if rest.startswith("/") and rest != path else path
 
 
 def version_arguments(binary: Path, *, version: bool | None) -> tuple[str, ...] | None:

@@ -51,6 +51,7 @@ class _State(ctypes.Structure):
         ("unshown", ctypes.c_uint8 * (UNSHOWN_BYTES + BATCH_BYTES + READ_BYTES)),
         ("data", ctypes.c_uint8 * (BATCH_BYTES + READ_BYTES)),
         ("table", ctypes.c_uint32 * 256 * 8),
+        ("folds", ctypes.c_int32),
     )
 
 

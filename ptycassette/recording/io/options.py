@@ -55,7 +55,7 @@ class RecordOptions(TypedDict, total=False):
         title: of the cassette.
         harness: what the program is called as a product, or the whole block.
         capability: what the harness can do, for the manifest; from its built-in profile when None.
-        account: which account of the harness it uses: only one recording at a time.
+        account: which account it uses: only one recording at a time, of whatever program.
         account_class: what kind of account, for the manifest (``pro``, ``api``, ...).
         freshness_window: how long the recording stays valid (``24h``).
         probe_version: whether its version is wanted: of its installed package, else asked beside
@@ -241,7 +241,21 @@ def provider_without_proxy(
     plan = plan_of(options)
     if not isinstance(plan.tape, ProxyStarter):
         return {}, ()
-    return plan.tape.without_proxy(environment_of(plan))
+    return plan.tape.without_proxy(environment_of_tape(plan))
+
+
+def environment_of_tape(plan: RecordPlan) -> dict[str, str]:
+    """The program's environment, with the base URLs of providers that the user's has.
+
+    They say whom the tape asks, also where the program starts in a clean environment: it talks to
+    the proxy, and does not need them.
+    """
+    from ptycassette.tape import known_providers  # few recordings have a tape
+
+    source = os.environ if plan.base_env is None else plan.base_env
+    names = known_providers().base_url_variables("")
+    addresses = {name: source[name] for name in names if name in source}
+    return {**addresses, **environment_of(plan)}
 
 
 _OF_A_TERMINAL = ("TERM", "COLUMNS", "LINES", "TERMCAP")

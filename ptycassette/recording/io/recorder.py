@@ -63,7 +63,7 @@ from ptycassette.recording.io._side_channel import SideChannel
 from ptycassette.recording.io.binary_probe import VersionQuestion, timestamp, version_arguments
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.lifeline import Lifeline
-from ptycassette.recording.io.options import RecordPlan, environment_of
+from ptycassette.recording.io.options import RecordPlan, environment_of, environment_of_tape
 from ptycassette.recording.io.saver import Saver
 from ptycassette.session import words_given
 from ptycassette.system import Owner
@@ -198,7 +198,7 @@ class Recorder:
         self.channel = self._stack.enter_context(SideChannel(top))
         place = private_dir(top / "journals", top=top)
         self._stack.enter_context(NoCoreDumps())
-        tape = None if plan.tape is None else self._start_tape(plan.tape, place, env)
+        tape = None if plan.tape is None else self._start_tape(plan.tape, place)
         env = {**env, **({} if tape is None else tape.environment)}
         self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
         # Not this variable, its value is not a secret, and differs each time.
@@ -213,11 +213,13 @@ class Recorder:
         for payload in plan.notes:
             self.journal.on_event(Noted(0, checked_payload(payload)))
 
-    def _start_tape(self, start: TapeStarter, place: Path, env: dict[str, str]) -> TapeInPlace:
+    def _start_tape(self, start: TapeStarter, place: Path) -> TapeInPlace:
         """Start what records model traffic, before anything can be asked of a provider."""
         from ptycassette.recording.io.tape_journal import TapeInPlace  # few recordings have one
 
-        self._tape = self._stack.enter_context(TapeInPlace(start, place, env))
+        self._tape = self._stack.enter_context(
+            TapeInPlace(start, place, environment_of_tape(self.plan))
+        )
         return self._tape
 
     def _lock(self, directory: Path) -> None:

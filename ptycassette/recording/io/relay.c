@@ -13,6 +13,11 @@
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
+#if defined __x86_64__ && defined __GNUC__
+#include <cpuid.h>
+#include <immintrin.h>
+#define FOLDS 1
+#endif
 
 /* As in relay_limits.py. */
 enum { KEY_BYTES = 4 << 10, BATCH_BYTES = 16 << 10, READ_BYTES = 32 << 10, SMALL_BYTES = 512 };
@@ -41,11 +46,52 @@ struct relay {
     uint8_t unshown[UNSHOWN_BYTES + BATCH_BYTES + READ_BYTES];
     uint8_t data[BATCH_BYTES + READ_BYTES];
     uint32_t table[8][256]; /* of the checksum */
+    int32_t folds;          /* whether the processor multiplies without carries */
 };
 
 uint32_t relay_size(void) { return sizeof(struct relay); }
 
-/* CRC-32 as in zlib (RFC 1952), eight bytes at a time. */
+#ifdef FOLDS
+enum { FOLDED_BYTES = 64 };
+
+/* The value of CRC-32 after `count` bytes, at least 64 and a multiple of 16: four times as fast
+ * as by tables. From "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction"
+ * (Gopal et al., Intel, 2009), with the constants given there for the reflected polynomial. */
+__attribute__((target("pclmul,sse4.1"))) static uint32_t folded(uint32_t value, const uint8_t *data,
+                                                                size_t count) {
+    const __m128i by_64 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4);
+    const __m128i by_16 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
+    const __m128i by_8 = _mm_set_epi64x(0, 0x0163cd6124);
+    const __m128i barrett = _mm_set_epi64x(0x01f7011641, 0x01db710641);
+    const __m128i low = _mm_setr_epi32(~0, 0, ~0, 0);
+    __m128i part[4];
+    for (int at = 0; at < 4; at++) part[at] = _mm_loadu_si128((const __m128i *)data + at);
+    part[0] = _mm_xor_si128(part[0], _mm_cvtsi32_si128((int)value));
+    for (data += 64, count -= 64; count >= 64; data += 64, count -= 64)
+        for (int at = 0; at < 4; at++) {
+            __m128i next = _mm_loadu_si128((const __m128i *)data + at);
+            __m128i first = _mm_clmulepi64_si128(part[at], by_64, 0x00);
+            __m128i last = _mm_clmulepi64_si128(part[at], by_64, 0x11);
+            part[at] = _mm_xor_si128(_mm_xor_si128(first, last), next);
+        }
+    __m128i all = part[0];
+    for (int at = 1; count || at < 4; at++) {
+        __m128i next = at < 4 ? part[at] : _mm_loadu_si128((const __m128i *)data);
+        if (at >= 4) data += 16, count -= 16;
+        __m128i first = _mm_clmulepi64_si128(all, by_16, 0x00);
+        __m128i last = _mm_clmulepi64_si128(all, by_16, 0x11);
+        all = _mm_xor_si128(_mm_xor_si128(first, last), next);
+    }
+    all = _mm_xor_si128(_mm_srli_si128(all, 8), _mm_clmulepi64_si128(all, by_16, 0x10));
+    all = _mm_xor_si128(_mm_srli_si128(all, 4),
+                        _mm_clmulepi64_si128(_mm_and_si128(all, low), by_8, 0x00));
+    __m128i rest = _mm_clmulepi64_si128(_mm_and_si128(all, low), barrett, 0x10);
+    rest = _mm_clmulepi64_si128(_mm_and_si128(rest, low), barrett, 0x00);
+    return (uint32_t)_mm_extract_epi32(_mm_xor_si128(all, rest), 1);
+}
+#endif
+
+/* CRC-32 as in zlib (RFC 1952): eight bytes at a time, or far more where the processor can. */
 void relay_prepare(struct relay *relay) {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t value = byte;
@@ -57,6 +103,10 @@ void relay_prepare(struct relay *relay) {
             uint32_t before = relay->table[row - 1][byte];
             relay->table[row][byte] = before >> 8 ^ relay->table[0][before & 0xFF];
         }
+#ifdef FOLDS
+    unsigned a, b, c = 0, d;
+    relay->folds = __get_cpuid(1, &a, &b, &c, &d) && c & bit_PCLMUL && c & bit_SSE4_1;
+#endif
 }
 
 static uint32_t number_at(const uint8_t *at) {
@@ -66,6 +116,14 @@ static uint32_t number_at(const uint8_t *at) {
 uint32_t relay_crc32(const struct relay *relay, const uint8_t *data, size_t count, uint32_t start) {
     const uint32_t(*table)[256] = relay->table;
     uint32_t value = ~start;
+#ifdef FOLDS
+    if (relay->folds && count >= FOLDED_BYTES) {
+        size_t most = count & ~(size_t)15;
+        value = folded(value, data, most);
+        data += most;
+        count -= most;
+    }
+#endif
     for (; count >= 8; data += 8, count -= 8) {
         uint32_t low = value ^ number_at(data), high = number_at(data + 4);
         value = table[7][low & 0xFF] ^ table[6][low >> 8 & 0xFF] ^ table[5][low >> 16 & 0xFF] ^

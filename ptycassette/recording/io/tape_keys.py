@@ -8,6 +8,7 @@ from typing import Any
 
 from ptycassette.model import MaskedDigest, SessionMeta, VolatileToken
 from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.scrub import masked_places
 from ptycassette.system import monotonic_s
 from ptycassette.tape.io import load_matching_rules
 from ptycassette.tape.matching import Question, QuestionKeys, TapeCheck, check_tape
@@ -46,7 +47,7 @@ class TapeKeys:
         return {"rules": list(self._rules.names), "rules_digest": self._rules.digest}
 
     def of(
-        self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
+        self, head: Mapping[str, Any], body: bytes, stored: bytes
     ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """See ``EntryKeys.of``."""
         number = head["entry"] if head["kind"] == "websocket" else head.get("within")
@@ -60,7 +61,8 @@ class TapeKeys:
                 body=body,
                 form=head.get("form", ""),
                 within=number,
-                secrets=tuple(secrets),
+                stored=stored,
+                secrets=masked_places(body, stored),
             )
         )
         return keyed.key, keyed.tokens, keyed.digests

@@ -56,7 +56,9 @@ class ProxyStarter:
 
     def __call__(self, journal: Path, environment: Mapping[str, str]) -> RunningTape:
         """Start it."""
-        # It loads the proxy's libraries, which other recordings do not need.
+        # They load the proxy's libraries, or rules, which other recordings do not need.
+        from ptycassette.scrub import generated_parts
+        from ptycassette.tape import known_providers
         from ptycassette.tape.io import start_proxy
 
         profile = self._profile
@@ -76,7 +78,11 @@ class ProxyStarter:
             described["harness"] = profile.name
         if proxy.upstreams:
             described["pointed"]["upstreams"] = dict(proxy.upstreams)
-        return _Proxied(proxy, described, Path(f"{journal}.pem"))
+        # The proxy of a program that knows its provider itself has no upstream of its own.
+        usual = known_providers().base_url_variables("")
+        urls = (*proxy.upstreams.values(), *(environment.get(name, "") for name in usual))
+        keys = [part for url in urls for part in generated_parts(url)]
+        return _Proxied(proxy, described, Path(f"{journal}.pem"), keys)
 
     def without_proxy(
         self, environment: Mapping[str, str]
@@ -100,12 +106,16 @@ class _Proxied(Closing):
     """A running proxy. A ``RunningTape``."""
 
     def __init__(
-        self, proxy: RunningProxy, described: Mapping[str, Any], certificate: Path
+        self,
+        proxy: RunningProxy,
+        described: Mapping[str, Any],
+        certificate: Path,
+        keys: Sequence[str],
     ) -> None:
         self._proxy, self._certificate = proxy, certificate
         self.environment: Mapping[str, str] = proxy.environment
         self.arguments: Sequence[str] = proxy.arguments
-        self.secrets: Sequence[str] = proxy.secrets
+        self.secrets: Sequence[str] = (*proxy.secrets, *keys)
         self.address = proxy.address
         self.described = described
         self.needed = True

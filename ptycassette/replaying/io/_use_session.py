@@ -76,6 +76,12 @@ class UseResult(msgspec.Struct, kw_only=True):
     recorded: bool = False
     over: bool = False
 
+    def __repr__(self) -> str:
+        # Recordings and their differences are thousands of lines; a failing assert prints this.
+        said = f"action={self.action!r}, cassette={self.cassette!r}, recorded={self.recorded}"
+        found = f"{len(self.divergences)} divergences, {len(self.notes)} notes"
+        return f"UseResult({said}, {found}, drift={self.drift and bool(self.drift)})"
+
     def semantic_drift(
         self, threshold: float = DEFAULT_THRESHOLD, scorer: Scorer | None = None
     ) -> Drift:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -46,7 +47,9 @@ def pointed_at(
 ) -> Pointed:
     """Where a program without a network finds the providers that it asked."""
     url, openai_url = asked_providers(entries) if ca_file else (server.url, "")
-    route = next(iter(recorded_pointing(cassette).get("upstreams") or ()), "main")
+    upstreams = recorded_pointing(cassette).get("upstreams") or {}
+    route = next(iter(upstreams), "main")
+    server.bases = {name: urlsplit(str(url)).path.rstrip("/") for name, url in upstreams.items()}
     return Pointed(
         server=server,
         url=url,

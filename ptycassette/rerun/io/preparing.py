@@ -41,7 +41,7 @@ from ptycassette.rerun.io.place import (
 )
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.script import RerunScript, script_of
-from ptycassette.scrub import default_scrubber, masked_places
+from ptycassette.scrub import default_scrubber
 from ptycassette.seal.io import require_seal
 from ptycassette.system import owned_context
 from ptycassette.system.files import current_dir
@@ -118,19 +118,22 @@ def prepared_rerun(
             one.
         recorded: the new run is recorded, too: so its draws are known, and part of the proof.
         server_of: makes the server, as ``TapeServer`` does.
-        tapeless: take a recording without a tape, too, as one whose tape is empty.
+        tapeless: take a recording without a tape, too, as one whose tape is empty. One with draws
+            is always taken: they are served, and all that is asked of a provider is refused.
 
     Raises:
         SealError: the project demands a seal, and the cassette does not have it.
         InvalidCassetteError: its bytes are not those that its manifest pins.
         RefusedError: nobody said that the cassette is trusted.
-        MissingFileError: there is no tape in the cassette.
+        MissingFileError: there is neither a tape nor a draw in the cassette.
         UsageError: the recording says no command line.
         NotFoundError: the profile or its mode is not there.
         SpawnError: the program is not there.
     """
     admit(cassette)
-    tape = None if tapeless and not cassette.has_tape else cassette.tape()
+    drawn = drawn_in(event.payload for event in cassette.service_events())
+    without = (tapeless or bool(drawn.draws)) and not cassette.has_tape
+    tape = None if without else cassette.tape()
     exchanges = [] if tape is None else list(tape)
     argv = _given_argv(options.argv) or _recorded_argv(cassette)
     if not options.trusted:
@@ -142,7 +145,6 @@ def prepared_rerun(
         (profile.name,) if profile else (), tape=tape_facts(cassette.manifest)
     )
     clock = _clock(cassette, argv, options)
-    drawn = drawn_in(event.payload for event in cassette.service_events())
     terminal = cassette.manifest.terminal
     with (
         served_draws(drawn.draws) as draws,
@@ -164,7 +166,7 @@ def prepared_rerun(
             declared={
                 "home": str(place.home), "cwd": str(place.cwd), "tmp": tempfile.gettempdir()
             },
-            secrets=_secret_places,
+            masked=_masked_body,
             facts=tape_facts(cassette.manifest),
             draws=drawn.draws if recorded else (),
             stripped=recorded_pointing(cassette).get("stripped", ()),
@@ -230,10 +232,10 @@ def _untrusted(
     )
 
 
-def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
-    """Where the scrubber masks a body, as it did when the tape was saved."""
+def _masked_body(body: bytes) -> bytes:
+    """A body as the scrubber masked it when the tape was saved."""
     [masked] = default_scrubber().traffic([body])
-    return masked_places(body, masked)
+    return masked
 
 
 def _secrets_policy() -> SecretsPolicy:

@@ -27,7 +27,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
 
     Raises:
         RefusedError: nobody said that the cassette is trusted. Nothing was started.
-        MissingFileError: there is no tape in the cassette.
+        MissingFileError: there is neither a tape nor a draw in the cassette.
         UsageError: the recording says no command line.
         NotFoundError: the profile or its mode is not there.
         SpawnError: the program cannot be started.
@@ -51,7 +51,7 @@ def rerun_cassette(
     """Run a recorded program again, offline, with its tape as its only provider.
 
     Args:
-        path: a cassette with a tape.
+        path: a cassette with a tape, or with draws.
         argv: another version or configuration of the program; as recorded when empty.
         trusted: that whoever made the cassette may say what this machine does: its command line
             is run, and the answers of its tape make an agent call tools.
@@ -63,7 +63,8 @@ def rerun_cassette(
     Raises:
         TypeError: there is no such option.
         RefusedError: it is not trusted. Nothing was started.
-        CassetteError: the cassette cannot be opened or has no tape, or the program is not there.
+        CassetteError: the cassette cannot be opened, or has neither tape nor draws, or the program
+            is not there.
     """
     chosen = RerunOptions(argv=tuple(argv), trusted=trusted, **options)
     with open_cassette(path, check="manifest") as cassette:  # the gate checks the rest

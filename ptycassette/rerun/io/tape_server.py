@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -55,11 +55,13 @@ class TapeServer:
 
     Attributes:
         desk: answers; set before the first question.
+        bases: the path of each recorded base URL, by the name of its route: targets begin with it.
     """
 
     def __init__(self, gates: Gates, *, hold_s: float = 60.0, ca_file: Path | None = None) -> None:
         self._gates, self._hold_s = gates, hold_s
         self.desk: TapeDesk | None = None
+        self.bases: Mapping[str, str] = {}
         self._opened: asyncio.Condition | None = None
         self._tunnels = None if ca_file is None else Tunnels(ca_file)
         self._server = ServerThread("tape server", self._application, beside=self._tunnelled)
@@ -166,7 +168,10 @@ class TapeServer:
         own = request.transport.get_extra_info("sockname") if request.transport else None
         if self._tunnels is None or own is None or own[1] != self._tunnels.port:
             head, mark, rest = request.raw_path.partition(f"/{_MASKED_TOKEN}/")
-            return "", request.raw_path if head or not mark else f"/{rest.partition('/')[2]}"
+            if head or not mark:
+                return "", request.raw_path
+            route, _, path = rest.partition("/")
+            return "", f"{self.bases.get(route, '')}/{path}"
         scheme, mark, rest = request.raw_path.partition("://")
         if mark and not request.raw_path.startswith("/"):  # without a tunnel
             authority, _, path = rest.partition("/")

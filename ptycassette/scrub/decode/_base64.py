@@ -15,6 +15,7 @@ from itertools import accumulate
 from ptycassette.model import lazy_pattern
 from ptycassette.scrub._mask import BASE32, BASE64
 from ptycassette.scrub.decode._decoded import Decoded, Spans, is_readable
+from ptycassette.scrub.match import Pattern
 
 _STANDARD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ALPHABET = f"{_STANDARD}-_"
@@ -29,6 +30,8 @@ _LINES = lazy_pattern(
     rf"(?<!{_DIGIT}){_DIGIT}{{32,}}(?:[ \t\r]*\n[ \t]*{_DIGIT}{{32,}})*"
     rf"(?:[ \t\r]*\n[ \t]*{_DIGIT}{{2,}})(?==*[ \t\r]*(?:\n|\Z))"
 )
+_MAYBE_LINES = Pattern(rf"{_DIGIT}{{32}}[ \t\r]*\n[ \t]*{_DIGIT}{{2}}")
+"""What any of these has. RE2 finds it far sooner."""
 
 
 def _readable_digits() -> str:
@@ -86,7 +89,7 @@ def base64_runs(text: str, spans: Spans) -> Iterator[Decoded]:
         found = True
         start, _ = _run_around(text, inside)
         yield from runs_from(text, [(start, end)])
-    for lines in _LINES.finditer(text) if found and "\n" in text else ():
+    for lines in _LINES.finditer(text) if found and _MAYBE_LINES.occurs(text) else ():
         parts = [part.span() for part in _DIGITS.finditer(text, *lines.span()) if part[0]]
         yield from runs_from(text, parts)
 

@@ -14,7 +14,12 @@ from ptycassette.scrub.rules._names import (
 )
 from ptycassette.scrub.rules._rule_set import Found, Rule, RuleSet
 from ptycassette.scrub.rules._spelling import seems_by_chance, spelt_by_chance
-from ptycassette.scrub.rules._values import is_plain_data, is_random, looks_torn_off
+from ptycassette.scrub.rules._values import (
+    generated_parts,
+    is_plain_data,
+    is_random,
+    looks_torn_off,
+)
 
 __all__ = [
     "WORDS",
@@ -26,6 +31,7 @@ __all__ = [
     "credential_files",
     "declares_a_secret",
     "default_rules",
+    "generated_parts",
     "is_ordinary",
     "is_plain_data",
     "is_public_name",

@@ -176,6 +176,12 @@ def generated_or_signed(text: str) -> bool:
     return runs > 1 or not _SIGNS_OF_PASSWORDS.isdisjoint(text) or looks_generated(text)
 
 
+def generated_parts(url: str) -> list[str]:
+    """The parts of a URL's path that look generated: gateways take keys there."""
+    path = url.partition("://")[2].partition("?")[0]
+    return [part for part in path.split("/")[1:] if generated_or_signed(part)]
+
+
 def _place(text: str) -> bool:
     """Whether it is a path: words between slashes, which Base64 does not make."""
     if not _PLACE.match(text):

@@ -34,6 +34,7 @@ _SECRET_IN_WINDOW = 4
 SHORTEST_KNOWN = 3
 _WORDS = lazy_pattern(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._/-](?:[A-Z]?[a-z]*|[A-Z]+))+")
 _WORD = lazy_pattern(r"[A-Z]?[a-z]+")
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 
 
 class KnownValue(msgspec.Struct, frozen=True):
@@ -214,7 +215,9 @@ def _of_characters(text: str, start: int, end: int, value: KnownValue) -> Hit:
 def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
     """The pieces by which a value is found, with their offsets in it."""
     size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
-    first = max(0, value.public + _SECRET_IN_WINDOW - size)
+    scheme = _SCHEME.match(squeezed)
+    public = max(value.public, 0 if scheme is None else scheme.end())
+    first = max(0, public + _SECRET_IN_WINDOW - size)
     found = [(squeezed[at : at + size], at) for at in range(first, len(squeezed) - size + 1)]
     if value.learnt:
         mixed = any(map(str.isdigit, squeezed))
@@ -230,6 +233,7 @@ def _is_ordinary(piece: str, at: int, public: int, *, mixed: bool) -> bool:
     """
     return (
         len(set(piece)) <= _MONOTONOUS
+        or "://" in piece
         or (at >= public and _WORDS.fullmatch(piece) is not None)
         or (mixed and _WORD.fullmatch(piece) is not None)
     )

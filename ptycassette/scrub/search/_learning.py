@@ -32,6 +32,10 @@ _MASKED = lazy_pattern(
 _BEGINS_MASKED = lazy_pattern(f"[xX]{{3,}}|{_MASKED.pattern}")
 _FILLED = lazy_pattern(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
 _PLACEHOLDER = lazy_pattern("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
+# Escapes of JSON, control sequences among them, and what stands between its strings.
+_SYNTAX = lazy_pattern(
+    r"\\u00[0-9A-Fa-f]{2}(?:\[[0-9;?]*[A-Za-z])?|\\+[bfnrt](?![A-Za-z])|\\*\"[\s:,]*|^[{\[]+"
+)
 _LEFT_OVER = 16
 _LEFT_WORD = lazy_pattern("[A-Za-z0-9+_-]{8,}")
 _BORDERS = "|\xe2\x94\x82\x83"
@@ -161,7 +165,13 @@ class Learner:
     def _learn(self, rule: Rule, value: str) -> None:
         """Search for a match from now on. A key is searched for line by line."""
         of_key = _of_lines(rule)
-        for line in [word.strip(_BORDERS) for word in value.split()] if of_key else [value]:
+        if of_key:
+            lines = [word.strip(_BORDERS) for word in value.split()]
+        elif _SYNTAX.search(value):  # which is everywhere, and no secret
+            lines = [part for part in _SYNTAX.split(value) if is_random(part)]
+        else:
+            lines = [value]
+        for line in lines:
             word = line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY
             if (
                 (of_key and len(_NO_DIGIT.sub("", line)) < _LINE_OF_KEY)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -145,19 +146,28 @@ class Searcher:
             self.known, self.past = known, past
 
     def search(
-        self, text: str, *, by_rules: bool = True, source: Hashable = None, shown: bool = False
+        self,
+        text: str,
+        *,
+        by_rules: bool = True,
+        source: Hashable = None,
+        shown: bool = False,
+        borders: Sequence[int] = (),
     ) -> Iterator[Match]:
         """Everything in canonical ``text`` that must be removed.
 
         First come the matches of rules, also in decoded text, then known values. Texts with
         the same ``source`` continue each other. Decoded text is read as a terminal would show it,
         too: without colours, row by row. ``shown`` says that ``text`` has been read so already.
+        Only tokens of a known shape cross ``borders`` (see ``View``).
+
         Short texts without a source come again and again (keys and types of events): they are
         searched once for all that is known.
         """
-        if by_rules and source is None and not shown and len(text) <= _LONGEST_REMEMBERED:
+        remembered = by_rules and source is None and not (shown or borders)
+        if remembered and len(text) <= _LONGEST_REMEMBERED:
             return iter(self._once(text))
-        return self._search(text, by_rules=by_rules, source=source, shown=shown)
+        return self._search(text, by_rules=by_rules, source=source, shown=shown, borders=borders)
 
     def _once(self, text: str) -> tuple[Match, ...]:
         """The matches in a text that continues no other, found once for all that is known."""
@@ -173,13 +183,19 @@ class Searcher:
         return matches
 
     def _search(
-        self, text: str, *, by_rules: bool = True, source: Hashable = None, shown: bool = False
+        self,
+        text: str,
+        *,
+        by_rules: bool = True,
+        source: Hashable = None,
+        shown: bool = False,
+        borders: Sequence[int] = (),
     ) -> Iterator[Match]:
         texts = []
         for one in self._texts(_Text(text), shown=shown):
             texts.append(one)
             if by_rules:
-                yield from self._by_rules(one, source)
+                yield from self._by_rules(one, source, borders)
                 if one.depth or not shown:
                     yield from self._across_lines(one)
         for one in texts:
@@ -220,7 +236,9 @@ class Searcher:
             for decoded in decoded_views(text.text) if text.depth < _DEPTH else ():
                 yield from self._texts(text.decoded(decoded))
 
-    def _by_rules(self, one: _Text, source: Hashable = None) -> Iterator[Match]:
+    def _by_rules(
+        self, one: _Text, source: Hashable = None, borders: Sequence[int] = ()
+    ) -> Iterator[Match]:
         """The matches of rules in a text that are to be scrubbed."""
         text, form_at, to_source, depth, itself = one
         # Of decoded texts those go on in each other that were base64, not what holds such, too.
@@ -229,6 +247,11 @@ class Searcher:
         lines = self._key_lines.find(text, shown)
         for found in chain(self.rules.find(text, loose=depth > 0), lines):
             value = text[found.start : found.end]
+            if borders and found.rule.public < _PREFIX:
+                stretches = to_source(found.start, found.end)
+                at = bisect_right(borders, stretches[0][0])
+                if at < len(borders) and borders[at] < stretches[-1][1]:
+                    continue
             if not self._learner.takes(found.rule, value):
                 continue
             self._key_lines.took(found.rule, value)

@@ -7,7 +7,7 @@ from ptycassette.scrub.views._messages import Messages
 from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader, Seen, view_of
 from ptycassette.scrub.views._shown import WIDEST, lines_of, pane_views, shown_views
-from ptycassette.scrub.views._streams import StreamText, StreamView, TrafficText
+from ptycassette.scrub.views._streams import FoundInBody, StreamText, StreamView, TrafficText
 from ptycassette.scrub.views._structured import Joined, rewrite, strings_of
 from ptycassette.scrub.views._typed import TypedView, input_views
 from ptycassette.scrub.views._view import RunsView, View
@@ -16,6 +16,7 @@ __all__ = [
     "BLOCK",
     "WIDEST",
     "Blocks",
+    "FoundInBody",
     "Joined",
     "JoinedLines",
     "Line",

@@ -13,6 +13,7 @@ from ptycassette.scrub.views._view import View
 
 BLOCK = 65536
 _BREAKS = "\n\x1b\r "
+_OVERLAP = 4096
 
 
 class Blocks:
@@ -28,7 +29,7 @@ class Blocks:
         self,
         views: Callable[[str, int], Iterable[View]],
         block: int = BLOCK,
-        overlap: int = 4096,
+        overlap: int = _OVERLAP,
     ) -> None:
         self._views = views
         self._block = self._next = block
@@ -50,13 +51,46 @@ class Blocks:
             self._base += begin
         self._held += data
 
+    def skip(self, length: int) -> None:
+        """Begin so many bytes behind the beginning of the channel; nothing was fed before."""
+        self._base = length
+        self._next = (length // self._block + 1) * self._block
+
     def rest(self) -> Iterator[View]:
         """The remaining views, at the end."""
         yield from self._views(self._held.decode("latin-1"), self._base)
 
     def _cut(self, raw: str) -> tuple[int, int]:
         """The end of what is read of a full block, and where the next one begins in it."""
-        floor, half = max(0, len(raw) - self._overlap), self._overlap // 2
-        end = max(raw.rfind(char, len(raw) - half) for char in _BREAKS)
-        begins = [at for at in (raw.find(char, floor, floor + half) for char in _BREAKS) if at >= 0]
-        return end if end >= 0 else len(raw), min(begins, default=floor)
+        floor = max(0, len(raw) - self._overlap)
+        return _last_break(raw, len(raw), self._overlap), _first_break(raw, floor, self._overlap)
+
+
+def around(raw: str, wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, int]]:
+    """Stretches of a block with the parts that are wanted, each with the text around it.
+
+    That is as much as two blocks have in common, and the stretches are cut as blocks are.
+    """
+    begin = end = 0
+    for at in range(0, len(raw) or 1, _OVERLAP):
+        if not wanted(at, min(len(raw), at + _OVERLAP)):
+            continue
+        if at - _OVERLAP > end:
+            if end:
+                yield begin, _last_break(raw, end, _OVERLAP)
+            begin = _first_break(raw, at - _OVERLAP, _OVERLAP)
+        end = at + 2 * _OVERLAP
+    if end:
+        yield begin, _last_break(raw, end, _OVERLAP) if end < len(raw) else len(raw)
+
+
+def _last_break(raw: str, end: int, overlap: int) -> int:
+    """Where the last word before ``end`` ends; ``end`` itself if there is none nearby."""
+    at = max(raw.rfind(char, end - min(end, overlap // 2), end) for char in _BREAKS)
+    return at if at >= 0 else end
+
+
+def _first_break(raw: str, start: int, overlap: int) -> int:
+    """Where the first word after ``start`` ends; ``start`` itself if there is none nearby."""
+    found = (raw.find(char, start, start + overlap // 2) for char in _BREAKS)
+    return min((at for at in found if at >= 0), default=start)

@@ -151,6 +151,13 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
 
 def _may_continue(line: str, below: str) -> bool:
     """Whether the line below may begin with the end of a word. Fast: it runs for each line."""
+    words = below.split(None, 1)
+    if len(words) > 1 and line[-1:] not in _HYPHENS:
+        # Most lines begin with a word of ASCII, and are told apart without a look at their signs.
+        word = words[0]
+        alone = word.isascii() and word[0].isalnum() and "\0" not in word
+        if alone and (line[:_ALIKE] == below[:_ALIKE] or _PLAIN_WORD.fullmatch(word)):
+            return False
     first = _FIRST.match(below)
     if first is not None and not _says(first[1]) and first[1] in line:
         first = _FIRST.match(below, first.end())  # a sign before both lines

@@ -8,16 +8,21 @@ written. What of it only a screen shows is read from a screen of its own, too.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
-from ptycassette.scrub.views._channels import BLOCK, Blocks
+from ptycassette.scrub.views._channels import BLOCK, Blocks, around
 from ptycassette.scrub.views._messages import Messages
 from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.scrub.views._view import Patch, View
 
 _BODY_BLOCK, _BODY_OVERLAP = 1 << 20, 1 << 16
+_REREAD = 1 << 13
+"""So many bytes before the end of what two bodies share are read again, twice as many as at the
+cuts of other texts."""
+_MOST_SHARED, _MOST_FOUND = 8 << 20, 4096
 
 
 class _Places:
@@ -53,13 +58,19 @@ class StreamView(View):
 
     def __init__(self, inner: View, name: str, places: _Places) -> None:
         super().__init__(inner.text)
+        self.name = name
         self._inner, self._places = inner, places
         self.kind = (name, *inner.kind)
+        self.borders = inner.borders
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """See ``View.patches``."""
         for offset, data in self._inner.patches(start, end, form):
             yield from self._places.placed(offset, data)
+
+    def within(self, stretches: Iterable[tuple[int, int]], form: str) -> list[Patch]:
+        """The patches that mask several stretches, with offsets in the stream."""
+        return [*self._inner.masks(stretches, form)]
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """See ``View.pieces``."""
@@ -118,36 +129,117 @@ class StreamText:
         return self._placed_views([*self._text.rest(), *self._messages.rest()])
 
     def _printed(self, raw: str, base: int) -> Iterable[View]:
-        return printed_views(raw, base) if self._wanted(base, base + len(raw)) else ()
+        stretches = around(raw, lambda start, end: self._wanted(base + start, base + end))
+        return chain.from_iterable(
+            printed_views(raw[start:end], base + start) for start, end in stretches
+        )
 
     def _placed_views(self, views: Iterable[View]) -> Iterator[View]:
         for view in chain(views, () if self.screen is None else self.screen.take()):
             yield StreamView(view, self.name, self._places) if self.name else view
 
 
+class FoundInBody(NamedTuple):
+    """What was found in a body: the patches that mask it, with offsets in the body, and why."""
+
+    patches: list[Patch]
+    rule: str
+    form: str
+    length: int
+
+
 class TrafficText:
     """One body of the tape among others in its channel.
 
+    An agent sends the whole conversation with each question. What a body repeats of the beginning
+    of an earlier one is not read again: what was found there is found here, too.
+
     Args:
         name: of the body.
+        earlier: bodies that were read to their ends; None where no other body begins as this one.
+
+    Attributes:
+        found: what was found in it.
+        repeated: what was found in the part that is not read, until it is taken from here.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, earlier: Sequence[TrafficText] | None = None) -> None:
         self.name = name
+        self.found: list[FoundInBody] = []
+        self.repeated: list[FoundInBody] = []
         bodies = Blocks(lambda raw, base: (View(raw, base=base),), _BODY_BLOCK, _BODY_OVERLAP)
         self._readers = (bodies, Messages())
         self._places = _Places()
+        self._keeps = earlier is not None
+        self._earlier = [*(earlier or ())]
+        self._like: TrafficText | None = None
+        self._data = bytearray()
+
+    @property
+    def can_be_repeated(self) -> bool:
+        """Whether it is short enough to be kept for bodies that begin as it does."""
+        return 2 * _REREAD <= len(self._data) <= _MOST_SHARED and len(self.found) <= _MOST_FOUND
+
+    @property
+    def length(self) -> int:
+        """How many bytes of it are kept."""
+        return len(self._data)
+
+    def placed(self, patches: Iterable[Patch]) -> Iterator[Patch]:
+        """Patches of the body, with their offsets in the channel."""
+        for offset, data in patches:
+            yield from self._places.placed(offset, data)
 
     def feed(self, data: bytes, offset: int) -> Iterator[View]:
         """Take bytes that are at ``offset`` of the channel; returns views whenever there are."""
         self._places.add(len(data), offset)
-        for reader in self._readers:
-            yield from self._placed_views(reader.feed(data))
+        if not self._data and self._earlier:
+            self._like = max(self._earlier, key=lambda one: one.shares(data))
+            self._earlier.clear()
+        at = len(self._data)
+        if self._keeps and at <= _MOST_SHARED:
+            self._data += data
+        if self._like is None:
+            yield from self._read(data)
+        elif (shared := self._like.shares(data, at)) < len(data):
+            yield from self._read_from(at + shared)
+
+    def shares(self, data: bytes, at: int = 0) -> int:
+        """How many bytes of ``data`` are also here, at ``at``."""
+        low, high = 0, min(len(data), max(0, len(self._data) - at))
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._data[at + low : at + middle] == data[low:middle]:
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     def rest(self) -> Iterator[View]:
         """The remaining views, at the end."""
+        if self._like is not None:
+            yield from self._read_from(len(self._data))
         for reader in self._readers:
             yield from self._placed_views(reader.rest())
+
+    def _read_from(self, shared: int) -> Iterator[View]:
+        """Go on by reading, from a little before the end of what is shared."""
+        assert self._like is not None  # noqa: S101 - the caller asked
+        begin = max(0, shared - _REREAD)
+        until = begin + _REREAD // 2 if begin else 0  # what is behind is found again
+        self.repeated = [
+            one
+            for one in self._like.found
+            if all(offset + len(data) <= until for offset, data in one.patches)
+        ]
+        self._like = None
+        for reader in self._readers:
+            reader.skip(begin)
+        yield from self._read(bytes(self._data[begin:]))
+
+    def _read(self, data: bytes) -> Iterator[View]:
+        for reader in self._readers:
+            yield from self._placed_views(reader.feed(data))
 
     def _placed_views(self, views: Iterator[View]) -> Iterator[View]:
         for view in views:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from ptycassette.scrub.match import canonical
@@ -154,7 +155,12 @@ class Joined:
             if same in self._given:
                 return
             self._given.add(same)
-        yield RunsView((part.text, part.offset) for part in run)
+        view = RunsView((part.text, part.offset) for part in run)
+        if self._several:
+            starts = accumulate(len(part.text) for part in run)
+            meet = zip(starts, pairwise(run), strict=False)
+            view.borders = [at for at, (one, other) in meet if one.value[0] == other.value[0]]
+        yield view
 
 
 def _tail(run: list[_String]) -> list[_String]:

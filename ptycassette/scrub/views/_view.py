@@ -12,7 +12,7 @@ Mapping is done for hits alone; a view without hits costs its text.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from ptycassette.scrub._mask import SELECTOR, TEXT, mask
@@ -26,7 +26,10 @@ class View:
 
     Attributes:
         kind: texts of one channel and one kind continue each other.
+        borders: where strings of one value meet. Only a token of a known shape goes on there.
     """
+
+    borders: Sequence[int] = ()
 
     def __init__(self, text: str, *, base: int = 0) -> None:
         self.kind: tuple[str, ...] = (type(self).__name__,)

@@ -23,6 +23,9 @@ from ptycassette.model import NOT_JSON, resolved, storable_text
 from ptycassette.system.files.state_dirs import private_dir, spare_dirs
 from ptycassette.system.ownership import Owner
 
+DEFAULT_ACCOUNT = "default"
+"""The account of a harness for which nobody gave a name."""
+
 
 def try_lock(fd: int, *, wait: bool = False) -> bool | None:
     """Take the lock (flock) of an open file or directory.
@@ -189,11 +192,15 @@ class Lock:
 
 
 def account_lock(directory: Path, *, harness: str, account: str, holder: LockHolder) -> Lock:
-    """The lock of one account of one harness: two recordings would use up one quota."""
+    """The lock of one account: two recordings would use up one quota, whatever programs they run.
+
+    Only ``DEFAULT_ACCOUNT``, which nobody named, is another one for each harness.
+    """
+    whose = harness if account == DEFAULT_ACCOUNT else ""
     return Lock(
         directory,
-        name=f"account {account} of {harness}",
-        key=f"account\0{harness}\0{account}",
+        name=f"account {account}" + (f" of {whose}" if whose else ""),
+        key=f"account\0{whose}\0{account}",
         holder=holder,
     )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .question import Skeleton as Skeleton
     from .question import Skeletons as Skeletons
     from .question import question_key as question_key
+    from .rules import SECRET as SECRET
     from .rules import Rules as Rules
 else:
     __getattr__, __all__ = face(
@@ -38,6 +39,6 @@ else:
             ),
             "matcher": "Hit Matcher Renaming",
             "question": "KeyedQuestion Question QuestionKeys Skeleton Skeletons question_key",
-            "rules": "Rules",
+            "rules": "Rules SECRET",
         },
     )

@@ -10,7 +10,7 @@ from ptycassette.tape.matching.rules import SECRET
 class MaskedValues:
     """Recognises the masked values of a tape.
 
-    Computes at most ``2 * MOST_DIGESTS`` digests, so that no cassette makes its reader compute for
+    Computes at most ``4 * MOST_DIGESTS`` digests, so that no cassette makes its reader compute for
     ever. After that no value is recognised.
 
     Args:
@@ -41,7 +41,7 @@ class MaskedValues:
         if type_ not in self._types:
             return None
         if value not in self._computed:
-            if len(self._computed) >= 2 * MOST_DIGESTS:
+            if len(self._computed) >= 4 * MOST_DIGESTS:
                 return None
             self._computed[value] = masked_digest(self._key, value)
         return self._names.get((type_, self._computed[value]))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from bisect import bisect_left
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -22,6 +22,7 @@ from ptycassette.cassette import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.model import MaskedDigest, VolatileToken
 from ptycassette.tape.matching._canonical import Token, canonical_body, canonical_text
 from ptycassette.tape.matching._finder import Finder
+from ptycassette.tape.matching._text import Text
 from ptycassette.tape.matching.rules import SECRET, Rules
 
 _WITHIN = "connection"
@@ -36,9 +37,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         upstream: the base URL of the provider that is meant, as entries have it.
         headers: all of them, names in lower case.
         body: unpacked.
+        stored: the body as a tape has it, masked and as long; empty where nothing is masked. What
+            is literal in it makes the key, so that the key can be made of the tape again. Tokens
+            are found in ``body`` first, and have the values that they have there.
         form: of a message: ``text`` or ``binary``.
         within: names the WebSocket, for a handshake and its messages; anything hashable.
-        secrets: places of the body (offset, length) that the scrubber masks.
+        secrets: places of the body (offset, length) that are masked.
         tokens: places of the body that are known to be tokens, of a question read from a tape.
     """
 
@@ -48,6 +52,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
+    stored: bytes = b""
     form: Literal["", "text", "binary"] = ""
     within: Hashable = None
     secrets: tuple[tuple[int, int], ...] = ()
@@ -88,8 +93,13 @@ class Skeletons:
         if question.kind != "http":
             tokens.append(Token("within", 0, 0, _WITHIN, repr(question.within).encode()))
         body = canonical_body(question.body, self._rules, self._anywhere, _given(question))
+        found: Iterable[Token] = body.tokens
+        if question.stored not in {b"", question.body}:
+            places = tuple(VolatileToken(one.offset, one.length, one.type) for one in found)
+            body = canonical_body(question.stored, self._rules, self._anywhere, places)
+            found = _as_asked(question, body.tokens)
         parts.append(body.form)
-        return Skeleton(b"".join(parts), (*tokens, *body.tokens))
+        return Skeleton(b"".join(parts), (*tokens, *found))
 
     @staticmethod
     def _text(where: str, text: str, finder: Finder | str, tokens: list[Token]) -> bytes:
@@ -101,6 +111,21 @@ class Skeletons:
 def _given(question: Question) -> tuple[VolatileToken, ...]:
     secrets = (VolatileToken(offset, length, SECRET) for offset, length in question.secrets)
     return (*question.tokens, *secrets)
+
+
+def _as_asked(question: Question, tokens: tuple[Token, ...]) -> Iterator[Token]:
+    """The tokens of a masked body with the values that they have in the body as it was asked."""
+    for token in tokens:
+        start, end = token.offset, token.offset + token.length
+        asked = question.body[start:end]
+        if asked == question.stored[start:end]:
+            yield token
+            continue
+        try:
+            value = Text(question.body, start, end).data
+        except ValueError:  # the mask begins or ends within an escape
+            value = asked
+        yield msgspec.structs.replace(token, value=value)
 
 
 def question_key(key: bytes, skeleton: Skeleton) -> str:

@@ -154,3 +154,16 @@ def test_each_status_is_what_is_known(
     found = {one.cause: one for one in compared(Surroundings(models=old), Surroundings(models=new))}
 
     assert found["models"].status is status
+
+
+def test_right_after_a_recording_the_program_offers_what_it_offered(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The facts of a profile are compared as the recorder writes them."""
+    program(tmp_path, "codex", "codex-cli 2.0")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert run("rec", "--headless", tmp_path / "c", "--", "codex").status in {0, 1}
+    found = causes(run, tmp_path / "c")
+
+    same = ("binary", "features", "permission-modes", "platform", "emulator", "recorder")
+    assert {name: found[name]["status"] for name in same} == dict.fromkeys(same, "same")

@@ -339,3 +339,43 @@ def test_nothing_of_keys_happens_over_pipes() -> None:
         "early-eof": (b"half", 0),
         "exit-code": (b"half more", 1),
     }
+
+
+RECOVERABLE = [
+    name for name, kind in TERMINAL_FAULTS.items() if not kind.fatal and name != "resize-ignored"
+]
+
+
+@pytest.mark.parametrize("gives_up", ["closes", "signals", "waits", "leaves"])
+@pytest.mark.parametrize("name", RECOVERABLE)
+@pytest.mark.parametrize("talk", [(), (b"hi\r",)])
+def test_a_driver_that_gives_up_at_a_fault_does_not_survive_it(
+    name: str, talk: tuple[bytes, ...], gives_up: str
+) -> None:
+    """Also where it swallows its failure: what it did not send is missing, if it met the fault."""
+    engine = engine_of(name)
+    now_us = 0
+    for said in (*talk, None):
+        while not isinstance(engine.step(now_us), Listen | RunEnded):
+            pass
+        now_us += STEP_US
+        if said is not None:
+            engine.feed(said, now_us)
+    match gives_up:
+        case "closes":
+            engine.input_ended()
+        case "signals":
+            engine.signalled("term", now_us)
+        case "leaves":
+            engine.feed(b"\x1b", now_us)
+            engine.input_ended()
+    for _ in range(10_000):
+        now_us += STEP_US
+        if isinstance(engine.step(now_us), RunEnded):
+            break
+    else:
+        engine.input_ended()
+        while not isinstance(engine.step(now_us), RunEnded):
+            pass
+
+    assert engine.diverged

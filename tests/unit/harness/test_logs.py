@@ -122,3 +122,60 @@ def test_text_is_searched_and_logs_are_put_together(tmp_path: Path) -> None:
 
     assert (told.usage, told.cost_usd) == ({"input_tokens": 2600}, 0.01)
     assert told.final_text == "hi"
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        (
+            "create view t as with n(a, b) as (select 1, 2 union all select 3, 4) select * from n",
+            "t is a view",
+        ),
+        ("create virtual table t using fts5(a, b)", "t is a virtual table"),
+        (
+            "create table t (a, b as (printf('%.*c', 1000000, 'x')))",
+            "t has a generated column",
+        ),
+        ("create table t (a, b as (hex(zeroblob(9))) stored)", "t has a generated column"),
+    ],
+)
+def test_rows_that_a_database_makes_up_are_refused(made: str, problem: str, tmp_path: Path) -> None:
+    """A file of some kilobytes makes as many of them as it likes."""
+    source = "[[logs]]\nglob = 'l.db'\nformat = 'sqlite'\nquery = 'select a, b from T'\n"
+    database = sqlite3.connect(tmp_path / "l.db")
+    database.execute(made)
+    database.commit()
+    database.close()
+
+    with pytest.raises(UnreadableError, match=problem):
+        facts(HEAD + source + RULE, tmp_path)
+
+
+def test_rows_that_repeat_a_value_end_with_the_size_of_the_database(tmp_path: Path) -> None:
+    """A join gives a long value once for each row of the other table."""
+    query = "select a.v as text, b.v as n from a join b"
+    source = f"[[logs]]\nglob = 'l.db'\nformat = 'sqlite'\nquery = '{query}'\n"
+    database = sqlite3.connect(tmp_path / "l.db")
+    database.execute("create table a (v)")
+    database.execute("create table b (v)")
+    database.execute("insert into a values (?)", ("x" * 100_000,))
+    database.executemany("insert into b values (?)", [(n,) for n in range(100)])
+    database.commit()
+    database.close()
+
+    with pytest.raises(UnreadableError, match=r"its rows have more than \d+ bytes"):
+        facts(HEAD + source + RULE, tmp_path)
+
+
+def test_a_query_ends_after_so_many_steps(tmp_path: Path) -> None:
+    """The message names the limit."""
+    query = "select a.v as text from a, a as b, a as c, a as d where a.v + b.v + c.v + d.v < 0"
+    source = f"[[logs]]\nglob = 'l.db'\nformat = 'sqlite'\nquery = '{query}'\n"
+    database = sqlite3.connect(tmp_path / "l.db")
+    database.execute("create table a (v integer)")
+    database.executemany("insert into a values (?)", [(n,) for n in range(200)])
+    database.commit()
+    database.close()
+
+    with pytest.raises(UnreadableError, match=r"more than \d+ steps of SQLite"):
+        facts(HEAD + source + RULE, tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ from ptycassette.errors import ExistsError, UnreadableError, UsageError
 from ptycassette.export import export_named
 from ptycassette.importing import IMPORTS, import_named, import_of_file
 from ptycassette.importing.io import Imported, import_file
+from ptycassette.importing.session import BadImportError
+from ptycassette.tape import RequestBegun
 from ptycassette.version import __version__
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -321,3 +324,65 @@ def test_the_page_lists_every_format() -> None:
     page = (ROOT / "docs" / "imports.md").read_text(encoding="utf-8")
 
     assert [one.row for one in IMPORTS if one.row not in page] == []
+
+
+def _repeating(request: str, *anchors: str) -> str:
+    response = "response: {body: {string: hi}, headers: {}, status: {code: 200}}"
+    calls = f"- request: {{body: '', method: GET, uri: 'http://a/', {request}}}\n  {response}\n"
+    return "\n".join(anchors) + f"\ninteractions:\n{calls * 40}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _repeating(
+            "parsed_body: *b6",
+            "b0: &b0 [x, x, x, x, x, x, x, x, x]",
+            *(f"b{n}: &b{n} [{', '.join([f'*b{n - 1}'] * 9)}]" for n in range(1, 7)),
+        ),
+        _repeating("headers: {a: *x, b: *x}", f"x: &x [{', '.join(['a'] * 5000)}]"),
+        _repeating("headers: {a: [*x]}", f"x: &x '{'a' * 1_000_000}'"),
+    ],
+    ids=["lists of lists", "a list", "a text"],
+)
+def test_an_alias_counts_with_all_that_it_repeats(text: str) -> None:
+    """A file of a kilobyte would become gigabytes of JSON. The line is named, and the limit."""
+    with pytest.raises(
+        BadImportError, match=r"line \d+: (more than \d+ values|aliases repeat more than \d+)"
+    ):
+        import_named("vcr").read(text.encode())
+
+
+def test_what_vcrpy_repeats_by_an_alias_is_read() -> None:
+    """PyYAML writes so what two interactions share."""
+    text = _repeating("headers: *x", "x: &x {accept: ['*/*']}")
+    session = import_named("vcr").read(text.encode())
+
+    assert sum(isinstance(item, RequestBegun) for item in session.items) == 40
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("har", b'{"log":{"entries":[%s{}]}}' % (b"[]," * 600_000)),
+        ("vcr", b'{"interactions":[%s{}]}' % (b"[]," * 600_000)),
+        ("cendor", b'{"version":2,"entries":[%s{}]}' % (b"[]," * 600_000)),
+        ("trace", b'{"a":[%s{}]}' % (b"[]," * 600_000)),
+        ("otel", b'{"resourceSpans":[%s{}]}' % (b"[]," * 600_000)),
+        ("asciicast", b'{"version":1,"width":8,"height":2,"stdout":[%s[]]}' % (b"[]," * 600_000)),
+        ("vcr", b"interactions: [%sa]" % (b"a," * 600_000)),
+    ],
+)  # fmt: skip
+def test_more_values_than_the_size_allows_are_refused_before_they_are_made(
+    name: str, data: bytes
+) -> None:
+    """A value takes thirty times its bytes of memory; the limit is in the message."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadImportError, match=r"\d+ .*values"):
+            import_named(name).read(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 8 * len(data)

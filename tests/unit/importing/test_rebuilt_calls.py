@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -264,16 +265,16 @@ def test_without_mitmproxy_the_message_says_what_to_do(monkeypatch: pytest.Monke
 
 
 class DamagedError(Exception):
-    """As mitmproxy says that a file is broken."""
+    """As mitmproxy says that a file is broken; no class of ours, and no ``ValueError``."""
 
 
-def side(content: bytes = b"message", **more: Any) -> SimpleNamespace:
+def side(content: bytes = b"message", packing: str = "", **more: Any) -> SimpleNamespace:
     """A request or a response, as mitmproxy has it."""
-    headers = SimpleNamespace(items=lambda *, multi: [("content-type", "text/plain")])
+    packed = [("content-encoding", packing)] if packing else []
+    headers = SimpleNamespace(items=lambda *, multi: [("content-type", "text/plain"), *packed])
     return SimpleNamespace(
-        timestamp_start=1.0, timestamp_end=None, headers=headers,
-        get_content=lambda *, strict: content, **more,
-    )  # fmt: skip
+        timestamp_start=1.0, timestamp_end=None, headers=headers, raw_content=content, **more
+    )
 
 
 def said(kind: int, *, by_client: bool) -> SimpleNamespace:
@@ -300,17 +301,15 @@ LOST = flow(response=None, error=SimpleNamespace(msg="reset"))
 def as_mitmproxy(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
     """What stands for mitmproxy, where it is not installed: it hands these flows out."""
 
-    def hand_out(*flows: object, broken: bool = False) -> bytes:
+    def hand_out(*flows: object, broken: type[Exception] | None = None) -> bytes:
         def stream() -> Iterator[object]:
             yield from flows
             if broken:
-                raise DamagedError("invalid")
+                raise broken("invalid")
 
         reader = SimpleNamespace(FlowReader=lambda file: SimpleNamespace(stream=stream))
         monkeypatch.setitem(sys.modules, "mitmproxy", SimpleNamespace())
         monkeypatch.setitem(sys.modules, "mitmproxy.io", reader)
-        errors = SimpleNamespace(FlowReadException=DamagedError)
-        monkeypatch.setitem(sys.modules, "mitmproxy.exceptions", errors)
         return b""
 
     return hand_out
@@ -330,8 +329,26 @@ def test_flows_become_calls(as_mitmproxy: Callable[..., bytes]) -> None:
     ]
     assert session.skipped == {"a flow that is not HTTP": 1}
     assert (ended.outcome, ended.detail) == ("provider-gone", "reset")
-    with pytest.raises(BadImportError, match="flow 4"):
-        read_flows(as_mitmproxy(*FLOWS, broken=True))
+    for error in (DamagedError, AssertionError, AttributeError, RecursionError):
+        with pytest.raises(BadImportError, match="flow 4"):
+            read_flows(as_mitmproxy(*FLOWS, broken=error))
+
+
+def test_bodies_of_flows_are_unpacked_within_bounds(as_mitmproxy: Callable[..., bytes]) -> None:
+    """By us: mitmproxy would unpack a bomb."""
+    said = zlib.compress(b"message")
+    bomb = zlib.compress(bytes(64 << 20))
+    session = read_flows(
+        as_mitmproxy(
+            flow(response=side(said, "deflate", status_code=200)),
+            flow(response=side(bomb, "deflate", status_code=200)),
+            flow(response=side(b"\xff\x00", "gzip", status_code=200)),
+        )
+    )
+
+    assert [one.data for one in of_kind(session, AnswerData)] == [b"message"]
+    assert sum(session.skipped.values()) == 2
+    assert any("unpacks to too much" in reason for reason in session.skipped)
 
 
 WRITING = """

@@ -17,6 +17,7 @@ from ptycassette.errors import LimitError, UnreadableError, UsageError
 from ptycassette.export import export_named, left_out
 from ptycassette.importing import import_named, import_of_file
 from ptycassette.importing.io import Imported, import_file, import_of, packed_files
+from ptycassette.importing.session import BadImportError
 from ptycassette.model import Size
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -437,3 +438,46 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         path.write_bytes(pack(b"\0" * (1 << 20)))
         with pytest.raises(LimitError, match="unpacked it is larger"):
             packed_files.read_unpacked(path)
+
+
+_TINY = 60_000
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "beside"),
+    [
+        ("asciicast", b'{"version":2,"width":9,"height":2}\n' + b'[1,"o","a"]\n' * _TINY, {}),
+        (
+            "asciicast",
+            b'{"version":2,"width":9,"height":2}\n[0,"o","a"]\n' + b'[1,"m","a"]\n' * 20_000,
+            {},
+        ),
+        (
+            "asciicast",
+            b'{"version":1,"width":9,"height":2,"stdout":[%s[1,"a"]]}' % (b'[0,"a"],' * _TINY),
+            {},
+        ),
+        ("ttyrec", (struct.pack("<III", 1, 0, 1) + b"a") * _TINY, {}),
+        ("typescript", b"a" * _TINY, {"timing": b"0.1 1\n" * _TINY}),
+        (
+            "tui-test",
+            zlib.compress(
+                b'{"tracePoints":[%s{"data":"a","time":1}]}' % (b'{"data":"a","time":1},' * _TINY)
+            ),
+            {},
+        ),
+    ],
+    ids=["outputs", "markers", "one-document", "ttyrec", "typescript", "tui-test"],
+)
+def test_more_events_than_the_size_allows_are_refused(
+    name: str, data: bytes, beside: dict[str, bytes]
+) -> None:
+    """The message has the limit and what to do; nothing is saved, each of which takes 25 us."""
+    with pytest.raises(BadImportError, match=r"more than \d+ events in \d+ bytes .*--partial"):
+        import_named(name).read(data, beside=beside or None)
+
+    if name == "asciicast" and b'"version":1' in data:
+        return
+    begun = import_named(name).read(data, beside=beside or None, partial=True)
+    assert sum(1 for _ in begun.events) > 5_000
+    assert any("more than" in reason for reason in begun.skipped)

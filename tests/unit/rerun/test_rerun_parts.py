@@ -345,7 +345,9 @@ def test_a_desk_keeps_the_order_of_a_conversation_if_asked(*, strict: bool) -> N
     """The later one of two questions with one parent comes first: a miss, or no difference."""
     first, left, right = ({"messages": [*words]} for words in ("a", "ab", "ac"))
     exchanges = tape((first, {}), (left, {}), (right, {}))
-    desk = TapeDesk(exchanges, rules(), key=KEY, declared={}, secrets=lambda _: (), strict=strict)
+    desk = TapeDesk(
+        exchanges, rules(), key=KEY, declared={}, masked=lambda body: body, strict=strict
+    )
     for body in (first, right, left):
         desk.ask(asked(body))
 
@@ -359,7 +361,7 @@ def test_a_desk_knows_what_was_left_out_when_it_was_recorded() -> None:
     exchanges = tape(({"a": 1, "deep": {}}, {}), ({"a": 2, "vault": "x"}, {}))
     for stripped, missed in (("vault",), 1), ((), 2):
         desk = TapeDesk(
-            exchanges, rules(), key=KEY, declared={}, secrets=lambda _: (), stripped=stripped
+            exchanges, rules(), key=KEY, declared={}, masked=lambda body: body, stripped=stripped
         )
         for body in ({"a": 1, "deep": {"vault": "v"}}, {"a": 2, "vault": "x"}, {"a": 3}):
             desk.ask(asked(body))

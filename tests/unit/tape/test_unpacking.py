@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import random
+import sys
 import zlib
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import brotli
 import pytest
@@ -66,3 +68,31 @@ def test_small_bodies_may_be_of_one_byte(encoding: str) -> None:
     blanks = b" " * ALWAYS_UNPACKED_BYTES
 
     assert unpacked(PACKERS[encoding](blanks), encoding, 1) == (len(blanks), None)
+
+
+class OldDecompressor:
+    """That of brotli before 1.2: it takes no limit."""
+
+    def __init__(self) -> None:
+        self._decompressor = brotli.Decompressor()
+        self.is_finished = self._decompressor.is_finished
+
+    def process(self, data: bytes, /) -> bytes:
+        """All of it at once."""
+        return bytes(self._decompressor.process(data))
+
+
+@pytest.fixture
+def old_brotli(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that another package pins."""
+    old = SimpleNamespace(Decompressor=OldDecompressor)
+    monkeypatch.setitem(sys.modules, "brotli", old)
+
+
+@pytest.mark.usefixtures("old_brotli")
+def test_an_old_brotli_has_a_bound_too() -> None:
+    """By few bytes at once."""
+    text = random.Random(1).randbytes(3000) * 3
+
+    assert unpacked(brotli.compress(text), "br", 2) == (len(text), None)
+    test_a_bomb_is_cut_off("br", 1)

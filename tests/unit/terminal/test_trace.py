@@ -138,3 +138,24 @@ def test_what_is_about_to_be_lost_is_announced_while_it_is_whole(
     emulator.feed(data)
 
     assert seen[0] == (*rows, ("one", "two", "three"))
+
+
+@pytest.mark.parametrize("lines", [30, 2000, 9000])
+@pytest.mark.parametrize(
+    "text", ["a line of ASCII", "eine Zeile f\xfcr sich", "a line that wraps " * 6]
+)
+def test_lines_that_only_scroll_by_leave_the_ordinary_screen_and_history(
+    lines: int, text: str
+) -> None:
+    """Those that have left the history are not painted, when it is asked for at last."""
+    size = Size(24, 80)
+    plain, lazy = PyteEmulator(size), traced_emulator(size)
+    data = "".join(f"{number} {text}\r\n" for number in range(lines)).encode()
+    plain.feed(data)
+    for at in range(0, len(data), 4095):
+        lazy.feed(data[at : at + 4095])
+    lazy.paint()
+
+    assert lazy.snapshot() == plain.snapshot()
+    history = [[row.text(80) for row in one.terminal.main.history] for one in (plain, lazy)]
+    assert history[0] == history[1]

@@ -351,3 +351,14 @@ def test_an_error_of_the_test_comes_before_that_of_the_log(
         raise KeyError("x")
 
     assert "the log is full" in str(caught.value.__notes__)
+
+
+def test_a_log_that_is_a_link_is_refused(path: Path) -> None:
+    """Whoever made the folder could send the lines elsewhere. ``/dev/stdout`` is the system's."""
+    path.symlink_to(path.with_name("elsewhere"))
+    with pytest.raises(StorageError, match="it is a link"):
+        RequestLog(ManualClock(), path)
+
+    assert not path.with_name("elsewhere").exists()
+    if Path("/dev/stdout").exists():
+        RequestLog(ManualClock(), Path("/dev/stdout")).close()

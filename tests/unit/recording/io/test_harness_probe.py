@@ -183,6 +183,26 @@ def test_the_digest_is_that_of_the_resolved_path(tmp_path: Path) -> None:
     assert digests == {hashlib.sha256(bytes((tmp_path / "real").resolve())).hexdigest()}
 
 
+@pytest.mark.parametrize("below", ["home", "work", "other"])
+def test_the_digest_of_a_path_holds_no_name_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
+    """For two users at the same place of their homes and work folders it is the same."""
+    digests = set()
+    for user in ("alice", "bob"):
+        home = tmp_path / "home" / user
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.setenv("LOGNAME", user)
+        (home / f"{user}s-secret-plan").mkdir(parents=True)
+        (tmp_path / "opt" / user).mkdir(parents=True)
+        monkeypatch.chdir(home / f"{user}s-secret-plan")
+        folder = {"home": home, "work": Path.cwd(), "other": tmp_path / "opt" / user}[below]
+        (folder / "agent").touch()
+        digests.add(probe_harness(folder / "agent", now=NOW).binary_path_digest_sha256)
+
+    assert len(digests) == 1
+
+
 def test_the_name_is_that_of_the_file_unless_given(tmp_path: Path) -> None:
     """A wrapper script may be called otherwise than the product."""
     path = tmp_path / "run-agent"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 
-from ptycassette.scrub.rules import Rule, RuleSet
+import pytest
+
+from ptycassette.scrub.rules import Found, Rule, RuleSet
 from ptycassette.scrub.search import KnownValue, KnownValues, Searcher
 
 
@@ -67,3 +70,26 @@ def test_a_text_that_comes_again_is_asked_for_what_is_known_since() -> None:
     assert len(list(searcher.search(text))) == 1
     searcher.known = KnownValues([KnownValue("another phrase")])
     assert list(searcher.search(text)) == []
+
+
+def test_a_short_text_is_searched_once_for_all_that_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The keys and types of a hundred thousand events are a handful of texts."""
+    rules = RuleSet([Rule(name="r", pattern="k=(?P<s>[a-z0-9]{8})", anchors=("k=",))])
+    searcher = Searcher(rules=rules, known=KnownValues())
+    searched: list[str] = []
+    find = rules.find
+
+    def counted(text: str, *, loose: bool = False) -> Iterator[Found]:
+        searched.append(text)
+        return find(text, loose=loose)
+
+    monkeypatch.setattr(rules, "find", counted)
+    results = [[match.value for match in searcher.search("see k=h7gk29xq")] for _ in range(100)]
+
+    assert results == [["h7gk29xq"]] * 100
+    assert searched.count("see k=h7gk29xq") == 1
+
+    searcher.known.add(KnownValue("see k", "known"))
+    assert len(list(searcher.search("see k=h7gk29xq"))) > 1

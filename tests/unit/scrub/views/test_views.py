@@ -14,6 +14,7 @@ from ptycassette.scrub.views import (
     Joined,
     Messages,
     RunsView,
+    StreamText,
     TypedView,
     View,
     input_views,
@@ -284,3 +285,25 @@ def test_a_place_is_no_longer_than_it_may_be() -> None:
     value = {"k" * 5000: {"l" * 5000: ["text"] * 3}}
 
     assert max(len(place) for place, _ in strings_of(value)) <= 512
+
+
+@pytest.mark.parametrize(
+    "wanted", [[], [0], [70], [5000], [12_000, 40_000], [30_000, 34_000], [65_535]]
+)
+def test_of_a_block_only_what_is_near_to_the_wanted_bytes_is_read(wanted: list[int]) -> None:
+    """Half a kilobyte and more on each side, whole words, and hardly more than that."""
+    raw = b"".join(b"line %06d of it\r\n" % number for number in range(3600))[:BLOCK]
+    stream = StreamText(wanted=lambda start, end: any(start <= place < end for place in wanted))
+    views = [view for batch in stream.feed(raw, 0) for view in batch] + [*stream.rest()]
+    read = {
+        place + at
+        for view in views
+        for _, length, place in view.pieces(0, len(view.text))
+        for at in range(length)
+    }
+
+    ends = frozenset(place for place, byte in enumerate(raw) if byte in b"\r\n")
+    for place in wanted:
+        around = range(max(0, place - 2000), min(len(raw), place + 2000))
+        assert read.issuperset(place for place in around if place not in ends)
+    assert len(read) <= 16_000 * len(wanted)

@@ -23,7 +23,19 @@ def test_the_second_is_told_who_holds_it(tmp_path: Path) -> None:
     ):
         pass
 
-    assert "account a of agent" in str(caught.value)
+    assert "account a" in str(caught.value)
+
+
+def test_an_account_is_one_whatever_program_uses_it(tmp_path: Path) -> None:
+    """Only the one that nobody named is another one for each program."""
+    with (
+        account_lock(tmp_path, harness="agent", account="work", holder=HOLDER),
+        account_lock(tmp_path, harness="agent", account="default", holder=HOLDER),
+        account_lock(tmp_path, harness="other", account="default", holder=HOLDER),
+        pytest.raises(LockedError, match="account work"),
+        account_lock(tmp_path, harness="other", account="work", holder=HOLDER),
+    ):
+        pass
 
 
 def test_a_released_lock_can_be_taken_and_leaves_nothing(tmp_path: Path) -> None:
@@ -36,14 +48,13 @@ def test_a_released_lock_can_be_taken_and_leaves_nothing(tmp_path: Path) -> None
 
 
 def test_different_things_are_different_locks(tmp_path: Path) -> None:
-    """Accounts, harnesses and targets do not get in each other's way."""
+    """Accounts and targets do not get in each other's way."""
     with (
         account_lock(tmp_path, harness="agent", account="a", holder=HOLDER),
         account_lock(tmp_path, harness="agent", account="b", holder=HOLDER),
-        account_lock(tmp_path, harness="other", account="a", holder=HOLDER),
         target_lock(tmp_path, target=tmp_path / "a", holder=HOLDER),
     ):
-        assert len(list(tmp_path.iterdir())) == 4
+        assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_two_names_of_one_target_are_one_lock(tmp_path: Path) -> None:

@@ -11,13 +11,16 @@ import pytest
 from ptycassette.model import BodyPlace, Chunk
 from ptycassette.tape import Draw
 from ptycassette.tape.matching import (
+    Hit,
     TapeFinding,
     _fingerprint,
     _recorded,
     check_tape,
     checking,
+    tape_damage,
     tape_fingerprint,
 )
+from ptycassette.tape.matching._waiting import Waiting
 from tests.tapes import KEY, MemoryExchange, asked, cli_rules, matcher, rules, tape
 
 
@@ -245,3 +248,94 @@ def test_another_shell_of_the_user_is_no_difference(cli: str, body: Any) -> None
     }
 
     assert len(found) == 1
+
+
+def with_answer(exchange: MemoryExchange, **changes: Any) -> None:
+    """Change the head of an answer."""
+    assert exchange.entry.answer is not None
+    answer = msgspec.structs.replace(exchange.entry.answer, **changes)
+    exchange.entry = msgspec.structs.replace(exchange.entry, answer=answer)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"headers": (("retry-after", "2"),)},
+        {"headers": (("retry-after", "1"), ("content-type", "text/html"))},
+        {"headers": ()},
+        {"chunks": (Chunk(0, 1), Chunk(0, 14))},
+        {"outcome": "provider-gone"},
+        {"close_code": 1011},
+    ],
+)
+def test_a_fingerprint_covers_how_it_was_answered(change: dict[str, Any]) -> None:
+    """A header, a cut, an end. The first version did not, and is still known."""
+    exchanges = tape(({"q": 1}, {"said": "yes"}))
+    with_answer(exchanges[0], headers=(("retry-after", "1"),), chunks=(Chunk(0, 15),))
+    before = [tape_fingerprint(exchanges, rules(), key=KEY, version=one) for one in (1, 2)]
+    if change.keys() & {"outcome", "close_code"}:
+        exchanges[0].entry = msgspec.structs.replace(exchanges[0].entry, **change)
+    else:
+        with_answer(exchanges[0], **change)
+    after = [tape_fingerprint(exchanges, rules(), key=KEY, version=one) for one in (1, 2)]
+
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
+
+
+def test_a_fingerprint_is_checked_as_the_version_that_it_is() -> None:
+    """One of a newer version, of other rules, or none is not known."""
+    exchanges = tape(*two_turns("1", "hello"))
+    digest = rules().digest
+    published = {
+        version: tape_fingerprint(exchanges, rules(), key=KEY, version=version)
+        for version in (1, 2)
+    }
+    old: dict[str, Any] = {"rules_digest": digest, "fingerprint": published[1]}
+    new = {"rules_digest": digest, "fingerprint": published[2], "fingerprint_version": 2}
+    unknown: list[dict[str, Any]] = [
+        {},
+        {**new, "fingerprint_version": 3},
+        {**new, "fingerprint_version": "2"},
+        {**new, "rules_digest": "0" * 64},
+        {"rules_digest": digest},
+    ]
+
+    for facts in (old, new):
+        assert tape_damage(exchanges, rules(), key=KEY, facts=facts) == []
+        assert tape_damage(exchanges[:1], rules(), key=KEY, facts=facts) != []
+    for facts in unknown:
+        assert tape_damage(exchanges, rules(), key=KEY, facts=facts) is None
+
+
+def test_names_in_headers_count_by_what_they_are() -> None:
+    """A run with another id is served it in the header, and has the fingerprint of the tape."""
+    exchanges = tape(({"q": "id-aaaa"}, {"of": "id-aaaa"}))
+    with_answer(exchanges[0], headers=(("location", "/jobs/id-aaaa"),))
+    run = matcher(exchanges)
+    answer = run.ask(asked({"q": "id-live"}))
+
+    assert isinstance(answer, Hit)
+    assert answer.headers == (("location", "/jobs/id-live"),)
+    assert run.fingerprint() == tape_fingerprint(exchanges, rules(), key=KEY)
+
+
+@pytest.mark.parametrize("each", [1, 10])
+def test_a_long_tape_is_not_searched_entry_by_entry(
+    each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run with other ids looks at a few entries for each of its questions."""
+    exchanges = tape(*(({"of": f"id-rec{n // each:05}"}, {"n": 1}) for n in range(500)))
+    looks = 0
+    fits = Waiting._fits
+
+    def counted(*given: Any) -> bool:
+        nonlocal looks
+        looks += 1
+        return fits(*given)
+
+    monkeypatch.setattr(Waiting, "_fits", counted)
+    run = matcher(exchanges)
+    hits = [run.ask(asked({"of": f"id-run{n // each:05}"})) for n in range(500)]
+
+    assert all(isinstance(one, Hit) for one in hits)
+    assert looks < 4 * len(exchanges)
