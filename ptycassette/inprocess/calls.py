@@ -144,7 +144,7 @@ def as_json(value: Any, what: str) -> Any:
     try:
         built = msgspec.to_builtins(value, enc_hook=_dumped, str_keys=True)
         return storable(msgspec.json.decode(msgspec.json.encode(built)))
-    except (TypeError, ValueError, msgspec.MsgspecError) as exc:
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as exc:
         raise UsageError(
             f"{what} cannot be recorded: {exc}",
             hint="return what JSON can hold: text, numbers, lists, dicts, dataclasses or models",
