@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -32,7 +33,10 @@ _MAX_BYTES = 256 * 1024 * 1024
 # A row takes about 7 us if no rule is about it, else up to 20; rows of CLIs have hundreds of bytes.
 _MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50
 _MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
-_QUERY_STEPS, _STEPS_AT_ONCE = 5_000_000, 10_000
+_QUERY_S, _BYTES_A_SECOND = 0.5, 50_000_000
+"""Processor time of one query, and more by the size of the database: rows that are sorted may each
+carry a copy of the longest value, which is few steps and many bytes."""
+_QUERY_STEPS, _STEPS_AT_ONCE = 5_000_000, 1000
 """Instructions of SQLite for one query, and one more for each byte of the database: less than half
 a second. A row takes some fifty."""
 _ROWS_BYTES = 1 << 20
@@ -218,19 +222,29 @@ def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
     # Read-only, and with the write-ahead log that the CLI may have left.
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         steps = iter(range((_QUERY_STEPS + size) // _STEPS_AT_ONCE))
-        database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_AT_ONCE)
+        allowed = _QUERY_S + size / _BYTES_A_SECOND
+        until = time.thread_time() + allowed
+
+        def is_enough() -> bool:
+            return next(steps, None) is None or time.thread_time() > until
+
+        database.set_progress_handler(is_enough, _STEPS_AT_ONCE)
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ROWS_BYTES + size)
         database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         database.execute("pragma trusted_schema = off")
         database.execute("pragma temp_store = file")  # what is sorted may be as large as the tables
         try:
             _refuse_made_up(database, query, path)
-            yield from _rows_of(database.execute(query), size, path)
+            for row in _rows_of(database.execute(query), size, path):
+                begun = time.thread_time()
+                yield row
+                until += time.thread_time() - begun  # what the caller took
         except sqlite3.OperationalError as failed:
-            if next(steps, None) is not None or str(failed) != "interrupted":
+            if str(failed) != "interrupted":
                 raise
             raise LimitError(
-                f"reading it takes more than {_QUERY_STEPS + size} steps of SQLite",
+                f"reading it takes more than {_QUERY_STEPS + size} steps of SQLite, or more than"
+                f" {allowed:.1f} s of processor",
                 where=str(path),
             ) from failed
 
