@@ -7,12 +7,31 @@ replaces one file.
 from __future__ import annotations
 
 import json
+import sqlite3
+import struct
+import zlib
 from collections.abc import Callable
 
 from ptycassette.model import JournalEvent, Noted, Output, Resized, Size, Typed
 
-__all__ = ["CASSETTE", "CHECKS", "HISTORY", "JSON", "JSON_LINES", "PATTERNS", "PROBE", "SCENARIO",
-           "SCRIPT", "TEXT", "TOML", "WHOLE", "YAML", "Attack"]  # fmt: skip
+__all__ = [
+    "CASSETTE",
+    "CHECKS",
+    "DATABASES",
+    "HISTORY",
+    "IMPORTS",
+    "JSON",
+    "JSON_LINES",
+    "PATTERNS",
+    "PROBE",
+    "SCENARIO",
+    "SCRIPT",
+    "TEXT",
+    "TOML",
+    "WHOLE",
+    "YAML",
+    "Attack",
+]
 
 Attack = Callable[[int], bytes]
 """The bytes of a file of at most so many bytes."""
@@ -246,6 +265,171 @@ _EACH_OF_MANY: dict[str, dict[str, object]] = {
 }
 CHECKS: dict[str, Attack] = {name: _many(predicate) for name, predicate in _EACH_OF_MANY.items()}
 """Thousands of predicates, for a recording of thousands of events."""
+
+_CAST = b'{"version":2,"width":80,"height":24}\n'
+_CALL = (
+    "- request: {body: '%s', method: POST, uri: 'https://a.invalid/v1', headers: {%s}}\n"
+    "  response: {body: {string: '{}'}, headers: {}, status: {code: 200}}\n"
+)
+_WORDS = "the file was read again, and nothing in it had changed. "
+_ENTRY = (
+    '{"startedDateTime":"2026-01-01T00:00:00Z","time":1,"request":{"method":"POST","url":'
+    '"https://a.invalid/v1","postData":{"text":"%s"}},"response":{"status":200,"content":'
+    '{"text":"{}"}}},'
+)
+
+
+def _repeated(anchor: str, call: str) -> Attack:
+    return _filled(call.encode(), f"{anchor}\ninteractions:\n".encode())
+
+
+def _laughs(size: int) -> bytes:
+    lists = "".join(f"b{n}: &b{n} [{', '.join([f'*b{n - 1}'] * 9)}]\n" for n in range(1, 12))
+    return f"b0: &b0 [x, x, x]\n{lists}interactions:\n{_CALL % ('', 'a: *b11')}".encode()[:size]
+
+
+def _packed_points(size: int) -> bytes:
+    point = b'{"data":"a","time":1},'
+    return zlib.compress(b'{"tracePoints":[' + point * (size * 10 // len(point)) + b"{}]}")
+
+
+_IN_JSON: dict[str, Attack] = {name: JSON[name] for name in (
+    "lists", "many-lists", "many-objects", "many-keys", "long-text", "escapes", "numbers",
+)}  # fmt: skip
+IMPORTS: dict[str, dict[str, Attack]] = {
+    "har": {
+        **_IN_JSON,
+        "entries-of-lists": _filled(b"[],", b'{"log":{"entries":[', b"{}]}}"),
+        "honest": _filled(
+            (_ENTRY % (_WORDS * 200)).encode(),
+            b'{"log":{"version":"1.2","entries":[',
+            (_ENTRY % "").encode()[:-1] + b"]}}",
+        ),
+    },
+    "vcr": {
+        **_IN_JSON,
+        **YAML,
+        "laughs": _laughs,
+        "alias-list": _repeated(f"x: &x [{', '.join('a' * 5000)}]", _CALL % ("", "a: *x, b: *x")),
+        "alias-text": _repeated(f"x: &x '{'a' * 100_000}'", _CALL % ("", "a: *x, b: *x")),
+        "calls": _filled((_CALL % ("", "")).encode(), b"interactions:\n"),
+        "honest": _filled((_CALL % (_WORDS * 200, "a: [b]")).encode(), b"interactions:\n"),
+    },
+    "cendor": {
+        **_IN_JSON,
+        "tools": _filled(
+            b'{"seq":1,"kind":"tool","request":{"name":"x"},"response":1},',
+            b'{"version":2,"entries":[',
+            b'{"seq":1,"kind":"x","request":{}}]}',
+        ),
+    },
+    "asciicast": {
+        **_IN_JSON,
+        **{
+            f"events-{code}": _filled(b'[0,"%s","9x9"]\n' % code.encode(), _CAST + b'[0,"o","a"]\n')
+            for code in "oimrz"
+        },
+        "one-document": _filled(
+            b'[0,"a"],', b'{"version":1,"width":80,"height":24,"stdout":[', b'[0,"a"]]}'
+        ),
+        "honest": _filled(f'[1,"o","{_WORDS}"]\n'.encode(), _CAST),
+    },
+    "ttyrec": {
+        "tiny": _filled(struct.pack("<III", 1, 0, 1) + b"a"),
+        "empty": _filled(struct.pack("<III", 1, 0, 0), struct.pack("<III", 1, 0, 1) + b"a"),
+        "resizes": _filled(struct.pack("<III", 1, 0, 9) + b"\x1b[8;9;99t"),
+        "honest": _filled(struct.pack("<III", 1, 0, len(_WORDS)) + _WORDS.encode()),
+    },
+    "typescript": {
+        "tiny": _filled(b"0.1 1\n"),
+        "empty": _filled(b"0 0\n", b"0 1\n"),
+        "signals": _filled(b"S 0 SIGINT\n"),
+        "facts": _filled(b"H 0 A B\n"),
+        "blank": _filled(b"\n"),
+        "honest": lambda size: b"0.1 60\n" * min(size // 67, 80_000),
+    },
+    "tui-test": {"nothing": TEXT["nothing"], "points": _packed_points},
+    "trace": {
+        **_IN_JSON,
+        **JSON_LINES,
+        "calls": _filled(b'{"messages":[],"response":"x","model":"m"}\n'),
+        "tools": _filled(b'{"tool":"x","args":{},"result":1}\n'),
+        "honest": _filled(
+            b'{"messages":[{"role":"user","content":"%s"}],"response":"x","model":"m"}\n'
+            % (_WORDS * 20).encode()
+        ),
+    },
+    "otel": {
+        **_IN_JSON,
+        "spans": _filled(
+            b'{"startTimeUnixNano":"1"},',
+            b'{"resourceSpans":[{"scopeSpans":[{"spans":[',
+            b'{"startTimeUnixNano":"1"}]}]}]}',
+        ),
+    },
+    "vhs": {**TEXT, "types": _filled(b'Type "a"\n'), "keys": _filled(b"Enter\n")},
+}
+"""By format, for the reader of an import; ``honest`` is what its tool writes. For a typescript it
+is the timing."""
+
+
+def _database(*statements: str) -> Attack:
+    """A database of an agent's sessions that was written by a stranger."""
+
+    def make(size: int) -> bytes:
+        database = sqlite3.connect(":memory:")
+        for statement in [
+            "create table session(id, parent_id)",
+            "create table message(id, session_id, data)",
+            "create table part(id, message_id, session_id, time_created, data)",
+        ]:
+            database.execute(statement)
+        for statement in statements:
+            database.execute(statement.replace("SIZE", str(size)))
+        database.commit()
+        return bytes(database.serialize())
+
+    return make
+
+
+_ONE = "insert into session values('s', null)"
+_COUNTED = "with recursive n(i) as (select 1 union all select i + 1 from n where i < {})"
+DATABASES: dict[str, Attack] = {
+    "views": _database(
+        "drop table part",
+        _ONE,
+        "insert into message values('m', 's', '{}')",
+        f"create view part as {_COUNTED.format(2_000_000)}"
+        " select i as id, 'm' as message_id, 's' as session_id, i as time_created, '{}' as data"
+        " from n",
+    ),
+    "generated": _database(
+        "drop table message",
+        "create table message(id, session_id, data as (hex(zeroblob(9000000))))",
+    ),
+    "repeated": _database(
+        _ONE,
+        "insert into message values('m', 's', '\"' || hex(zeroblob(SIZE / 4)) || '\"')",
+        f"insert into part {_COUNTED.format(20_000)} select i, 'm', 's', i, '{{}}' from n",
+    ),
+    "crossed": _database(
+        f"insert into session {_COUNTED.format(20_000)} select 's', null from n",
+        "insert into message values('m', 's', '{}')",
+        f"insert into part {_COUNTED.format(20_000)} select i, 'm', 's', i, '{{}}' from n",
+    ),
+    "dense": _database(
+        _ONE,
+        "insert into message values('m', 's', '[' || replace(hex(zeroblob(SIZE / 6)), '00', '[],')"
+        " || '0]')",
+        "insert into part values('p', 'm', 's', 1, '{}')",
+    ),
+    "rows": _database(
+        _ONE,
+        "insert into message values('m', 's', '{\"role\":\"user\"}')",
+        f"insert into part {_COUNTED.format(45_000)}"
+        ' select i, \'m\', \'s\', i, \'{"type":"text","text":"a"}\' from n',
+    ),
+}
 
 _TIMED = b'{"seq":%d,"t_ms":0,'
 _FRAME = b'"size":{"Rows":1,"Cols":1},"text":[%s],"cursor":{"Row":0,"Col":0,"Visible":true},%s%s'

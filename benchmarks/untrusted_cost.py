@@ -30,12 +30,14 @@ from ptycassette import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli._rec_emulator import _profile as answers_profile
 from ptycassette.cli._rec_plan import MAX_SCRIPT_BYTES, steps_of
-from ptycassette.errors import CassetteError
+from ptycassette.errors import CassetteError, UnreadableError
 from ptycassette.export.screen_text import recording_text
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import read_script
 from ptycassette.harness.io.files import load_probe, load_profile
 from ptycassette.harness.provider.fake import FakeProvider, HttpRequest, Script
+from ptycassette.importing import import_named
+from ptycassette.importing.session import BadImportError
 from ptycassette.model import Cursor, Event, Finished, FrameRecord, Noted, Resized, Size, Typed
 from ptycassette.model.toml_text import MAX_TOML_BYTES as TOML_BYTES
 from ptycassette.recording.io.recovery import recover
@@ -55,6 +57,7 @@ PLAIN = ROOT / "fixtures" / "v1" / "unpinned"
 SIZE = 5_000_000
 MAX_S = 1.0
 MAX_MB = 200.0
+_VHS_BYTES = 2 << 20
 _GUARD_S = 30
 _GUARD_BYTES = 3 << 30
 
@@ -200,6 +203,25 @@ def _text(path: Path) -> None:
             pass
 
 
+def _imported(name: str, path: Path) -> None:
+    by = import_named(name)
+    data = path.read_bytes()
+    try:
+        if by.whose:
+            session = by.read_whose(str(path), "opencode")
+        elif by.makes == "script":
+            by.read_script(data)
+            return
+        elif by.name == "typescript":
+            session = by.read(b"a" * SIZE, beside={"timing": data})
+        else:
+            session = by.read(data)
+    except BadImportError as refused:
+        raise UnreadableError(str(refused)) from refused
+    for _ in session.events:
+        pass
+
+
 def _evidence(path: Path) -> None:
     _ = evidence_of(path).entries
 
@@ -223,6 +245,18 @@ READERS: dict[str, Reader] = {
     "journal": Reader(_journal, "x.journal", attacks.TEXT),
     "body": Reader(_body, "x.json", attacks.JSON),
     "notes": Reader(_notes, "x.json", attacks.JSON),
+    **{
+        f"import-{name}": Reader(
+            functools.partial(_imported, name),
+            f"x.{name}",
+            own,
+            _VHS_BYTES if name == "vhs" else SIZE,
+        )
+        for name, own in attacks.IMPORTS.items()
+    },
+    "import-session-log": Reader(
+        functools.partial(_imported, "session-log"), "opencode.db", attacks.DATABASES
+    ),
     **{
         f"cassette-{what}": Reader(
             call,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,12 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 @click.option(
     "--salvage", is_flag=True, help="Recover the events before the damage in a damaged journal."
 )
+@click.option(
+    "--unproved",
+    is_flag=True,
+    help="Publish a tape that could answer wrongly, too. The manifest marks it as not checked.",
+)
+@click.option("--discard", "discarding", is_flag=True, help="Delete each JOURNAL for good.")
 @json_option
 def command(
     journals: tuple[Path, ...],
@@ -53,6 +59,8 @@ def command(
     output: Path | None,
     overwrite: bool,
     salvage: bool,
+    unproved: bool,
+    discarding: bool,
     as_json: bool,
 ) -> int:
     """Turn journals that a crash left behind into cassettes.
@@ -69,6 +77,10 @@ def command(
         raise click.UsageError("--list takes neither JOURNAL nor --all")
     if journals and everything:
         raise click.UsageError("give JOURNAL or --all, not both")
+    if discarding and not journals:
+        raise click.UsageError("--discard needs JOURNAL: name each journal that is to be deleted")
+    if discarding and (output is not None or overwrite or salvage or unproved):
+        raise click.UsageError("--discard goes with no other option than --json")
     if output is not None and len(journals) != 1:
         raise click.UsageError("--output goes with one JOURNAL")
     if not journals and not everything:
@@ -81,7 +93,16 @@ def command(
             for left in left_journals(place)
             if left.state != "live"
         )
-    done, failed, status = _recover(journals, output, overwrite=overwrite, salvage=salvage)
+    from ptycassette.recording.io import discard, recover
+
+    done, failed, status = _each(
+        journals,
+        discard
+        if discarding
+        else lambda path: recover(
+            path, output=output, overwrite=overwrite, salvage=salvage, unproved=unproved
+        ),
+    )
     if as_json:
         write_lines([json_text({"recovered": done, "failed": [_failure(*one) for one in failed]})])
         return status
@@ -94,19 +115,18 @@ def command(
     return status
 
 
-def _recover(
-    journals: tuple[Path, ...], output: Path | None, *, overwrite: bool, salvage: bool
+def _each(
+    journals: tuple[Path, ...], work: Callable[[Path], Recovered]
 ) -> tuple[list[Recovered], list[tuple[Path, CassetteError]], int]:
-    """Recover journals one after the other; an error in one does not stop the others."""
+    """Recover or delete journals one by one; an error in one does not stop the others."""
     from ptycassette.errors import CassetteError
-    from ptycassette.recording.io import recover
 
     done: list[Recovered] = []
     failed: list[tuple[Path, CassetteError]] = []
     status = 0
     for path in journals:
         try:
-            done.append(recover(path, output=output, overwrite=overwrite, salvage=salvage))
+            done.append(work(path))
         except CassetteError as exc:
             failed.append((path, exc))
             status = status or exc.exit_status
@@ -130,6 +150,8 @@ def _lines(one: Recovered) -> Iterator[str]:
             yield f"{target}: had been published before the crash"
         case "diagnostic":
             yield f"{target}: the run had failed, this says why"
+        case "discarded":
+            yield f"{path}: deleted"
         case "empty":
             yield f"{path}: nothing had been recorded; deleted"
     if one.damage is not None:

@@ -226,11 +226,18 @@ class _Answers:
                 self._body.closed()
 
         class ServedStream(sync_stream, async_stream):  # type: ignore[misc,valid-type]
-            def __init__(self, hit: Hit, broken: Callable[[], Exception]) -> None:
-                self._hit, self._broken = hit, broken
+            def __init__(
+                self, hit: Hit, broken: Callable[[], Exception], late: Callable[[float], None]
+            ) -> None:
+                self._hit, self._broken, self._late = hit, broken, late
 
             def __iter__(self) -> Iterator[bytes]:
-                yield from (data for _, data in self._hit.pieces if data)
+                delays_s = getattr(self._hit, "delays_s", ())  # of a fault
+                for number, (_, data) in enumerate(self._hit.pieces):
+                    if number < len(delays_s):
+                        self._late(delays_s[number])
+                    if data:
+                        yield data
                 if self._hit.entry.outcome != "complete":
                     raise self._broken()
 
@@ -243,13 +250,13 @@ class _Answers:
 
     def sync(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
         """The response of a synchronous client."""
-        if isinstance(answer, Hit) and answer.status is None:
+        if isinstance(answer, Hit) and not answer.status:
             raise self._broken(answer, tape, request)
         return self._response(answer, tape, request)
 
     async def asynchronous(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
         """The response of an asynchronous client."""
-        if isinstance(answer, Hit) and answer.status is None:
+        if isinstance(answer, Hit) and not answer.status:
             if answer.entry.outcome == "client-gone":
                 import anyio  # httpx needs it anyway  # noqa: PLC0415
 
@@ -271,10 +278,17 @@ class _Answers:
                 request=request,
             )
         headers = [pair for pair in answer.headers if pair[0] not in _OF_THE_CONNECTION]
+
+        def late(delay_s: float) -> None:
+            """A piece comes late: nothing is waited for, but the client's patience counts."""
+            patience_s = request.extensions.get("timeout", {}).get("read")
+            if patience_s is not None and delay_s > patience_s:
+                raise self._module.ReadTimeout("the answer stopped, on purpose", request=request)
+
         return self._module.Response(
             answer.status,
             headers=headers,
-            stream=self._served(answer, lambda: self._broken(answer, tape, request)),
+            stream=self._served(answer, lambda: self._broken(answer, tape, request), late),
             request=request,
         )
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.cassette import tape_facts
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.model import (
     NOT_JSON,
@@ -40,7 +40,7 @@ from ptycassette.replaying import (
     DivergenceSide,
 )
 from ptycassette.rerun import TapeDesk
-from ptycassette.system import monotonic_s
+from ptycassette.system import MonotonicClock, monotonic_s
 from ptycassette.tape import (
     AnswerBegun,
     AnswerData,
@@ -316,6 +316,39 @@ class RecordedTool(msgspec.Struct, kw_only=True):
     asked: bool = False
 
 
+class CallFault:
+    """A fault of the provider, which strikes once.
+
+    Args:
+        text: its name, and where it strikes: ``rate-limit``, ``stalled:5@2``.
+
+    Raises:
+        UsageError: there is no such fault, or a recorded answer cannot have it.
+    """
+
+    def __init__(self, text: str) -> None:
+        from ptycassette.faults import answer_fault, parse_fault  # noqa: PLC0415 - see below
+
+        self.spec = parse_fault(text)
+        self._fault = answer_fault(self.spec)
+        self._clock = MonotonicClock()
+
+    def entry_of(self, exchanges: list[RecordedExchange]) -> int | None:
+        """The entry at which it strikes; None if no recorded answer can have it.
+
+        Raises:
+            NotFoundError: the recording has no such entry.
+            UsageError: that entry cannot have it.
+        """
+        from ptycassette.fork.io import struck_entry  # noqa: PLC0415 - few runs have a fault
+
+        return struck_entry(exchanges, self.spec, self._fault, self._clock)
+
+    def answer(self, question: Question, recorded: Hit) -> Hit:
+        """What the client gets in place of the recorded answer."""
+        return self._fault.answer(question, recorded, self._clock)
+
+
 class ServedCalls:
     """Answers the calls of a block from a cassette.
 
@@ -333,6 +366,7 @@ class ServedCalls:
         order: ``strict``: a call that came after the end of another one in the recording may not
             come before it.
         compare_secrets: masked values must be the recorded ones, where the tape can tell.
+        fault: what goes wrong with one answer of the provider.
         scrubbed: masks a JSON value as the recording was masked.
         masked: a body as the scrubber masked it when the tape was saved.
     """
@@ -344,6 +378,7 @@ class ServedCalls:
         declared: Mapping[str, str],
         order: Order,
         compare_secrets: bool,
+        fault: CallFault | None,
         scrubbed: Callable[[Any], Any],
         masked: Callable[[bytes], bytes],
     ) -> None:
@@ -377,6 +412,10 @@ class ServedCalls:
             raise TapeError(
                 f"the tape was changed: {self.desk.damage[0]}", where=visible(str(cassette.path))
             )
+        self._fault = fault
+        self._struck_entry = None if fault is None else fault.entry_of(exchanges)
+        self._struck: Question | None = None
+        self._held: Hit | None = None
         self._asked: set[int] = set()
         self._tools = recorded_tools(list(cassette.service_events()))
         self._upstreams = {entry.upstream for entry in self._entries}
@@ -402,10 +441,16 @@ class ServedCalls:
         with self._lock:
             answer = self.desk.ask(msgspec.structs.replace(question, upstream=meant))
             if isinstance(answer, Miss):
-                self._report_miss(question, answer)
+                if self._struck is None:
+                    self._report_miss(question, answer)
+                elif self._held is not None and _same(question, self._struck):
+                    answer, self._held = self._held, None  # the client asks once more
                 return answer
             self._asked.add(answer.entry.entry)
             self._check_order(_asked_text(answer.entry), answer.entry.seq, answer.entry.t_us)
+            if self._fault is not None and answer.entry.entry == self._struck_entry:
+                self._struck, self._held = question, answer
+                return self._fault.answer(question, answer)
             return answer
 
     def _meant(self, upstream: str) -> str:
@@ -481,6 +526,15 @@ class ServedCalls:
                 )
 
     @property
+    def fault_note(self) -> str:
+        """What became of the fault of this run; empty without one."""
+        if self._fault is None:
+            return ""
+        if self._struck is None:
+            return f"{self._fault.spec} was not met"
+        return f"{self._fault.spec} struck at entry {self._struck_entry}; nothing is compared then"
+
+    @property
     def fingerprints(self) -> tuple[str, str]:
         """Of what was asked and served in this run, and of the recording."""
         with self._lock:
@@ -494,8 +548,10 @@ class ServedCalls:
             self._add(kind, message, seq=0, t_ms=0)
 
     def finish(self) -> None:
-        """Report what was recorded and never called."""
+        """Report what was recorded and never called. Behind a fault nothing is compared."""
         with self._lock:
+            if self._struck is not None:
+                return
             for what, seq, t_us in self._left():
                 message = CALL_MISSING.says.format(what=what)
                 self._add(CALL_MISSING.name, message, seq=seq, t_ms=t_us // 1000)
@@ -516,7 +572,7 @@ class ServedCalls:
 
     def _check_order(self, what: str, seq: int, t_us: int) -> None:
         """Report a call that came before another one that had ended before it was recorded."""
-        if not self._strict:
+        if not self._strict or self._struck is not None:
             return
         ends = [
             (entry.end_seq, _asked_text(entry))
@@ -592,6 +648,10 @@ def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
                     case _:
                         tool.outcome = ToolOutcome(output=more.get("output"))
     return tools
+
+
+def _same(one: Question, other: Question) -> bool:
+    return (one.method, one.target, one.body) == (other.method, other.target, other.body)
 
 
 def _asked_text(entry: TapeEntry) -> str:

@@ -36,6 +36,7 @@ from ptycassette.errors import (
 from ptycassette.inprocess.active import activated
 from ptycassette.inprocess.calls import (
     Asked,
+    CallFault,
     CallLog,
     Order,
     RecordedTool,
@@ -261,11 +262,13 @@ class UseTape:
         lenient: bool,
         allow_unplayed: bool,
         follow_links: bool | None,
+        fault: str | None,
     ) -> None:
         self._path, self._mode, self._order = path, mode, order
         self._folders, self._in_test = folders
         self._lenient, self._allow_unplayed = lenient, allow_unplayed
         self._follow_links = follow_links
+        self._fault = None if fault is None else CallFault(fault)  # complain about it now
         self._stack: ContextVar[tuple[ExitStack, ...]] = ContextVar("use-tape", default=())
         self._result: ContextVar[TapeResult | None] = ContextVar("tape-result", default=None)
         mode_in_force(mode, env=os.environ)  # complain about a typo now
@@ -444,6 +447,7 @@ class UseTape:
                 cassette,
                 declared=_declared(),
                 order=self._order,
+                fault=self._fault,
                 compare_secrets=resolve_secrets(os.environ) == "same",
                 scrubbed=_scrubbed_as_recorded,
                 masked=_masked_body,
@@ -460,6 +464,7 @@ class UseTape:
                 raise
             finally:
                 result.divergences = tuple(served.divergences)
+                result.notes = tuple(filter(None, (served.fault_note,)))
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
                 raise _error_of(served.divergences, path)
@@ -536,6 +541,7 @@ def use_tape(
     lenient: bool = False,
     allow_unplayed: bool = False,
     follow_links: bool | None = None,
+    fault: str | None = None,
 ) -> UseTape:
     """Use a cassette for the model and tool calls of code in this process.
 
@@ -552,9 +558,12 @@ def use_tape(
         allow_unplayed: allow the block to end before all recorded calls were made.
         follow_links: in replay, whether the cassette or its files may be links; when None,
             whether PTYCASSETTE_FOLLOW_LINKS is 1.
+        fault: in replay, what goes wrong with one answer of the provider, as ``rate-limit@2``;
+            docs/faults.md lists them. A client that asks again gets the recorded answer.
+            Behind the fault nothing is compared, and ``result.notes`` has where it struck.
 
     Raises:
-        UsageError: the mode is unknown.
+        UsageError: the mode or the fault is unknown.
         ValueError: the order is unknown.
 
     Entering raises what opening a cassette raises. Leaving raises ``DivergenceError`` when the
@@ -570,4 +579,5 @@ def use_tape(
         lenient=lenient,
         allow_unplayed=allow_unplayed,
         follow_links=follow_links,
+        fault=fault,
     )

@@ -61,6 +61,7 @@ def finalise(  # noqa: PLR0913 - the seams
     typed: TypedWatch | None = None,
     policy: Callable[[], FramePolicy] | None = None,
     keys: EntryKeys | None = None,
+    unproved: bool = False,
     progress: Progress | None = None,
 ) -> Manifest:
     """Turn a session into a cassette and publish it.
@@ -76,6 +77,7 @@ def finalise(  # noqa: PLR0913 - the seams
         typed: finds typed secrets, if the scrubber is a ``StepScrubber``.
         policy: makes the frame policy; the one named in ``meta.options`` when None.
         keys: tells the questions of the tape apart; they get no keys when None.
+        unproved: publish a tape that could answer wrongly, too, marked as not checked.
         progress: called with the number of output bytes after each output.
 
     Returns:
@@ -93,7 +95,7 @@ def finalise(  # noqa: PLR0913 - the seams
         run.write(progress=progress)
         _refuse(run.left())
         run.look_at_name()
-        run.look_at_tape()
+        run.look_at_tape(unproved=unproved)
         run.tell_secrets_apart()
         return run.sink.publish(run.work.manifest())
     except BaseException:
@@ -226,7 +228,7 @@ class _Run(Generic[_Sink]):
                 UNPUBLISHABLE_NAME, hint="recover it under another name, with --output"
             )
 
-    def look_at_tape(self) -> None:
+    def look_at_tape(self, *, unproved: bool = False) -> None:
         """Refuse a tape that could answer wrongly; the manifest gets what else was found.
 
         It says, too, whether the check came to its end.
@@ -237,17 +239,19 @@ class _Run(Generic[_Sink]):
         check = self.keys.check(self.sink.tape().exchanges())
         findings = check.findings
         blocking = [f"entry {one.entry}: {one.message}" for one in findings if one.blocking]
-        if blocking:
+        if blocking and not unproved:
             shown = "\n".join(blocking[:_FINDINGS_SHOWN])
             raise AmbiguousTapeError(
                 f"the tape could answer wrongly; nothing was published\n{shown}",
                 hint="declare what varies in a file of rules (docs/tape.md), then save the journal"
-                " again with: ptycassette recover",
+                " again with: ptycassette recover (--unproved saves it as it is, --discard deletes"
+                " it)",
             )
-        tape["checked"] = not check.unchecked
-        if check.unchecked:
-            tape["unchecked"] = check.unchecked
-        if check.fingerprint:
+        unchecked = "it could answer wrongly" if blocking else check.unchecked
+        tape["checked"] = not unchecked
+        if unchecked:
+            tape["unchecked"] = unchecked
+        if check.fingerprint and not blocking:
             tape["fingerprint"] = check.fingerprint
             if check.fingerprint_version > 1:
                 tape["fingerprint_version"] = check.fingerprint_version

@@ -104,7 +104,7 @@ class WatchedTerminal(Terminal):
         unread = self._unread
         if self._moved or row is not self._last or x != self._end:
             self._moved = False
-            self._place(row, x, buf.y)
+            self._place(row, x, buf.y, data)
         if self.insert_mode:
             if row in unread and row.chars[-1] != BLANK:
                 self.read()
@@ -117,8 +117,12 @@ class WatchedTerminal(Terminal):
         if unread and unread.get(row, end) < end:
             unread[row] = end
 
-    def _place(self, row: Row, x: int, y: int) -> None:
-        """Note that text begins elsewhere than the last text ended."""
+    def _place(self, row: Row, x: int, y: int, data: str) -> None:
+        """Note that text begins elsewhere than the last text ended.
+
+        A character over itself, or over a low line, loses nothing: bold and underlined words of
+        manual pages. The print stream is read without either of them.
+        """
         end = self._unread.get(row)
         if end is None:
             if x == 0 and self._below_last(row, y):
@@ -128,6 +132,9 @@ class WatchedTerminal(Terminal):
                 if cells.count(BLANK) == len(cells):
                     return  # a tab
         elif x < end:
+            struck = row is self._last and x + 1 == end == self._end
+            if struck and not self.insert_mode and row.chars[x] in (data[0], "_"):
+                return
             self.read()
         self._unread[row] = x
 

@@ -696,6 +696,75 @@ def test_threads_and_tasks_with_tapes_of_their_own_never_mix(
     assert (asked, len(provider.bodies)) == (12, 12)
 
 
+# -- faults --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "got"),
+    [
+        ("rate-limit", "429"),
+        ("overloaded@1", "529"),
+        ("error", "500"),
+        ("disconnect", "RemoteProtocolError"),
+        ("truncated", "RemoteProtocolError"),
+        ("stalled:30", "ReadTimeout"),
+        ("dribble", "you said one"),
+        ("empty", "None"),
+        ("refusal", "I cannot help with that."),
+    ],
+)
+def test_a_provider_fails_once_and_an_agent_that_asks_again_survives(
+    tmp_path: Path, fault: str, got: str
+) -> None:
+    """Without waiting; an agent that does not ask again fails with the error of its client."""
+    path = recorded(tmp_path / "run.cassette", "one", "two")
+    met: list[str] = []
+
+    def once(text: str) -> str:
+        try:
+            return ask(NOWHERE, text)
+        except httpx.HTTPStatusError as exc:
+            met.append(str(exc.response.status_code))
+            raise
+        except httpx.TransportError as exc:
+            met.append(type(exc).__name__)
+            raise
+
+    def agent(text: str) -> str:
+        try:
+            return once(text)
+        except httpx.HTTPError:
+            return once(text)
+
+    with use_tape(path, fault=fault) as tape:
+        answers = [agent("one"), agent("two")]
+    assert answers == (["you said one"] if met else [got]) + ["you said two"]
+    assert met == ([got] if met else [])
+    assert "struck at entry 1" in tape.result.notes[0]
+    if met:
+        with pytest.raises(httpx.HTTPError), use_tape(path, fault=fault):
+            once("one")
+
+
+def test_what_comes_behind_a_fault_is_not_compared(tmp_path: Path) -> None:
+    """An agent may give up; before the fault all is compared, and an unknown fault is an error."""
+    path = recorded(tmp_path / "run.cassette", "one", "two", "three")
+
+    with use_tape(path, fault="error@2") as tape:
+        ask(NOWHERE, "one")
+        with pytest.raises(httpx.HTTPStatusError):
+            ask(NOWHERE, "two")
+    assert tape.result.notes == ("error@2 struck at entry 2; nothing is compared then",)
+    with pytest.raises(DivergenceError), use_tape(path, fault="error@2") as tape:
+        ask(NOWHERE, "another")
+    assert tape.result.notes == ("error@2 was not met",)
+    for fault, text in (("eror", "is no fault"), ("login-screen", "a fault of the terminal")):
+        with pytest.raises(UsageError, match=text):
+            use_tape(path, fault=fault)
+    with pytest.raises(NotFoundError, match="tape:9"), use_tape(path, fault="error@9"):
+        pass
+
+
 # -- tools ---------------------------------------------------------------------------------
 
 
@@ -1089,12 +1158,13 @@ text = "The note says: buy milk."
 """
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_record_and_replay(tmp_path: Path) -> None:
     """As they are shown; then without a provider; a changed question prints what the page shows."""
     pytest.importorskip("openai")
     shown = [block for block in snippets.blocks(PAGE) if block.skip]
     for block in shown:
-        if block.language == "python":
+        if block.language == "python" and block.source.startswith("# "):
             name = block.source.partition("\n")[0].removeprefix("# ")
             (tmp_path / name).write_text(block.source)
     environment = {

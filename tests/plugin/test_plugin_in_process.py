@@ -115,6 +115,7 @@ def test_tests_record_and_replay_without_a_provider(
     assert (pytester.path / "cassettes" / "named.cassette").is_dir()
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_never_mix(pytester: pytest.Pytester, provider: str) -> None:
     """They record and replay at once."""
     pytest.importorskip("xdist")

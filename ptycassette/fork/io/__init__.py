@@ -7,6 +7,7 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .faulty_runs import run_with_fault as run_with_fault
+    from .faulty_runs import struck_entry as struck_entry
     from .forking import fork as fork
     from .listing import place_lines as place_lines
     from .live import LiveTerms as LiveTerms
@@ -19,7 +20,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "faulty_runs": "run_with_fault",
+            "faulty_runs": "run_with_fault struck_entry",
             "forking": "fork",
             "listing": "place_lines",
             "live": "LiveTerms",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .recording import record as record
     from .recovery import LeftJournal as LeftJournal
     from .recovery import Recovered as Recovered
+    from .recovery import discard as discard
     from .recovery import left_journals as left_journals
     from .recovery import recover as recover
     from .rescrub import scrub_cassette as scrub_cassette
@@ -89,7 +90,7 @@ else:
             "script_steps": "perform submit_as wait_for_echo",
             "recorder": "Recorder",
             "recording": "Recording record",
-            "recovery": "LeftJournal Recovered left_journals recover",
+            "recovery": "LeftJournal Recovered discard left_journals recover",
             "rescrub": "scrub_cassette",
             "saver": "ForkedSaver Saver StartedSaver savers_wanted",
             "saver_process": "serve_saver",

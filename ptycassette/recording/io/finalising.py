@@ -46,6 +46,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         before_record: sees each event first, but those of the tape; see ``recording/hooks.py``.
         tape: the proxy's journal, where model traffic was recorded.
         salvage: of a proxy's journal that is damaged in the middle, take what stands before.
+        unproved: publish a tape that could answer wrongly, too, marked as not checked.
         recorded: the events were published before, so that nothing typed is secret any more.
     """
 
@@ -56,6 +57,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
     before_record: BeforeRecord | None = None
     tape: Path | None = None
     salvage: bool = False
+    unproved: bool = False
     recorded: bool = False
 
     def publish(
@@ -89,6 +91,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
                 scrubber=self._scrubber(meta),
                 typed=typed,
                 keys=keys or _keys(meta),
+                unproved=self.unproved,
                 progress=self.progress,
             )
         except RunFailedError as exc:

@@ -31,6 +31,7 @@ from ptycassette.errors import (
     LockedError,
     RefusedError,
     RunFailedError,
+    UsageError,
 )
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta, visible
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
@@ -73,12 +74,13 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
     ``outcome`` is ``published`` (``target`` is the cassette now), ``already``
     (it had been published before the crash), ``diagnostic`` (the run had failed;
-    ``target`` is its diagnostic) or ``empty`` (it had no events). ``ended``
-    is whether the program's end had been recorded.
+    ``target`` is its diagnostic), ``empty`` (it had no events) or
+    ``discarded`` (it was deleted on demand). ``ended`` is whether the program's end had been
+    recorded.
     """
 
     path: str
-    outcome: Literal["published", "already", "diagnostic", "empty"]
+    outcome: Literal["published", "already", "diagnostic", "empty", "discarded"]
     target: str = ""
     output_bytes: int = 0
     torn_bytes: int = 0
@@ -153,6 +155,7 @@ def recover(
     output: Path | None = None,
     overwrite: bool = False,
     salvage: bool = False,
+    unproved: bool = False,
     finaliser: Finaliser | None = None,
 ) -> Recovered:
     """Make a cassette from one journal, then delete the journal.
@@ -163,6 +166,7 @@ def recover(
             it recorded for.
         overwrite: replace the cassette that is there.
         salvage: from a journal that is damaged in the middle, take what precedes the damage.
+        unproved: publish a tape that could answer wrongly, too, marked as not checked.
         finaliser: makes the cassette; the default one when None.
 
     Raises:
@@ -188,7 +192,10 @@ def recover(
             return msgspec.structs.replace(recovered, outcome="already")
         try:
             made = msgspec.structs.replace(
-                finaliser or Finaliser(), tape=tape_journal_of(path), salvage=salvage
+                finaliser or Finaliser(),
+                tape=tape_journal_of(path),
+                salvage=salvage,
+                unproved=unproved,
             )
             recovered = _publish(source, recovered, overwrite=overwrite, finaliser=made)
         except ExistsError:
@@ -200,6 +207,25 @@ def recover(
         if output is None:
             remove_abandoned_recordings(Path(recovered.target).parent)
         return recovered
+
+
+def discard(path: Path) -> Recovered:
+    """Delete a journal, and its model traffic, for good.
+
+    Raises:
+        UsageError: the file is not named like a journal.
+        NotFoundError: no such journal.
+        LockedError: its recorder is alive.
+    """
+    if path.suffix != JOURNAL_SUFFIX:
+        raise UsageError(
+            "not a journal, so it is not deleted",
+            where=str(path),
+            hint=f"name a file that `ptycassette recover --list` shows (*{JOURNAL_SUFFIX})",
+        )
+    with _locked(path):
+        delete_journal(path)
+    return Recovered(path=str(path), outcome="discarded")
 
 
 def _check_ours(path: Path) -> None:

@@ -155,7 +155,7 @@ def _may_continue(line: str, below: str) -> bool:
     if len(words) > 1 and line[-1:] not in _HYPHENS:
         # Most lines begin with a word of ASCII, and are told apart without a look at their signs.
         word = words[0]
-        alone = word.isascii() and word[0].isalnum() and "\0" not in word
+        alone = word.isascii() and word[0].isalpha() and "\0" not in word
         if alone and (line[:_ALIKE] == below[:_ALIKE] or _PLAIN_WORD.fullmatch(word)):
             return False
     first = _FIRST.match(below)

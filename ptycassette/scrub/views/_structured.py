@@ -27,6 +27,7 @@ _TELLS_APART = (
     *("item_id", "itemId", "call_id", "callId", "message_id", "messageId"),
     *("parent_tool_use_id", "type"),
 )
+_APART = frozenset(_TELLS_APART)
 _SAYS_NOTHING = (".type", ".uuid")
 _ID = re.compile(r"\[id=[^\]]*\]")  # of the message, or of the event alone
 
@@ -39,9 +40,11 @@ def strings_of(value: Any, *, place: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, dict):
-        label = "".join(
-            f"[{value[key]}]" for key in _TELLS_APART if isinstance(value.get(key), (str, int))
-        )
+        label = ""
+        if not _APART.isdisjoint(value):  # few have any of these
+            label = "".join(
+                f"[{value[key]}]" for key in _TELLS_APART if isinstance(value.get(key), (str, int))
+            )
         if isinstance(value.get("id"), (str, int)):
             label += f"[id={value['id']}]"
         for key, item in value.items():
@@ -115,7 +118,8 @@ class Joined:
         if len(self._runs) >= _MOST_PLACES:  # those that got nothing for the longest time go
             yield from self._forget([*self._runs][: _MOST_PLACES // 2])
         self._item += 1
-        for name in dict.fromkeys((place, _ID.sub("", place), place.rsplit(".", 1)[-1])):
+        anonymous = _ID.sub("", place) if "[id=" in place else place
+        for name in dict.fromkeys((place, anonymous, place.rsplit(".", 1)[-1])):
             run = self._runs[name] = self._runs.pop(name, [])
             # The parts of one message are items of a list.
             item = self._item if _ITEMS in name else 0

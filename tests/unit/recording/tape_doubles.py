@@ -90,14 +90,19 @@ class Saved:
     """A cassette that was made of events and items."""
 
     def __init__(
-        self, folder: Path, items: list[TapeItem], *events: JournalEvent, meta: SessionMeta = META
+        self,
+        folder: Path,
+        items: list[TapeItem],
+        *events: JournalEvent,
+        meta: SessionMeta = META,
+        unproved: bool = False,
     ) -> None:
         tape = folder / "1.tape"
         with TapeJournalFile(tape, origin_us=0) as file:
             for item in items:
                 file.note(item)
         self.path = folder / "c"
-        finaliser = Finaliser(tape=tape)
+        finaliser = Finaliser(tape=tape, unproved=unproved)
         journal = [Begun(0, 0), *events, END]
         self.manifest = finaliser.publish(meta, lambda: iter(journal), self.path)
 

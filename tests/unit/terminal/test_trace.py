@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from ptycassette.model import Size
-from ptycassette.terminal import LazyEmulator, PyteEmulator
+from ptycassette.terminal import LazyEmulator, PyteEmulator, Row
 from ptycassette.terminal._terminal import Terminal
 
 CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_text())
@@ -159,3 +160,24 @@ def test_lines_that_only_scroll_by_leave_the_ordinary_screen_and_history(
     assert lazy.snapshot() == plain.snapshot()
     history = [[row.text(80) for row in one.terminal.main.history] for one in (plain, lazy)]
     assert history[0] == history[1]
+
+
+def test_struck_over_words_are_read_when_their_rows_go_not_at_each_letter() -> None:
+    """As manual pages have them: bold, and underlined."""
+    reads: list[list[str]] = []
+
+    def read(rows: Sequence[Row], numbers: Sequence[int], cols: int) -> None:
+        reads.append([rows[number].text(cols) for number in numbers])
+
+    emulator = LazyEmulator(Size(24, 80), read, traced=False)
+    bold = "".join(f"{one}\b{one}" for one in "NAME")
+    underlined = "".join(f"_\b{one}" for one in "file")
+    for number in range(20):
+        emulator.feed(f"{number} {bold} and {underlined} and more\r\n".encode())
+    emulator.paint()
+    emulator.terminal.read_all()
+
+    assert len(reads) < 5
+    assert [text for one in reads for text in one if text] == [
+        f"{number} NAME and file and more" for number in range(20)
+    ]

@@ -15,6 +15,7 @@ from ptycassette.errors import (
     LockedError,
     NotFoundError,
     SecretLeftError,
+    UsageError,
 )
 from ptycassette.model import (
     EventSource,
@@ -31,7 +32,7 @@ from ptycassette.model import (
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.recording.io.recovery import discard, left_journals, recover
 from ptycassette.testing import fixed_id
 
 END = Finished(t_us=9_000, exit=ExitStatus(code=0, exited=True, signaled=False))
@@ -286,3 +287,18 @@ def test_a_missing_journal_is_not_found(tmp_path: Path) -> None:
     """The message names it."""
     with pytest.raises(NotFoundError, match="no such journal"):
         recover(tmp_path / "x")
+
+
+def test_a_journal_is_discarded_on_demand(tmp_path: Path) -> None:
+    """With its model traffic; other files and the journals of live recorders stay."""
+    path = crashed(tmp_path, END)
+    other = tmp_path / "notes.txt"
+    other.write_text("mine")
+    with pytest.raises(UsageError, match="not a journal"):
+        discard(other)
+
+    assert discard(path).outcome == "discarded"
+    assert not path.exists()
+    assert other.read_text() == "mine"
+    with pytest.raises(NotFoundError):
+        discard(path)

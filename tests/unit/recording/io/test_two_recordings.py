@@ -10,6 +10,8 @@ import msgspec
 import pytest
 from tape_doubles import META, Saved, http
 
+from ptycassette import open_cassette
+from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import RecordedExchange
 from ptycassette.errors import AmbiguousTapeError
 from ptycassette.model import Harness
@@ -58,7 +60,7 @@ class Session(msgspec.Struct, frozen=True):
         ]
 
     def recorded(
-        self, folder: Path, *, result: str = "buy milk", swapped: bool = False
+        self, folder: Path, *, result: str = "buy milk", swapped: bool = False, **how: bool
     ) -> list[Recorded]:
         """Two conversations at the same time."""
         folder.mkdir()
@@ -77,7 +79,9 @@ class Session(msgspec.Struct, frozen=True):
         meta = msgspec.structs.replace(
             META, cwd=self.cwd, home=self.home, harness=Harness(name="claude")
         )
-        saved = Saved(folder, sorted(items, key=lambda item: item.t_us), meta=meta).exchanges()
+        saved = Saved(
+            folder, sorted(items, key=lambda item: item.t_us), meta=meta, **how
+        ).exchanges()
         return [(one, json.dumps(body).encode()) for one, body in zip(saved, asked, strict=True)]
 
 
@@ -162,6 +166,15 @@ def test_swapped_answers_are_caught(tmp_path: Path) -> None:
     assert [isinstance(one, Hit) for one in answers] == [True, True, False, False]
     with pytest.raises(AmbiguousTapeError, match=r"(?s)entry 3: .* answer of entry 1.*entry 4: "):
         FIRST.recorded(tmp_path / "3", swapped=True)
+
+
+def test_a_tape_is_published_unproved_on_demand(tmp_path: Path) -> None:
+    """The manifest marks it, and it has no fingerprint that a run could reach."""
+    FIRST.recorded(tmp_path / "1", swapped=True, unproved=True)
+    facts = tape_facts(open_cassette(tmp_path / "1" / "c").manifest)
+
+    assert (facts["checked"], facts["unchecked"]) == (False, "it could answer wrongly")
+    assert "fingerprint" not in facts
 
 
 @pytest.mark.parametrize("dropped", range(4))
