@@ -12,6 +12,8 @@ from ptycassette.importing.session import BadImportError
 from ptycassette.model import DEFAULT_LIMITS, check_density, foreign_json, resolved
 
 _BYTES_A_VALUE = 8
+_FEW_LINES, _LINE_BYTES = 50_000, 50
+"""A call takes more than fifty bytes, and some 10 us to be read."""
 
 
 def decoded(
@@ -60,6 +62,9 @@ def objects_of(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         if isinstance(whole, dict):
             yield 1, whole
             return
+    most = max(_FEW_LINES, len(data) // _LINE_BYTES)
+    if data.count(b"\n") > most:
+        raise BadImportError(f"more than {most} lines in {len(data)} bytes; split the file")
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
             continue

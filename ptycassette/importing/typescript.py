@@ -40,6 +40,7 @@ _COMMAND = re.compile(r'\bCOMMAND="(.*?)"(?=(?: [A-Z]+="[^"]*")* ?(?:<[^>"]*>)?\
 """script escapes no quotes in it, so its end is known by what follows."""
 _CLASSIC_FIELDS = 2
 _MAX_LINE_BYTES = 1 << 16
+_MOST_LINES, _LINE_BYTES = 100_000, 20
 _RESIZE = re.compile(r"SIGWINCH ROWS=(\d{1,5}) COLS=(\d{1,5})")
 _SIGNAL = re.compile(r"SIG([A-Z0-9]{2,10})\b.*")
 
@@ -63,6 +64,9 @@ def read_typescript(
     timing = beside.get("timing")
     if timing is None:
         raise BadImportError("a typescript has no times; give its timing file: --timing FILE")
+    most = _MOST_LINES + (len(data) + len(timing)) // _LINE_BYTES
+    if timing.count(b"\n") > most:
+        raise BadImportError(f"more than {most} lines in the timing; split the recording")
     facts = _facts(data, timing)
     return checked_session(
         lambda: _events(_Logs(data, beside.get("input_log"), facts), timing),
