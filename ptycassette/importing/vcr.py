@@ -39,7 +39,6 @@ MAX_VALUES = 200_000
 _BYTES_A_VALUE = 50
 MAX_REPEATED = 16 << 20
 """Characters that aliases may add, or twice as many as the file has."""
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _APART_US = 1000
 _BODIES = ("parsed_body", "parsed_json", "body")
 _FORM = "application/x-www-form-urlencoded"
@@ -48,6 +47,33 @@ _NO_BODY_READ = "bodies that the headers give a length, and that are not in the 
 _PAIRS = re.compile(
     rb"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML without numbers in base 60, such as ``1:30``, which stay text: a long one costs too much."""
+
+    def whole_number(self, node: yaml.ScalarNode) -> Any:
+        return node.value if ":" in node.value else self.construct_yaml_int(node)
+
+    def number(self, node: yaml.ScalarNode) -> Any:
+        return node.value if ":" in node.value else self.construct_yaml_float(node)
+
+
+_NUMBERS = {
+    "tag:yaml.org,2002:int": re.compile(
+        r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)\Z"
+    ),
+    "tag:yaml.org,2002:float": re.compile(
+        r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?"
+        r"|\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
+    ),
+}
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, _NUMBERS.get(tag, pattern)) for tag, pattern in resolvers]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.whole_number)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.number)
 
 
 def read_vcr(data: bytes) -> ImportedSession:
@@ -105,7 +131,7 @@ def _whole(pair: re.Match[bytes]) -> bytes:
 def _yaml(data: bytes) -> Any:
     try:
         _check_size(data)
-        return yaml.load(data, _LOADER)  # noqa: S506 - a safe loader
+        return yaml.load(data, _Loader)  # noqa: S506 - a safe loader
     except BadImportError:
         raise
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as exc:
@@ -131,7 +157,7 @@ def _check_size(data: bytes) -> None:
     values = chars = 0
     begun: list[tuple[str | None, int, int]] = []
     anchors: dict[str, tuple[int, int]] = {}
-    for event in yaml.parse(data, _LOADER):
+    for event in yaml.parse(data, _Loader):
         if isinstance(event, yaml.ScalarEvent):
             values, chars = values + 1, chars + len(event.value)
             if event.anchor is not None:
