@@ -50,7 +50,7 @@ _PAIRS = re.compile(
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML without numbers in base 60, such as ``1:30``, which stay text: a long one costs too much."""
+    """YAML without numbers in base 60 (``1:30``): a long one costs too much. They stay text."""
 
     def whole_number(self, node: yaml.ScalarNode) -> Any:
         return node.value if ":" in node.value else self.construct_yaml_int(node)
