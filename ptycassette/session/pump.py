@@ -24,6 +24,7 @@ _UNWATCHED_QUIET_S = 0.25  # nobody waits for the screen: what is read next come
 _WATCHED_LAG_S = 0.05
 _RENDER_S = 0.02
 _HUNG_UP_S = 0.02
+_STRETCH_S = 1.0  # of a wait, after which signals are handled that another thread got
 _STRANGER_S = 0.1
 _STRANGER_LIMIT_S = 2.0
 _PTY_HOLDS_BYTES = 1 << 20  # it holds 64 KiB on Linux; whatever is beyond this is a stranger's
@@ -153,8 +154,16 @@ class ThreadPump:
         self._thread.start()
 
     def block(self, event: threading.Event, timeout_s: float | None) -> None:
-        """Wait for the pump to set ``event``."""
-        event.wait(timeout_s)
+        """Wait for the pump to set ``event``, in short stretches.
+
+        The system may give a signal to another thread. Python handles it in the main thread, but
+        does not wake that for it.
+        """
+        until_s = None if timeout_s is None else monotonic_s() + timeout_s
+        left_s = _STRETCH_S if timeout_s is None else timeout_s
+        while not event.wait(max(0.0, min(_STRETCH_S, left_s))):
+            if until_s is not None and (left_s := until_s - monotonic_s()) <= 0:
+                return
 
     def rest(self, seconds: float) -> None:
         """Let ``seconds`` pass."""

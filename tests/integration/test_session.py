@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -520,3 +521,27 @@ def test_the_environment_is_clean_unless_asked_otherwise(monkeypatch: pytest.Mon
             shown.append(session.screen().text)
 
     assert shown == ["[xterm-256color]", "[txterm-256color]"]
+
+
+def test_a_signal_that_another_thread_gets_is_handled_while_waiting() -> None:
+    """The system may give it to any thread, and Python does not wake the main thread for that."""
+    handled = threading.Event()
+    before = signal.signal(signal.SIGUSR1, lambda *_: handled.set())
+    main = threading.main_thread().ident
+    try:
+        with Session(["sh", "-c", "read line"]) as session:
+
+            def send() -> None:
+                while sys._current_frames()[main or 0].f_code.co_name != "wait":
+                    time.sleep(0.01)
+                time.sleep(0.1)
+                signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+                assert handled.wait(60)
+                session.submit("")
+
+            other = threading.Thread(target=send)
+            other.start()
+            session.wait_exit(timeout_s=80)
+            other.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)

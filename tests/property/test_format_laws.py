@@ -385,7 +385,9 @@ def test_every_swap_of_two_files_is_noticed(pinned: Path, tmp_path: Path) -> Non
     assert unnoticed == []
 
 
-@pytest.mark.parametrize("name", ["x", ".hidden", "quota.json", "manifest.json~", "output.raw.gz"])
+@pytest.mark.parametrize(
+    "name", ["x", ".hidden", "quota.json", "manifest.json.bak", "output.raw.gz"]
+)
 def test_every_extra_file_is_noticed(pinned: Path, tmp_path: Path, name: str) -> None:
     """Also one whose name the format knows, and also a directory."""
     copy = Path(shutil.copytree(pinned, tmp_path / "copy"))

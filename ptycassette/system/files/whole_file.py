@@ -58,8 +58,12 @@ def write_whole(
             if durable:
                 make_durable(file.fileno())
             check_replaceable(target, overwrite=overwrite)  # what came there meanwhile
-            if isinstance(file.name, int) and _linked(file.fileno(), target, aside):
-                return
+            if isinstance(file.name, int):
+                try:
+                    if _linked(file.fileno(), target, aside):
+                        return
+                except OSError:  # a file system without links
+                    _copy_named(file.fileno(), aside, mode, durable=durable)
         _replace(aside, target)
     except OSError as exc:
         _remove(aside)
@@ -73,7 +77,7 @@ def _unnamed(directory: str, mode: int) -> BinaryIO | None:
     """A new file without a name; None where the kernel or the file system has none."""
     with suppress(OSError):  # what is wrong with the directory shows with a named file, too
         if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):  # noqa: PTH112 - as below
-            flags = os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC
+            flags = os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC
             return os.fdopen(os.open(directory or ".", flags, mode), "wb")
     return None
 
@@ -90,6 +94,16 @@ def _linked(fd: int, target: str, aside: str) -> bool:
     finally:
         os.close(fds)
     return True
+
+
+def _copy_named(fd: int, aside: str, mode: int, *, durable: bool) -> None:
+    with open(aside, "xb", opener=lambda at, flags: os.open(at, flags, mode)) as named:
+        os.lseek(fd, 0, os.SEEK_SET)
+        while piece := os.read(fd, 1 << 20):
+            named.write(piece)
+        named.flush()
+        if durable:
+            make_durable(named.fileno())
 
 
 def copy_tree(
