@@ -40,14 +40,14 @@ PATIENCE_S = 90.0  # a busy machine takes its time to start a program
 for _name in ("CI", "PTYCASSETTE_MODE", "PTYCASSETTE_SCRUB_CONFIG", "PTYCASSETTE_DISABLE_NETWORK"):
     os.environ.pop(_name, None)
 # What `.ci/run` has installed for tests is used wherever they run.
-for _name, _folder in (
-    ("PTYCASSETTE_NODE_MODULES", "node"),
-    ("PTYCASSETTE_XTERM", "node"),
-    ("PTYCASSETTE_MITMPROXY", "mitmproxy"),
-    ("PTYCASSETTE_READERS", "readers"),
+for _name, _folder, _needed in (
+    ("PTYCASSETTE_NODE_MODULES", "node", "node_modules"),
+    ("PTYCASSETTE_XTERM", "node", "node_modules/@xterm/headless"),
+    ("PTYCASSETTE_MITMPROXY", "mitmproxy", "mitmproxy"),
+    ("PTYCASSETTE_READERS", "readers", "harbor"),
 ):
     _cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - no home is no error
-    if (_place := Path(_cache, "ptycassette", _folder)).is_dir():
+    if (_place := Path(_cache, "ptycassette", _folder)).joinpath(_needed).is_dir():
         os.environ.setdefault(_name, str(_place))
 
 
