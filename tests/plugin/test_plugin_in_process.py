@@ -175,7 +175,7 @@ def test_rerecord_reports_the_drift_of_a_test(pytester: pytest.Pytester, provide
     """At the end of the run; an unknown mode or argument is an error."""
     text = "from agent import ask\ndef test_one(ptycassette_tape):\n    ask('milk')\n"
     run(pytester, provider, *ALONE, "--ptycassette-mode=record", tests=text)
-    changed = text.replace("milk", "silk")
+    changed = text.replace("milk", "oat milk")
     again = run(pytester, provider, *ALONE, "--ptycassette-mode=rerecord", tests=changed)
 
     again.assert_outcomes(passed=1)

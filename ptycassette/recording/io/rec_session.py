@@ -223,10 +223,10 @@ class _EndingSignals:
             # As in ``SavingSignals``.
             if number == signal.SIGINT and self._recorder.saving:
                 raise KeyboardInterrupt
-        elif number in STOPPING:
-            self._stop(number)
         elif self._passes and self._session is None:
             self._early.append(number)
+        elif number in STOPPING:
+            self._stop(number)
         elif self._passes and self._session is not None:
             # In a thread of its own, because a signal may interrupt the main thread anywhere.
             threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
