@@ -557,6 +557,8 @@ one = socket.create_connection(("127.0.0.1", port))
 one.sendall(b"x")
 one.recv(1)
 one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+one.close()
+socket.create_connection(("127.0.0.1", port)).recv(1)  # the relay ends with its program
 """
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
