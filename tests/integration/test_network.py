@@ -576,6 +576,8 @@ socket.create_connection(("127.0.0.1", port)).recv(1)  # the relay ends with its
             two.sendall(b"y")
             with pytest.raises(ConnectionResetError):
                 two.recv(1)
+        three, _ = server.accept()
+        three.close()
 
 
 def test_a_port_that_nobody_serves_breaks_the_connection() -> None:
