@@ -228,8 +228,8 @@ def test_the_command_seals_and_verifies(case: Case, tmp_path: Path) -> None:
 def _spoilt_certificate(der: bytes, chance: random.Random) -> bytes:
     data = bytearray(der)
     for _ in range(chance.randint(1, 3)):
-        data[chance.randrange(len(data))] = chance.randrange(256)
-    return bytes(data)
+        data[chance.randrange(len(data))] ^= chance.randint(1, 255)
+    return bytes(data) if data != der else _spoilt_certificate(der, chance)
 
 
 # OIDs of a key on a curve, and of the curve P-256, in DER: other numbers are other kinds of keys.
