@@ -369,19 +369,25 @@ _COMMANDS: dict[str, tuple[Callable[[Path], object], bool]] = {
 }
 """What is run on cassettes, and whether on one with a tape, too. Pictures take what painting takes;
 YAML is written at a megabyte a second."""
-_EXPORTED = ("outputs", "lines-over-pipes", "keys", "resizes", "notes", "turns", "marks")
+_LOOKS = frozenset({"events", "frames", "info", "diff", "view"})
+"""What reads all that a cassette holds; the others, of the same events, are held against fewer."""
 READERS |= {
     name: Reader(
         call,
         "",
-        {attack: attacks.CASSETTE[attack][1] for attack in attacks.SHOWN if not exported}
-        | dict.fromkeys(_EXPORTED if exported else attacks.WHOLE, attacks.TEXT["nothing"])
+        {
+            attack: attacks.CASSETTE[attack][1]
+            for attack in (attacks.SHOWN if name in _LOOKS else ("frames",))
+        }
+        | dict.fromkeys(
+            attacks.WHOLE if name in _LOOKS else ("outputs", "keys", "turns", "marks"),
+            attacks.TEXT["nothing"],
+        )
         | ({"traffic": attacks.traffic} if with_tape else {}),
-        events=25_000 if name == "diff" else 50_000,  # it reads two
         before=functools.partial(call, PLAIN),
+        events=25_000 if name == "diff" else 50_000,  # it reads two
     )
     for name, (call, with_tape) in _COMMANDS.items()
-    for exported in [name.startswith("export-")]
 }
 
 
@@ -454,7 +460,8 @@ def _serve() -> None:
     """Answer each line, a reader and a path, with what that took."""
     while line := sys.stdin.readline():
         reader, _, path = line.rstrip("\n").partition(" ")
-        READERS[reader].before()
+        with suppress(CassetteError):  # a command of tapes refuses a recording without one
+            READERS[reader].before()
         print(msgspec.json.encode(_forked(reader, Path(path))).decode(), flush=True)
 
 

@@ -50,7 +50,6 @@ WORST = [
     ("cassette-text", "lines-over-pipes"),
     ("diff", "lines-typed"),
     ("play", "marks"),
-    ("play", "erased-line"),
     ("view", "marked-cells"),
 ]
 """Each went beyond a limit once, or ended in a traceback."""
