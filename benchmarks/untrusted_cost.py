@@ -220,16 +220,18 @@ def _command(*words: str) -> Callable[[Path], None]:
     def call(path: Path) -> None:
         named = {"FILE": path, "PLAIN": PLAIN, "FOLDER": path.parent, "OUT": path.parent / "out"}
         sys.stdout.flush()
-        shown = os.dup(1)
+        shown = [os.dup(number) for number in (1, 2)]
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
         try:
             entry.cli.main([str(named.get(word, word)) for word in words], standalone_mode=False)
         finally:
             sys.stdout.flush()
-            os.dup2(shown, 1)
             os.close(nowhere)
-            os.close(shown)
+            for number, one in enumerate(shown, 1):
+                os.dup2(one, number)
+                os.close(one)
 
     return call
 
@@ -360,7 +362,7 @@ _COMMANDS: dict[str, tuple[Callable[[Path], object], bool]] = {
     "view": (_view, True),
     **{
         f"export-{one.name}": (
-            _command("export", "--overwrite", "--format", one.name, "FILE", "OUT"),
+            _command("export", "--format", one.name, "FILE", "-"),
             one.name in {"har", "atif", "otel", "inspect", "jsonl", "markdown"},
         )
         for one in exports_of("recording")
