@@ -178,8 +178,9 @@ _STEP = 3
 _MOST_FILTERED = 4096
 """RE2 holds the states for so many literals. Of ten times as many it forgets some, and crawls."""
 _FILTER_BYTES = 16 << 20
-_WORTH_FILTER, _WORTH_LITERAL = 1 << 14, 32
-"""Characters to search before a filter pays: these, and some for each literal."""
+_WORTH_FILTER, _WORTH_LITERAL = 1 << 17, 32
+"""Characters to search before a filter pays: these, and some for each literal. Fewer would pay
+where literals stay, but of those that were just learnt, an automaton is soon made anew."""
 _RARE = 1024
 """Matches are rare with so many characters for each of them."""
 _FEW_MATCHES = 16
@@ -237,7 +238,12 @@ class _Automaton:
 
 def _filter_of(literals: Iterable[str]) -> Any:
     """A pattern that matches one of these strings; None where RE2 has none."""
-    source = "|".join(re.sub(r"[^0-9A-Za-z]", _escaped, literal) for literal in sorted(literals))
+    source = "|".join(
+        literal
+        if literal.isascii() and literal.isalnum()
+        else re.sub(r"[^0-9A-Za-z]", _escaped, literal)
+        for literal in sorted(literals)
+    )
     try:
         return compile_re2(source, latin1=True, max_bytes=_FILTER_BYTES, remembered=False)
     except (PatternError, EngineMissingError):
