@@ -178,9 +178,8 @@ _STEP = 3
 _MOST_FILTERED = 4096
 """RE2 holds the states for so many literals. Of ten times as many it forgets some, and crawls."""
 _FILTER_BYTES = 16 << 20
-_WORTH_FILTER, _WORTH_LITERAL = 1 << 17, 32
-"""Characters to search before a filter pays: these, and some for each literal. Fewer would pay
-where literals stay, but of those that were just learnt, an automaton is soon made anew."""
+_WORTH_FILTER, _WORTH_LITERAL = 1 << 14, 32
+"""Characters to search before a filter pays: these, and some for each literal."""
 _RARE = 1024
 """Matches are rare with so many characters for each of them."""
 _FEW_MATCHES = 16
@@ -378,7 +377,7 @@ class Pattern:
         Of the whole match where the pattern has no such group. Empty ones are left out.
         """
         engine = _compiled(self.source)
-        number = engine.groupindex.get(group.encode(), 0)
+        number = _group_of(self.source, group) if group else 0
         for match in engine.finditer(text.encode("latin-1", "replace")):
             start, end = match.span(number)
             if end > start:
@@ -388,3 +387,10 @@ class Pattern:
 @cache
 def _compiled(source: str) -> Any:
     return compile_re2(source, latin1=True)
+
+
+@cache
+def _group_of(source: str, name: str) -> int:
+    """The number of the group of that name; 0, the whole match, where there is no such group."""
+    number: int = _compiled(source).groupindex.get(name.encode(), 0)
+    return number
