@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -170,6 +171,15 @@ def test_strings_at_one_place_are_joined_over_events() -> None:
     assert "secret" in texts
 
 
+def test_strings_of_one_key_are_joined_from_all_its_places() -> None:
+    """Also those that came before a second place was seen."""
+    joined = Joined(several=True)
+    for value in ({"a": {"t": "se"}}, {"a": {"t": "cr"}}, {"b": {"t": "et"}}, {"b": [{"t": "!"}]}):
+        list(joined.add(strings_of(value)))
+
+    assert "secret!" in [view.text for view in joined.rest()]
+
+
 def test_long_joined_strings_are_handed_out_in_parts() -> None:
     """Memory is bounded: a view comes when enough is there, and begins with the end of the last."""
     joined = Joined()
@@ -185,7 +195,7 @@ def test_many_places_are_forgotten_in_time() -> None:
     """Payloads whose keys are data do not fill the memory."""
     joined = Joined()
     views = [
-        view for number in range(5000) for view in joined.add(strings_of({f"key{number}": "v"}))
+        view for number in range(10_000) for view in joined.add(strings_of({f"key{number}": "v"}))
     ]
 
     assert len(views) >= 4096
@@ -268,6 +278,25 @@ def test_objects_with_a_key_twice_go_by_their_keys() -> None:
     views = [*channel.feed(raw), *channel.rest()]
 
     assert "secret" in [view.text for view in views]
+
+
+@pytest.mark.parametrize("step", [997, 1 << 20])
+def test_messages_of_blocks_that_are_not_wanted_are_kept_for_the_next(step: int) -> None:
+    """A block is wanted or not as a whole, however output comes, and forgets nothing."""
+    raw = b"".join(b'{"n": %d, "t": "%06d"}\n' % (number, number) for number in range(16_000))
+    asked = []
+
+    def wanted(start: int, end: int) -> bool:
+        asked.append((start, end))
+        return start <= 300_000 < end
+
+    channel = Messages(wanted)
+    found = [v for at in range(0, len(raw), step) for v in channel.feed(raw[at : at + step])]
+
+    assert found
+    assert all("00" in view.text for view in found)
+    assert all(before[1] == after[0] for before, after in pairwise(asked))
+    assert f"{15_998:06d}{15_999:06d}" in "".join(view.text for view in channel.rest())
 
 
 @pytest.mark.slow
