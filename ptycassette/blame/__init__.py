@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from .report import BlameReport as BlameReport
     from .report import blame_json as blame_json
     from .report import blame_lines as blame_lines
+    from .runs import Ran as Ran
     from .steps import INTERVENTIONS as INTERVENTIONS
     from .steps import Intervention as Intervention
+    from .steps import Step as Step
     from .validation import ValidationReport as ValidationReport
     from .validation import validation_json as validation_json
     from .validation import validation_lines as validation_lines
@@ -21,7 +23,8 @@ else:
         {
             "oracle": "Oracle",
             "report": "BlameReport blame_json blame_lines",
-            "steps": "INTERVENTIONS Intervention",
+            "runs": "Ran",
+            "steps": "INTERVENTIONS Intervention Step",
             "validation": "ValidationReport validation_json validation_lines",
         },
     )

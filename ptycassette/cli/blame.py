@@ -12,7 +12,7 @@ from ptycassette.cli._fork_live import live_options, live_terms_of
 from ptycassette.cli._options import TIME, json_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli._program_words import CommandWithProgram
-from ptycassette.cli._running_options import copied_program_options, run_options
+from ptycassette.cli._running_options import copied_program_options, is_of_code, run_options
 from ptycassette.extras import needing_extra
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
 
     Example: ptycassette blame --trust a.cassette --oracle 'text:2 failed' --budget 50 --copy work
 
+    Example: ptycassette blame run.cassette --oracle exit --budget 30 -- pytest test_x.py::test_y
+
     Example: ptycassette blame --validate
     """
     jobs = given["jobs"] or min(8, 4 * (os.cpu_count() or 1))
@@ -148,7 +150,16 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
         if value is None:
             raise click.UsageError(f"{name} is missing (or --validate)")
     assert cassette is not None  # noqa: S101 - narrows the type
-    report = blame(cassette, _options(given, jobs))
+    from ptycassette.cassette.io import open_cassette
+
+    with open_cassette(cassette, check="manifest") as source:
+        of_code = is_of_code(source.manifest)
+    if of_code:
+        from ptycassette.inprocess import blame_command
+
+        report = blame_command(cassette, _options(given, jobs))
+    else:
+        report = blame(cassette, _options(given, jobs))
     if as_json:
         write_lines([json_text(blame_json(report))])
     elif not quiet:
