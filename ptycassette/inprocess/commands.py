@@ -53,6 +53,7 @@ _MOST_RESULT = 8 << 20
 _LAST_LINES = 8
 _LAST_BYTES = 1 << 16
 _WIDTH = 60
+_TRACEBACK = "Traceback (most recent call last):"
 _NEEDS_A_COMMAND = (
     "the recording is of code, and holds no command",
     "name what runs the code: -- pytest test_file.py::test_name",
@@ -81,7 +82,7 @@ def fork_command(cassette: Cassette, target: Path, options: ForkOptions) -> Fork
         DivergenceError: the code did not make the recorded calls up to the place, or never came
             there.
         SpawnError: the command cannot be started.
-        WaitTimeoutError: it did not end in time.
+        WaitTimeoutError: it did not end in time, and has written no child.
     """
     if not options.run.argv:
         raise UsageError(_NEEDS_A_COMMAND[0], hint=_NEEDS_A_COMMAND[1])
@@ -104,12 +105,23 @@ def fork_command(cassette: Cassette, target: Path, options: ForkOptions) -> Fork
         (folder / "order").write_bytes(msgspec.json.encode(order))
         limit_s = options.run.patience_s + 2 * moment_us(cassette.final) / 1e6
         status = _run(options, folder, limit_s=limit_s)
+        if status is None and not (folder / "result").exists():
+            late = WaitTimeoutError(
+                f"no fork: the command had not ended after {limit_s:.1f} s, and was ended",
+                hint="--patience SECONDS",
+            )
+            late.exit_status = DivergenceError.exit_status
+            raise late
         report = _told(folder, checked.at, status)
+        raised = report.raised or ("" if status is None else _uncaught(status, folder / "output"))
+    ended = f"it was ended: it had not ended after {limit_s:.1f} s"
     return msgspec.structs.replace(
         report,
         argv=options.run.argv,
         exit=status,
         child=str(target),
+        raised=raised,
+        notes=(ended,) if status is None else (),
     )
 
 
@@ -200,8 +212,8 @@ def _result_text(tool: RecordedTool) -> str:
 # -- the command --------------------------------------------------------------------------
 
 
-def _run(options: ForkOptions, folder: Path, *, limit_s: float) -> ExitStatus:
-    """Run the command to its end; what it leaves running is ended."""
+def _run(options: ForkOptions, folder: Path, *, limit_s: float) -> ExitStatus | None:
+    """Run the command to its end; None if that did not come. What it leaves running is ended."""
     run_of = options.run
     cwd = run_of.cwd
     if run_of.copied is not None:
@@ -229,10 +241,8 @@ def _run(options: ForkOptions, folder: Path, *, limit_s: float) -> ExitStatus:
             raise SpawnError(said, where=visible(words[0])) from failed
         try:
             code = process.wait(limit_s)
-        except subprocess.TimeoutExpired as late:
-            raise WaitTimeoutError(
-                f"the command had not ended after {limit_s:.1f} s", hint="--patience SECONDS"
-            ) from late
+        except subprocess.TimeoutExpired:
+            return None
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -249,7 +259,19 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _told(folder: Path, place: ForkPlace, status: ExitStatus) -> ForkReport:
+def _uncaught(status: ExitStatus, output: Path) -> str:
+    """The class of the error that nothing caught, where Python reports one; else empty."""
+    if not status.code:
+        return ""
+    lines = _last_lines(output)
+    found = [number for number, line in enumerate(lines) if line == _TRACEBACK]
+    for line in lines[found[-1] + 1 :] if found else ():
+        if not line[:1].isspace():
+            return line.partition(":")[0].rpartition(".")[2]
+    return ""
+
+
+def _told(folder: Path, place: ForkPlace, status: ExitStatus | None) -> ForkReport:
     """The report of the block.
 
     Raises:
@@ -258,7 +280,8 @@ def _told(folder: Path, place: ForkPlace, status: ExitStatus) -> ForkReport:
     try:
         data = read_plain(folder / "result", max_bytes=_MOST_RESULT)
     except CassetteError:
-        lines = "".join(f"\n  | {line}" for line in _last_lines(folder / "output"))
+        shown = _last_lines(folder / "output")[-_LAST_LINES:]
+        lines = "".join(f"\n  | {line}" for line in shown)
         raise DivergenceError(
             f"no fork: {place} was not reached: no block of use_tape used this cassette, and the"
             f" command ended with {exit_text(status)}{lines}",
@@ -280,5 +303,4 @@ def _told(folder: Path, place: ForkPlace, status: ExitStatus) -> ForkReport:
 
 def _last_lines(path: Path) -> Sequence[str]:
     data = path.read_bytes()[-_LAST_BYTES:].decode("utf-8", "replace")
-    kept = [line for line in data.splitlines() if line.strip()]
-    return [printable(line)[:200] for line in kept[-_LAST_LINES:]]
+    return [printable(line)[:200] for line in data.splitlines() if line.strip()]

@@ -351,6 +351,7 @@ class UseTape:
 
         wrapped = self._wrapped(function, given)
         left = [one for name, one in signature.parameters.items() if name != "tape"]
+        wrapped.uses_ptycassette_tape = True  # type: ignore[attr-defined]  # for the plugin
         wrapped.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
         return wrapped
 

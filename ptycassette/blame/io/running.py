@@ -53,8 +53,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         oracle: who is asked.
         oracle_s: how long the command of an oracle may take.
         kept: the folder for its child; None to remove it.
-        raised: of code in ``use_tape``: the exception that leaves its block where nothing is
-            changed, any other one is a crash; None where that is not known yet.
+        raised: of code in ``use_tape``: the exception that ends it where nothing is changed, any
+            other one is a crash; None where that is not known yet.
     """
 
     parent: str
