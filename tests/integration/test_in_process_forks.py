@@ -671,3 +671,35 @@ def test_a_crash_is_no_effect_of_nothing(code: list[str], tmp_path: Path) -> Non
     assert ptycassette(*words[:4], "--budget", "5", "--", *code).returncode == 6
     for end, status in (((), 2), (("--", "false"), 1)):
         assert ptycassette(*words, "--budget", "9", *end).returncode == status
+
+
+# -- what changed --------------------------------------------------------------------------
+
+
+def test_causes_of_drift_are_known_for_code(parent: Path, tmp_path: Path) -> None:
+    """Nothing right after a recording; against a newer one its models, features, headers."""
+    alone = json.loads(ptycassette("doctor", "--drift", str(parent), "--json", status=0).stdout)
+    newer = tmp_path / "newer.cassette"
+    with (
+        FakeProviderServer(Script.parse(SCRIPT, variables={})) as provider,
+        use_tape(newer, mode="record"),
+        httpx.Client() as client,
+    ):
+        body = {"model": "other", "messages": [{"role": "user", "content": "x"}], "seed": 1}
+        client.post(
+            f"{provider.url}/v1/chat/completions",
+            json=body, headers={"user-agent": "sdk/2", "openai-beta": "new"},
+        )  # fmt: skip
+    words = ("doctor", "--drift", str(parent), "--now", str(newer), "--json")
+    found = json.loads(ptycassette(*words, status=1).stdout)
+    causes = {one["cause"]: one for one in found["causes"] if one["status"] == "changed"}
+
+    assert alone["same"]
+    by_name = {one["cause"]: one["status"] for one in alone["causes"]}
+    assert (by_name["version"], by_name["term"]) == ("same", "not-recorded")
+    assert set(causes) >= {
+        "asked-models", "provider-models", "request-features", "request-headers",
+    }  # fmt: skip
+    assert causes["request-features"]["now"] == "also seed"
+    assert "tool read_note" in causes["request-features"]["recorded"]
+    assert "user-agent: sdk/2" in causes["request-headers"]["now"]
