@@ -110,7 +110,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
 
         with opened(cassette) as parent:
             if is_of_code(parent.manifest):
-                from ptycassette.inprocess import place_lines
+                from ptycassette.inprocess import call_places as place_lines
             write_lines(place_lines(parent))
         return 0
     change, place = _changed(given)

@@ -25,7 +25,7 @@ from ptycassette.blame.io import (
     Job,
     blame,
     exit_text,
-    run,
+    run_job,
     steps_of,
     text_outcome,
 )
@@ -44,7 +44,7 @@ from ptycassette.fork import ForkPlace, ForkReport
 from ptycassette.fork.io import ForkOptions, manifest_sha256
 from ptycassette.inprocess.calls import FORK_VARIABLE, RecordedTool, recorded_tools
 from ptycassette.inprocess.forking import ForkOrder, ForkResult, checked_options
-from ptycassette.model import ExitStatus, moment_us, printable, visible
+from ptycassette.model import NOT_JSON, ExitStatus, moment_us, printable, visible
 from ptycassette.replaying.io import FAULT_VARIABLE, MODE_VARIABLE
 from ptycassette.system import guarded_command, python_command
 from ptycassette.system.files import read_plain, temporary_folder
@@ -60,7 +60,7 @@ _NEEDS_A_COMMAND = (
 )
 
 
-def place_lines(cassette: Cassette) -> Iterator[str]:
+def call_places(cassette: Cassette) -> Iterator[str]:
     """The places at which a recording of code can be forked, in their order."""
     for step in _calls(cassette):
         yield f"{step.at}  {step.what}"
@@ -112,7 +112,7 @@ def fork_command(cassette: Cassette, target: Path, options: ForkOptions) -> Fork
             )
             late.exit_status = DivergenceError.exit_status
             raise late
-        report = _told(folder, checked.at, status)
+        report = _result_of(folder, checked.at, status)
         raised = report.raised or ("" if status is None else _uncaught(status, folder / "output"))
     ended = f"it was ended: it had not ended after {limit_s:.1f} s"
     return msgspec.structs.replace(
@@ -144,7 +144,7 @@ def blame_command(path: Path, options: BlameOptions) -> BlameReport:
 
 def run_code(job: Job) -> Ran:
     """One run of a blame."""
-    return run(job, _fork_of, _said)
+    return run_job(job, _fork_of, _said)
 
 
 def _fork_of(job: Job, child: Path, options: ForkOptions) -> ForkReport:
@@ -271,7 +271,7 @@ def _uncaught(status: ExitStatus, output: Path) -> str:
     return ""
 
 
-def _told(folder: Path, place: ForkPlace, status: ExitStatus | None) -> ForkReport:
+def _result_of(folder: Path, place: ForkPlace, status: ExitStatus | None) -> ForkReport:
     """The report of the block.
 
     Raises:
@@ -287,7 +287,12 @@ def _told(folder: Path, place: ForkPlace, status: ExitStatus | None) -> ForkRepo
             f" command ended with {exit_text(status)}{lines}",
             hint="the command must run the code that the cassette is of, in mode replay",
         ) from None
-    result = msgspec.json.decode(data, type=ForkResult)
+    try:
+        result = msgspec.json.decode(data, type=ForkResult)
+    except NOT_JSON as wrong:
+        raise DivergenceError(
+            f"no fork: the block of use_tape reported nonsense: {wrong}"
+        ) from wrong
     if result.report is not None:
         return result.report
     name, message, hint = result.error or ("DivergenceError", "the block told nothing", "")

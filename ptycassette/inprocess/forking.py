@@ -58,7 +58,7 @@ from ptycassette.inprocess.calls import (
     miss_body,
     recorded_tools,
 )
-from ptycassette.model import TapeEntry, decoded_json, visible
+from ptycassette.model import NOT_JSON, TapeEntry, decoded_json, visible
 from ptycassette.replaying import divergence_lines
 from ptycassette.rerun import Gates, RequestMiss
 from ptycassette.system import MonotonicClock
@@ -190,7 +190,7 @@ def ordered_fork(path: Path, environment: Mapping[str, str]) -> ForkOrder | None
     data = read_plain(Path(place), max_bytes=_MOST_ORDER)
     try:
         order = msgspec.json.decode(data, type=ForkOrder)
-    except msgspec.DecodeError as wrong:
+    except NOT_JSON as wrong:
         raise UsageError(f"{FORK_VARIABLE} names no order of a fork: {wrong}") from wrong
     if order.manifest_sha256 != manifest_sha256(path):
         return None
@@ -375,8 +375,8 @@ class ForkedCalls(ServedCalls):
             change = self.options.change
             if change.kind != "tool-result":
                 return _forked_tool(found, begun)
-            told = _changed_outcome(found.outcome, change.value)
-            return _forked_tool(found, begun, outcome=told, changed=True)
+            given = _changed_outcome(found.outcome, change.value)
+            return _forked_tool(found, begun, outcome=given, changed=True)
         with self._lock:
             left = self._tools_left(name)
             found = self._equal_tool(left, arguments)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .oracles import text_outcome as text_outcome
     from .reading_steps import steps_of as steps_of
     from .running import Job as Job
-    from .running import run as run
+    from .running import run_job as run_job
     from .validating import validate as validate
 else:
     __getattr__, __all__ = face(
@@ -23,7 +23,7 @@ else:
             "blaming": "NEUTRAL BlamedCode BlameOptions blame",
             "oracles": "exit_text text_outcome",
             "reading_steps": "steps_of",
-            "running": "Job run",
+            "running": "Job run_job",
             "validating": "validate",
         },
     )

@@ -13,7 +13,7 @@ import msgspec
 from ptycassette.blame.course import Experiment, Terms, course, outcome_of
 from ptycassette.blame.io.oracles import Undecided, answer
 from ptycassette.blame.io.reading_steps import steps_of
-from ptycassette.blame.io.running import Job, run
+from ptycassette.blame.io.running import Job, run_job
 from ptycassette.blame.labels import Count, judged
 from ptycassette.blame.meter import Meter, share
 from ptycassette.blame.oracle import Oracle
@@ -138,7 +138,7 @@ def blame(
         )
 
     loading = {} if code is None else {"loading": code.loading}
-    one_run = run if code is None else code.run
+    one_run = run_job if code is None else code.run
     made = workers(options.jobs, **loading) if pool is None else nullcontext(pool)
     with made as processes:
         if code is None:

@@ -73,7 +73,7 @@ Said = Callable[[Oracle, Path, ForkReport], str | None]
 """What an oracle answers of a run; None where ``answer`` knows it."""
 
 
-def run(job: Job, forked: Forked | None = None, said: Said = lambda *_: None) -> Ran:
+def run_job(job: Job, forked: Forked | None = None, said: Said = lambda *_: None) -> Ran:
     """Make one run.
 
     Args:
