@@ -6,6 +6,7 @@ moment that is the same for all calls of a file; they are counted from the first
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import ExchangeOutcome, Noted, visible
+from ptycassette.model import ExchangeOutcome, Noted, decoded_json, visible
 from ptycassette.tape import (
     AnswerBegun,
     AnswerData,
@@ -49,7 +50,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     ``messages`` are those of a WebSocket; None for HTTP. Header names are in lower case.
     ``with_headers``: whether the file holds the headers of the question; otherwise they are made up
-    for readers, and a rerun does not compare them.
+    for readers, and a rerun does not compare them. ``rebuilt``: whether the question was made of
+    what the file tells of it.
     """
 
     begun_us: int
@@ -66,6 +68,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...] | None = None
     outcome: ExchangeOutcome = "complete"
     detail: str = ""
+    rebuilt: bool = False
 
 
 class SkippedError(Exception):
@@ -209,6 +212,7 @@ def session_of_calls(
         events=events,
         items=items,
         compared_headers=_compared(calls),
+        rebuilt_entries=[number for number, call in enumerate(ordered, 1) if call.rebuilt],
         end_us=max(one.t_us for one in (*items[-1:], *events[-1:])),
         recorded_at=began,
         skipped=dict(Counter(skipped)),
@@ -224,12 +228,54 @@ def _compared(calls: Sequence[Call]) -> tuple[str, ...]:
     return tuple(sorted({name for call in calls for name, _ in call.headers}))
 
 
-def tool_events(t_us: int, call_id: str, name: str, arguments: Any, output: Any) -> Iterator[Noted]:
-    """The call of a tool and its result, as the log of a CLI has them; no result if it is None."""
+def tool_events(
+    times: tuple[int, int],
+    call_id: str,
+    name: str,
+    arguments: Any,
+    ended: Mapping[str, Any] | None,
+) -> Iterator[Noted]:
+    """The call of a tool and its result, as ``tape_tool`` records them.
+
+    Args:
+        times: when it began and ended, in microseconds.
+        call_id: of the call.
+        name: of the tool.
+        arguments: by name; the JSON of them, too.
+        ended: ``output``, or ``error`` (``tool_failure``); None if the file does not tell it.
+    """
+    value = decoded_json(arguments) if isinstance(arguments, str) else arguments
+    arguments = value if isinstance(value, dict | list) else arguments
     call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
-    yield Noted(t_us, call)
-    if output is not None:
-        yield Noted(t_us, {"type": "tool-result", "call_id": call_id, "output": output})
+    yield Noted(times[0], call)
+    if ended is not None:
+        yield Noted(max(times), {"type": "tool-result", "call_id": call_id, **ended})
+
+
+def tool_failure(said: object, *, kind: object = None) -> dict[str, dict[str, str]]:
+    """What a file tells of the exception of a tool: its ``type`` and its ``message``, or one.
+
+    Args:
+        said: the message, ``TYPE: MESSAGE``, or an object with both.
+        kind: the type, where the file has it beside.
+    """
+    message = said
+    if isinstance(said, dict):
+        kind = next((said[name] for name in ("type", "name", "class") if said.get(name)), kind)
+        message = next((said[name] for name in ("message", "msg") if said.get(name)), None)
+    elif isinstance(said, str) and not kind and (named := _EXCEPTION.fullmatch(said)):
+        kind, message = named[1], named[2] or ""
+    known = {"type": kind, "message": message}
+    error = {name: str(value) for name, value in known.items() if value is not None}
+    return {"error": {**error, **({"type": _short(error["type"])} if "type" in error else {})}}
+
+
+_EXCEPTION = re.compile(r"(?s)([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt))(?:: ?(.*))?")
+
+
+def _short(kind: str) -> str:
+    """The name of a class without its module, as ``tape_tool`` records it."""
+    return kind.rpartition(".")[2] or kind
 
 
 def _items(number: int, call: Call, origin_us: int) -> Iterator[TapeItem]:

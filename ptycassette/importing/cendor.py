@@ -96,6 +96,7 @@ def _call(entry: _Entry, t_us: int) -> Call:
         url=base_of(request.get("provider")) + _path(response, request.get("model")),
         headers=JSON,
         with_headers=False,
+        rebuilt=True,
         body=body,
         status=_OK,
         answer_headers=JSON,
@@ -118,4 +119,5 @@ def _tool(entry: _Entry, number: int, t_us: int) -> Iterator[Noted]:
     name, arguments = entry.request.get("name"), entry.request.get("arguments")
     if not isinstance(name, str):
         raise SkippedError("a call of a tool without a name")
-    yield from tool_events(t_us, f"entry-{number}", name, arguments, entry.response)
+    ended = {"output": entry.response}
+    yield from tool_events((t_us, t_us), f"entry-{number}", name, arguments, ended)

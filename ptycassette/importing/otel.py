@@ -21,8 +21,9 @@ from ptycassette.importing.calls import (
     checked_url,
     session_of_calls,
     tool_events,
+    tool_failure,
 )
-from ptycassette.importing.otlp import TelemetryRecord, records_in
+from ptycassette.importing.otlp import NO_MESSAGE, TelemetryRecord, records_in
 from ptycassette.importing.rebuilt import (
     CHAT,
     JSON,
@@ -104,10 +105,15 @@ def _tool(span: TelemetryRecord) -> Iterator[Noted]:
         raise SkippedError("a call of a tool without a name")
     call_id = said.get("gen_ai.tool.call.id")
     arguments = _structured(said.get("gen_ai.tool.call.arguments"))
-    output = _structured(said.get("gen_ai.tool.call.result"))
-    if output is None and (failed := said.get("error.type") or span.failed):
-        output = {"error": failed}
-    yield from tool_events(span.begun_us, str(call_id or span.span), name, arguments, output)
+    ended = None
+    if "gen_ai.tool.call.result" in said:
+        ended = {"output": _structured(said["gen_ai.tool.call.result"])}
+    elif failed := said.get("error.type") or span.failed:
+        message = None if span.failed in {"", NO_MESSAGE} else span.failed
+        kind = said.get("error.type")
+        ended = tool_failure(message if kind else failed, kind=kind)
+    times = span.begun_us, span.ended_us
+    yield from tool_events(times, str(call_id or span.span), name, arguments, ended)
 
 
 def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
@@ -133,6 +139,7 @@ def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
         url=checked_url(_base(said) + CHAT),
         headers=JSON,
         with_headers=False,
+        rebuilt=True,
         body=chat_question(model, messages, {**more, "tools": tools}),
         status=status,
         answer_headers=JSON if status is not None else (),
@@ -227,10 +234,13 @@ def _of_parts(role: str, parts: Any) -> Iterator[dict[str, Any]]:
                 text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
                 result = {"role": "tool", "tool_call_id": part.get("id"), "content": text}
                 results.append(result)
-            case _:
-                texts.append(str(part.get("content", "")))
+            case "reasoning":  # no question holds what was thought
+                pass
+            case kind:
+                content = part.get("content")
+                texts.append(content if isinstance(content, str) else f"[{kind}]")
     if texts or calls:
-        made: dict[str, Any] = {"role": role, "content": "".join(texts) if texts else None}
+        made: dict[str, Any] = {"role": role, "content": "\n".join(texts) if texts else None}
         yield {**made, "tool_calls": calls} if calls else made
     yield from results
 

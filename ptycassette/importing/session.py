@@ -43,6 +43,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
             over several times.
         items: model traffic, in order of time; times count from the same moment.
         compared_headers: the headers of questions that the file holds; a rerun compares no others.
+        rebuilt_entries: the questions that were made of what the file tells of them, from 1.
         end_us: when the session ended.
         size: of the terminal.
         size_known: whether the file gives the size; otherwise it is assumed.
@@ -66,6 +67,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     events: Iterable[JournalEvent] = ()
     items: Sequence[TapeItem] = ()
     compared_headers: Sequence[str] = ()
+    rebuilt_entries: Sequence[int] = ()
     end_us: int = 0
     size: Size = Size(24, 80)
     size_known: bool = True

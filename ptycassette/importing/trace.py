@@ -22,6 +22,7 @@ from ptycassette.importing.calls import (
     moment_us,
     session_of_calls,
     tool_events,
+    tool_failure,
     without_packing,
 )
 from ptycassette.importing.json_lines import objects_of
@@ -62,9 +63,10 @@ def read_trace(data: bytes) -> ImportedSession:
     notes: dict[bool, list[Noted]] = {True: [], False: []}
     skipped: Counter[str] = Counter()
     rebuilt = False
+    clock = _Times()
     for number, line in objects_of(data):
         try:
-            begun_us, timed = _begun_us(number, line)
+            begun_us, timed = clock.of(line)
             if _is_tool(line):
                 notes[timed] += _tool(number, line, begun_us)
                 continue
@@ -84,10 +86,23 @@ def _is_call(note: Noted) -> bool:
     return bool(note.payload["type"] == "tool-call")
 
 
-def _begun_us(number: int, line: dict[str, Any]) -> tuple[int, bool]:
-    """When a line was, and whether it says so."""
-    begun = next((line[name] for name in _BEGUN if line.get(name) is not None), None)
-    return (number * _APART_US, False) if begun is None else (moment_us(begun), True)
+class _Times:
+    """When lines were. Lines of one moment keep their order, and so do those without a time."""
+
+    def __init__(self) -> None:
+        self._next_us, self._last_us, self._equal = _APART_US, -1, 0
+
+    def of(self, line: dict[str, Any]) -> tuple[int, bool]:
+        """When a line began, and whether it tells that."""
+        begun = next((line[name] for name in _BEGUN if line.get(name) is not None), None)
+        if begun is None:
+            begun_us = self._next_us
+            self._next_us = _ended_us(line, begun_us) + _APART_US
+            return begun_us, False
+        begun_us = moment_us(begun)
+        self._equal = self._equal + 1 if begun_us == self._last_us else 0
+        self._last_us = begun_us
+        return begun_us + self._equal, True
 
 
 def _is_tool(line: dict[str, Any]) -> bool:
@@ -115,11 +130,15 @@ def _tool(number: int, line: dict[str, Any], t_us: int) -> Iterator[Noted]:
     name = next((one for one in names if isinstance(one, str)), None)
     if name is None:
         raise SkippedError("a call of a tool without a name")
-    output = said("result", *_ANSWERS)
-    if output is None and line.get("error") is not None:
-        output = {"error": line["error"]}
+    results = ("result", *_ANSWERS)
+    ended = None
+    if said("error") is not None and said(*results) is None:
+        ended = tool_failure(said("error"))
+    elif any(name in one for one in places for name in results):
+        ended = {"output": said(*results)}
     call_id = said("call_id", "tool_call_id", "id") or f"line-{number}"
-    yield from tool_events(t_us, str(call_id), name, said(*_ARGUMENTS), output)
+    times = t_us, _ended_us(line, t_us)
+    yield from tool_events(times, str(call_id), name, said(*_ARGUMENTS), ended)
 
 
 def _call(line: dict[str, Any], begun_us: int) -> tuple[Call, bool]:
@@ -140,6 +159,7 @@ def _call(line: dict[str, Any], begun_us: int) -> tuple[Call, bool]:
         answer=answer,
         outcome="complete" if status is not None else "provider-gone",
         detail="" if status is not None else str(line.get("error") or "no answer"),
+        rebuilt=made,
     )
     return call, made or made_answer
 
@@ -170,8 +190,11 @@ def _question(line: dict[str, Any]) -> tuple[str, str, Headers | None, bytes, bo
     if isinstance(request, dict):
         sent = {name: value for name, value in request.items() if name not in _ABOUT}
         about = {name: request[name] for name in _ABOUT if name in request}
-        body = msgspec.json.encode(sent)
-        return _url(url, {**about, **line}, sent), method, None, body, False
+        address = _url(url, {**about, **line}, sent)
+        if about and isinstance(sent.get("messages"), list):
+            model, messages = sent.pop("model", None), sent.pop("messages")
+            return address, method, None, chat_question(model, messages, sent), True
+        return address, method, None, msgspec.json.encode(sent), False
     messages = line.get("messages")
     if isinstance(messages, list):
         body = chat_question(line.get("model"), messages, {"tools": line.get("tools")})

@@ -17,7 +17,7 @@ import inspect
 import os
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -209,8 +209,8 @@ class OpenTape:
         assert self._log is not None  # noqa: S101 - the caller asked whether it passes
         return self._log
 
-    def begin_tool(self, name: str, arguments: Any) -> BegunTool:
-        """Note or find the call of a tool.
+    def begin_tool(self, name: str, arguments: Any, *, defaults: Collection[str] = ()) -> BegunTool:
+        """Note or find the call of a tool. ``defaults``: arguments that the caller did not give.
 
         Raises:
             DivergenceError: the recording does not have it.
@@ -222,7 +222,7 @@ class OpenTape:
         if self._served is None:
             return BegunTool(lambda outcome: None)  # noqa: ARG005 - nothing is kept in mode live
         served = self._served
-        found = served.tool(name, arguments)
+        found = served.tool(name, arguments, defaults=defaults)
         if found is None:
             raise divergence_error(served.divergences[-1], where=str(self.path))
         tool: RecordedTool = found

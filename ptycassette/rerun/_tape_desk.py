@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from ptycassette.model import TapeEntry
+from ptycassette.model import TapeEntry, decoded_json, objects_in
 from ptycassette.rerun.report import RequestMiss
 from ptycassette.scrub import masked_places
 from ptycassette.tape import Draw
@@ -31,6 +33,7 @@ _MOST_TRIED = 200
 _SHORTEST_NAME = 8
 _SHOWN = 10
 _OF_OPENAI = ("/responses", "/chat/completions")
+_ANSWER_ID = re.compile(rb'"id"\s*:\s*"(resp_[^"]{1,200})"')
 
 
 class TapeDesk:
@@ -81,6 +84,7 @@ class TapeDesk:
             fingerprint_version=version,
         )
         self._masked, self._stripped, self._compared = masked, stripped, compare_secrets
+        self._told = _ToldQuestions(exchanges, (facts or {}).get("rebuilt"))
         self.expected_fingerprint = tape_fingerprint(
             exchanges, rules, key=key, draws=draws, version=version
         )
@@ -114,6 +118,19 @@ class TapeDesk:
     def _answer(self, question: Question) -> Hit | Miss:
         upstream = question.upstream or self.upstream(question.target)
         question = msgspec.structs.replace(question, upstream=upstream)
+        answer = self._match(question)
+        if isinstance(answer, Hit) or not self._told:
+            return answer
+        unused = [one.entry for one in self._matcher.unused()]
+        misses: list[Miss] = []
+        for told in self._told.like(question, unused):
+            found = self._match(told)
+            if isinstance(found, Hit):
+                return self._told.answer(found, question)
+            misses.append(found)
+        return min(misses, key=lambda miss: len(miss.differences) or _SHOWN, default=answer)
+
+    def _match(self, question: Question) -> Hit | Miss:
         answer = self._matcher.ask(_as_stored(question, self._masked(question.body)))
         if isinstance(answer, Hit):
             return answer
@@ -189,6 +206,93 @@ class TapeDesk:
             if entry.target.partition("?")[0] == path:
                 return entry.upstream
         return self._entries[0].upstream if self._entries else ""
+
+
+class _ToldQuestions:
+    """The questions of a tape that was made of what a trace tells of them.
+
+    A new question is written as they are, with no more than they tell, before it is matched; its
+    answer is in the form of the API by which it was asked.
+
+    Args:
+        exchanges: the tape.
+        rebuilt: what the manifest has: the entries that are told.
+    """
+
+    def __init__(self, exchanges: Sequence[TapeExchange], rebuilt: object) -> None:
+        entries = frozenset(rebuilt) if isinstance(rebuilt, list) else frozenset[int]()
+        self._exchanges = {one.entry.entry: one for one in exchanges if one.entry.entry in entries}
+        self._likes: dict[int, frozenset[str]] = {}
+        self._said: dict[str, list[Any]] = {}  # in the Responses API, by the id of the answer
+
+    def __bool__(self) -> bool:
+        return bool(self._exchanges)
+
+    def like(self, question: Question, entries: Sequence[int]) -> Iterator[Question]:
+        """The question as each of some entries would tell it, each form once."""
+        from ptycassette.harness.provider.wire.questions import (  # noqa: PLC0415 - few need it
+            told_question,
+            what_is_told,
+        )
+
+        body = msgspec.json.encode(whole) if (whole := self._whole(question)) else question.body
+        tried: set[Hashable] = set()
+        for exchange in (self._exchanges[one] for one in entries if one in self._exchanges):
+            entry = exchange.entry
+            if entry.entry not in self._likes:
+                self._likes[entry.entry] = what_is_told(exchange.question())
+            like = self._likes[entry.entry]
+            if (entry.upstream, entry.target, like) in tried:
+                continue
+            tried.add((entry.upstream, entry.target, like))
+            told = told_question(body, target=question.target, like=like)
+            if told is not None:
+                yield Question(
+                    kind="http",
+                    method=entry.method,
+                    upstream=entry.upstream,
+                    target=entry.target,
+                    headers=entry.headers,
+                    body=msgspec.json.encode(told),
+                )
+
+    def answer(self, hit: Hit, question: Question) -> Hit:
+        """The recorded answer, in the form in which it was asked for."""
+        from ptycassette.rerun.made_answers import as_asked  # noqa: PLC0415 - few tapes need it
+
+        served = as_asked(hit, question, _NoClock())
+        body = b"".join(data for _, data in served.pieces)
+        named, whole = _ANSWER_ID.search(body), self._whole(question)
+        if named is not None and whole is not None:
+            texts = [line.removeprefix(b"data:") for line in body.splitlines()]
+            ended = (decoded_json(text) for text in (body, *texts))
+            for event in objects_in(list(ended)):
+                said = event.get("response", event)
+                if isinstance(said, dict) and said.get("output"):
+                    self._said[named[1].decode()] = [*whole["input"], *said["output"]]
+        return served
+
+    def _whole(self, question: Question) -> dict[str, Any] | None:
+        """A question of the Responses API with all that was said before it; None for others."""
+        asked = decoded_json(question.body)
+        if not isinstance(asked, dict) or "input" not in asked:
+            return None
+        said = asked["input"]
+        now = [{"role": "user", "content": said}] if isinstance(said, str) else said
+        before = self._said.get(str(asked.get("previous_response_id")), [])
+        return {**asked, "input": [*before, *objects_in(now)]}
+
+
+class _NoClock:
+    """The time in made answers, which is the same in every run."""
+
+    @staticmethod
+    def now_us() -> int:
+        return 0
+
+    @staticmethod
+    def wall() -> datetime:
+        return datetime.fromtimestamp(0, UTC)
 
 
 def _as_stored(question: Question, stored: bytes) -> Question:

@@ -273,8 +273,10 @@ def _meta(session: ImportedSession, said: dict[str, object]) -> SessionMeta:
     """The head; what this machine's environment holds is removed, as when recording."""
     options: dict[str, object] = {"imported": said}
     if session.items:
-        compared = {"compared_headers": list(session.compared_headers)}
-        options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": compared}
+        described: dict[str, object] = {"compared_headers": list(session.compared_headers)}
+        if session.rebuilt_entries:
+            described["rebuilt"] = list(session.rebuilt_entries)
+        options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": described}
     environment = dict(os.environ)
     return SessionMeta(
         id=str(uuid.uuid4()),
