@@ -50,8 +50,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     ``messages`` are those of a WebSocket; None for HTTP. Header names are in lower case.
     ``with_headers``: whether the file holds the headers of the question; otherwise they are made up
-    for readers, and a rerun does not compare them. ``rebuilt``: whether the question was made of
-    what the file tells of it.
+    for readers, and a rerun does not compare them. ``rebuilt``: whether the question was rebuilt
+    from what the file has of it.
     """
 
     begun_us: int
@@ -242,7 +242,7 @@ def tool_events(
         call_id: of the call.
         name: of the tool.
         arguments: by name; the JSON of them, too.
-        ended: ``output``, or ``error`` (``tool_failure``); None if the file does not tell it.
+        ended: ``output``, or ``error`` (``tool_failure``); None if it is not in the file.
     """
     value = decoded_json(arguments) if isinstance(arguments, str) else arguments
     arguments = value if isinstance(value, dict | list) else arguments
@@ -253,7 +253,7 @@ def tool_events(
 
 
 def tool_failure(said: object, *, kind: object = None) -> dict[str, dict[str, str]]:
-    """What a file tells of the exception of a tool: its ``type`` and its ``message``, or one.
+    """What a file has of the exception of a tool: its ``type`` and its ``message``, or one.
 
     Args:
         said: the message, ``TYPE: MESSAGE``, or an object with both.

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.questions import told_question
+from ptycassette.harness.provider.wire.questions import rebuilt_question
 from ptycassette.tape import known_providers
 
 NOWHERE = "https://imported.invalid"
@@ -30,12 +30,12 @@ def base_of(provider: object) -> str:
 def chat_question(model: object, messages: Sequence[Any], more: Mapping[str, Any]) -> bytes:
     """The body of a question. ``more`` are other members, of which None is left out.
 
-    It is in the one form in which a tape compares such questions (``told_question``).
+    It is in the one form in which a tape compares such questions (``rebuilt_question``).
     """
     said = {"model": model, "messages": list(messages), **more}
     body = msgspec.json.encode({name: value for name, value in said.items() if value is not None})
-    told = told_question(body)
-    return body if told is None else msgspec.json.encode(told)
+    made = rebuilt_question(body)
+    return body if made is None else msgspec.json.encode(made)
 
 
 def chat_answer(

@@ -43,7 +43,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
             over several times.
         items: model traffic, in order of time; times count from the same moment.
         compared_headers: the headers of questions that the file holds; a rerun compares no others.
-        rebuilt_entries: the questions that were made of what the file tells of them, from 1.
+        rebuilt_entries: the questions that were rebuilt from parts, numbered from 1.
         end_us: when the session ended.
         size: of the terminal.
         size_known: whether the file gives the size; otherwise it is assumed.

@@ -93,7 +93,7 @@ class _Times:
         self._next_us, self._last_us, self._equal = _APART_US, -1, 0
 
     def of(self, line: dict[str, Any]) -> tuple[int, bool]:
-        """When a line began, and whether it tells that."""
+        """When a line began, and whether that is in it."""
         begun = next((line[name] for name in _BEGUN if line.get(name) is not None), None)
         if begun is None:
             begun_us = self._next_us

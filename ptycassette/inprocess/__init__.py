@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .active import activated as activated
     from .calls import ToolError as ToolError
+    from .calls import recorded_tools as recorded_tools
     from .tools import tape_tool as tape_tool
     from .tools import tool_call as tool_call
     from .using_tape import OpenTape as OpenTape
@@ -19,7 +20,7 @@ else:
         __name__,
         {
             "active": "activated",
-            "calls": "ToolError",
+            "calls": "ToolError recorded_tools",
             "tools": "tape_tool tool_call",
             "using_tape": "OpenTape TapeResult UseTape use_tape",
         },

@@ -467,7 +467,7 @@ class ServedCalls:
     def _meant(self, upstream: str) -> str:
         """The recorded provider; one on this machine may have another port in each run.
 
-        It stands for any provider of an imported trace, which may not tell whom it asked.
+        It stands for any provider of an imported trace, in which no address may be.
         """
         if upstream in self._upstreams or host_and_port(upstream)[0] not in _LOOPBACK:
             return upstream
@@ -493,6 +493,11 @@ class ServedCalls:
         )
 
     # -- tools ----------------------------------------------------------------------------
+
+    @property
+    def knows_tools(self) -> bool:
+        """Whether calls of tools are compared. A trace of model calls alone has none."""
+        return bool(self._tools) or not self._imported
 
     def tool(
         self, name: str, arguments: Any, *, defaults: Collection[str] = ()
@@ -691,7 +696,7 @@ def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
 
 def _was_given(recorded: Any, asked: Any, defaults: Collection[str]) -> bool:
     """Whether a trace has these arguments, by name or in their order, without the defaults."""
-    if recorded is None:  # it does not tell them
+    if recorded is None:  # they are not in it
         return True
     if not isinstance(asked, dict):
         return False

@@ -219,8 +219,8 @@ class OpenTape:
             begun = self._log.begin_tool(name, arguments)
             log = self._log
             return BegunTool(lambda outcome: log.end_tool(begun, outcome))
-        if self._served is None:
-            return BegunTool(lambda outcome: None)  # noqa: ARG005 - nothing is kept in mode live
+        if self._served is None or not self._served.knows_tools:
+            return BegunTool(lambda outcome: None)  # noqa: ARG005 - nothing is kept or compared
         served = self._served
         found = served.tool(name, arguments, defaults=defaults)
         if found is None:

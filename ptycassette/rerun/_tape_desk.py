@@ -84,7 +84,7 @@ class TapeDesk:
             fingerprint_version=version,
         )
         self._masked, self._stripped, self._compared = masked, stripped, compare_secrets
-        self._told = _ToldQuestions(exchanges, (facts or {}).get("rebuilt"))
+        self._rebuilt = _RebuiltQuestions(exchanges, (facts or {}).get("rebuilt"))
         self.expected_fingerprint = tape_fingerprint(
             exchanges, rules, key=key, draws=draws, version=version
         )
@@ -119,14 +119,14 @@ class TapeDesk:
         upstream = question.upstream or self.upstream(question.target)
         question = msgspec.structs.replace(question, upstream=upstream)
         answer = self._match(question)
-        if isinstance(answer, Hit) or not self._told:
+        if isinstance(answer, Hit) or not self._rebuilt:
             return answer
         unused = [one.entry for one in self._matcher.unused()]
         misses: list[Miss] = []
-        for told in self._told.like(question, unused):
-            found = self._match(told)
+        for rebuilt in self._rebuilt.like(question, unused):
+            found = self._match(rebuilt)
             if isinstance(found, Hit):
-                return self._told.answer(found, question)
+                return self._rebuilt.answer(found, question)
             misses.append(found)
         return min(misses, key=lambda miss: len(miss.differences) or _SHOWN, default=answer)
 
@@ -208,19 +208,20 @@ class TapeDesk:
         return self._entries[0].upstream if self._entries else ""
 
 
-class _ToldQuestions:
-    """The questions of a tape that was made of what a trace tells of them.
+class _RebuiltQuestions:
+    """The questions of a tape that were rebuilt from a trace, which does not hold what was sent.
 
-    A new question is written as they are, with no more than they tell, before it is matched; its
+    A new question is written as they are, with the parts that they have, before it is matched; its
     answer is in the form of the API by which it was asked.
 
     Args:
         exchanges: the tape.
-        rebuilt: what the manifest has: the entries that are told.
+        rebuilt: what the manifest has: the entries that were rebuilt.
     """
 
     def __init__(self, exchanges: Sequence[TapeExchange], rebuilt: object) -> None:
-        entries = frozenset(rebuilt) if isinstance(rebuilt, list) else frozenset[int]()
+        listed = rebuilt if isinstance(rebuilt, list) else ()
+        entries = {one for one in listed if isinstance(one, int)}
         self._exchanges = {one.entry.entry: one for one in exchanges if one.entry.entry in entries}
         self._likes: dict[int, frozenset[str]] = {}
         self._said: dict[str, list[Any]] = {}  # in the Responses API, by the id of the answer
@@ -229,10 +230,10 @@ class _ToldQuestions:
         return bool(self._exchanges)
 
     def like(self, question: Question, entries: Sequence[int]) -> Iterator[Question]:
-        """The question as each of some entries would tell it, each form once."""
+        """The question in the form of each of some entries, each form once."""
         from ptycassette.harness.provider.wire.questions import (  # noqa: PLC0415 - few need it
-            told_question,
-            what_is_told,
+            rebuilt_parts,
+            rebuilt_question,
         )
 
         body = msgspec.json.encode(whole) if (whole := self._whole(question)) else question.body
@@ -240,20 +241,20 @@ class _ToldQuestions:
         for exchange in (self._exchanges[one] for one in entries if one in self._exchanges):
             entry = exchange.entry
             if entry.entry not in self._likes:
-                self._likes[entry.entry] = what_is_told(exchange.question())
+                self._likes[entry.entry] = rebuilt_parts(exchange.question())
             like = self._likes[entry.entry]
             if (entry.upstream, entry.target, like) in tried:
                 continue
             tried.add((entry.upstream, entry.target, like))
-            told = told_question(body, target=question.target, like=like)
-            if told is not None:
+            made = rebuilt_question(body, target=question.target, like=like)
+            if made is not None:
                 yield Question(
                     kind="http",
                     method=entry.method,
                     upstream=entry.upstream,
                     target=entry.target,
                     headers=entry.headers,
-                    body=msgspec.json.encode(told),
+                    body=msgspec.json.encode(made),
                 )
 
     def answer(self, hit: Hit, question: Question) -> Hit:

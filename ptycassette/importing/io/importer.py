@@ -18,7 +18,12 @@ from ptycassette.editing.io import Operation, edit_cassettes
 from ptycassette.errors import UnreadableError
 from ptycassette.importing.charsets import InUtf8, check_charset, undecodable
 from ptycassette.importing.io.packed_files import is_packed, name_without, read_unpacked
-from ptycassette.importing.io.session_logs import LogAdded, LogToAdd, harness_of_log
+from ptycassette.importing.io.session_logs import (
+    LogAdded,
+    LogToAdd,
+    harness_of_log,
+    with_calls,
+)
 from ptycassette.importing.registry import ImportFormat, import_named, import_of_file
 from ptycassette.importing.session import HALVES, BadImportError, ImportedSession
 from ptycassette.model import (
@@ -103,6 +108,7 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
     harness: str | None = None,
     size: Size | None = None,
     charset: str | None = None,
+    with_log_calls: bool = False,
 ) -> Imported:
     """Publish a cassette of what is in a file. It is scrubbed, as a recording is.
 
@@ -116,6 +122,7 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
         harness: whose session log it is; None to find out.
         size: of the terminal at the start, in place of what the file has.
         charset: of the output and input of a terminal; None for UTF-8.
+        with_log_calls: make the model calls of a session log, too (``with_calls``).
 
     Raises:
         NotFoundError, UnreadableError, UnsafeFileError, LimitError: the file cannot be read, or
@@ -133,6 +140,7 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
     with _refused(path, by):
         if by.whose:
             session = _read_whose(by, path, data, harness)
+            session = with_calls(session) if with_log_calls else session
         else:
             session = by.read(data, partial=partial, beside=others)
     session = _as_asked(session, by, data, size=size, charset=charset)

@@ -2,8 +2,8 @@
 
 Everything is read that can be: a part of an unknown type counts as ``[type]``.
 
-``told_question`` writes a question as a chat completion, so that questions can be compared with
-what a trace tells of them: a trace does not hold what was sent, and often not all of it.
+``rebuilt_question`` writes a question as a chat completion, so that questions can be compared with
+what a trace has of them: a trace does not hold what was sent, and often only a part of it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _OPTIONS = {
 _CONFIG = ("generationConfig", "generation_config")
 
 
-def told_question(
+def rebuilt_question(
     body: bytes, *, target: str = "", like: Collection[str] | None = None
 ) -> dict[str, Any] | None:
     """A question in one form for all APIs: that of a chat completion.
@@ -78,7 +78,7 @@ def told_question(
     Args:
         body: of the request, by any of the four APIs.
         target: of the request; Gemini has the model there.
-        like: what another question tells (``what_is_told``). The rest is left out.
+        like: the parts that another question has (``rebuilt_parts``). The rest is left out.
 
     Returns:
         The question; None where the body is not one to a model.
@@ -86,38 +86,38 @@ def told_question(
     document, asked = decoded_json(body), read_question(body)
     if asked is None:
         return None
-    told: dict[str, Any] = {
+    made: dict[str, Any] = {
         "model": question_model(document, target),
         "messages": _in_chat(asked.messages),
         "tools": list(_offered(document.get("tools"))) or None,
     }
-    options = document.keys() - _SAID if like is None else set(like) - told.keys() - _PARTS
+    options = document.keys() - _SAID if like is None else set(like) - made.keys() - _PARTS
     for name in sorted(options):
-        told[name] = _option(document, name)
+        made[name] = _option(document, name)
     if like is not None:
-        told = {name: value for name, value in told.items() if name in like}
-        if _SYSTEM_TOLD not in like:
-            told["messages"] = [one for one in told["messages"] if one["role"] != "system"]
-        for tool in told.get("tools") or ():
+        made = {name: value for name, value in made.items() if name in like}
+        if _SYSTEM_PART not in like:
+            made["messages"] = [one for one in made["messages"] if one["role"] != "system"]
+        for tool in made.get("tools") or ():
             function = tool["function"]
             tool["function"] = {
                 name: function[name] for name in function if _OF_TOOL.format(name) in like
             }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in made.items() if value is not None}
 
 
-_SYSTEM_TOLD, _OF_TOOL = "a system prompt", "{} of tools"
-_PARTS = {_SYSTEM_TOLD, *map(_OF_TOOL.format, ("name", "description", "parameters"))}
+_SYSTEM_PART, _OF_TOOL = "a system prompt", "{} of tools"
+_PARTS = {_SYSTEM_PART, *map(_OF_TOOL.format, ("name", "description", "parameters"))}
 
 
-def what_is_told(body: bytes) -> frozenset[str]:
-    """What a question in the form of ``told_question`` tells: members, and parts of them."""
+def rebuilt_parts(body: bytes) -> frozenset[str]:
+    """What a question in the form of ``rebuilt_question`` has: members, and parts of them."""
     document = decoded_json(body)
-    told = document if isinstance(document, dict) else {}
-    system = any(one.get("role") == "system" for one in objects_in(told.get("messages")))
-    functions = (one.get("function") for one in objects_in(told.get("tools")))
+    made = document if isinstance(document, dict) else {}
+    system = any(one.get("role") == "system" for one in objects_in(made.get("messages")))
+    functions = (one.get("function") for one in objects_in(made.get("tools")))
     of_tools = (name for one in functions if isinstance(one, dict) for name in one)
-    return frozenset((*told, *([_SYSTEM_TOLD] if system else ()), *map(_OF_TOOL.format, of_tools)))
+    return frozenset((*made, *([_SYSTEM_PART] if system else ()), *map(_OF_TOOL.format, of_tools)))
 
 
 def _in_chat(messages: Iterable[Message]) -> list[dict[str, Any]]:
