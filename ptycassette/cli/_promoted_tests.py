@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -113,10 +114,11 @@ def _name(file: str, by: ImportFormat) -> str:
     return re.sub(r"\W+", "_", file).strip("_").lower() or "trace"
 
 
-def publish(plan: PlannedTest, *, overwrite: bool) -> PromotedTest:
-    """Write the cassette and the test.
+def publish(plan: PlannedTest, *, forbidden: Sequence[str], overwrite: bool) -> PromotedTest:
+    """Write the cassette and the test. ``forbidden`` are keys that no question may have.
 
     Raises:
+        RefusedError: a question has inputs under forbidden keys.
         CassetteError: the trace is broken, or the disk refuses; the message says where.
     """
     plan.cassette.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +128,7 @@ def publish(plan: PlannedTest, *, overwrite: bool) -> PromotedTest:
         by=plan.by,
         overwrite=overwrite,
         harness=plan.harness,
-        with_log_calls=True,
+        whole=forbidden,
     )
     with open_cassette(plan.cassette) as cassette:
         tools = recorded_tools(list(cassette.service_events()))

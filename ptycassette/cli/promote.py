@@ -45,6 +45,13 @@ _CURRENT = Path()
     help="For a TRACE: read it as a session log of this CLI (claude, codex, ...).",
 )
 @click.option(
+    "--forbid",
+    metavar="KEY",
+    multiple=True,
+    help="For a TRACE: refuse it if a call has input with this JSON key, instead of the usual keys"
+    " (holdout, vault, secret, token, auth).",
+)
+@click.option(
     "--reviewed-by", metavar="NAME", help="For a RUN: name the person who reviewed it (required)."
 )
 @click.option(
@@ -62,6 +69,7 @@ def command(
     calls: str | None,
     kind: str | None,
     harness: str | None,
+    forbid: tuple[str, ...],
     reviewed_by: str | None,
     evidence: Path | None,
     overwrite: bool,
@@ -86,7 +94,12 @@ def command(
     runs = [one for one in sources if one.is_dir()]
     if runs and len(runs) != len(sources):
         raise click.UsageError("promote files (TRACE) and directories (RUN) one after the other")
-    of_traces = {"--calls": calls, "--format": kind, "--harness": harness}
+    of_traces = {
+        "--calls": calls,
+        "--format": kind,
+        "--harness": harness,
+        "--forbid": forbid or None,
+    }
     of_runs = {"--reviewed-by": reviewed_by, "--evidence": evidence}
     others, whose = (of_traces, "a RUN") if runs else (of_runs, "a TRACE")
     for name, value in others.items():
@@ -101,6 +114,7 @@ def command(
             calls=calls,
             kind="session-log" if harness and not kind else kind,
             harness=harness,
+            forbid=forbid,
             overwrite=overwrite,
             as_json=as_json,
         )
@@ -143,10 +157,12 @@ def _tests(
     calls: str | None,
     kind: str | None,
     harness: str | None,
+    forbid: tuple[str, ...],
     overwrite: bool,
     as_json: bool,
 ) -> None:
     from ptycassette.cli._promoted_tests import planned, publish
+    from ptycassette.tape.consent import FORBIDDEN
 
     tests = [
         planned(trace, output, calls=calls, kind=kind, harness=harness, overwrite=overwrite)
@@ -154,7 +170,7 @@ def _tests(
     ]
     if len({one.test for one in tests}) != len(tests):
         raise click.UsageError("two TRACEs have one name; rename one of the files")
-    made = [publish(one, overwrite=overwrite) for one in tests]
+    made = [publish(one, forbidden=forbid or FORBIDDEN, overwrite=overwrite) for one in tests]
     if as_json:
         write_lines([json_text({"tests": made})])
         return

@@ -30,6 +30,7 @@ from ptycassette.tape import (
 )
 
 MAX_CALLS = 100_000
+_MOST_FAULTS = 100
 Headers = tuple[tuple[str, str], ...]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
@@ -72,11 +73,37 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkippedError(Exception):
-    """An entry cannot be taken; the message is the reason, the same for all such entries."""
+    """An entry cannot be taken; the message is the reason, the same for all such entries.
+
+    Attributes:
+        field: the member of a call that is missing or broken; empty for what is no call.
+    """
+
+    def __init__(self, reason: str, field: str = "") -> None:
+        super().__init__(reason)
+        self.field = field
 
 
-def checked_url(url: object) -> str:
-    """A URL that a tape can hold.
+class Skipped(Counter[str]):
+    """How many entries were left out, by reason.
+
+    Attributes:
+        faults: the broken calls among them: where each is, its field, and the reason.
+    """
+
+    def __init__(self, counted: Mapping[str, int] | None = None) -> None:
+        super().__init__(counted or {})
+        self.faults: list[str] = []
+
+    def note(self, reason: SkippedError, where: str) -> None:
+        """Count an entry; ``where`` is its place in the file."""
+        self[str(reason)] += 1
+        if reason.field and len(self.faults) < _MOST_FAULTS:
+            self.faults.append(f"{where}: {reason.field}: {reason}")
+
+
+def checked_url(url: object, field: str = "url") -> str:
+    """A URL that a tape can hold. ``field`` is where it is in a call.
 
     Raises:
         SkippedError: it is none.
@@ -87,7 +114,7 @@ def checked_url(url: object) -> str:
     except ValueError:
         found = False
     if not found:
-        raise SkippedError("no URL of HTTP or of a WebSocket")
+        raise SkippedError("no URL of HTTP or of a WebSocket", field)
     return str(url)
 
 
@@ -101,7 +128,7 @@ def checked_status(status: object) -> int | None:
         return status
     if status is None or status == 0:
         return None
-    raise SkippedError("no status of HTTP")
+    raise SkippedError("no status of HTTP", "status")
 
 
 def header_pairs(pairs: Iterable[tuple[object, object]]) -> Headers:
@@ -142,7 +169,7 @@ def unpacked(headers: Headers, body: bytes, *, parsed: bool = False) -> tuple[He
         unpacker.end()
         if unpacker.problem is not None:
             what = "that unpacks to too much" if unpacker.is_bomb else "that is damaged"
-            raise SkippedError(f"a body packed with {visible(encoding, limit=40)} {what}")
+            raise SkippedError(f"a body packed with {visible(encoding, limit=40)} {what}", "body")
     return without_packing(headers), body
 
 
@@ -154,8 +181,10 @@ def _is_text(body: bytes) -> bool:
     return True
 
 
-def moment_us(text: object) -> int:
+def moment_us(text: object, field: str = "time") -> int:
     """A moment in RFC 3339, or seconds since 1970, as microseconds since 1970.
+
+    ``field`` is where it is in a call.
 
     Raises:
         SkippedError: it is none.
@@ -170,7 +199,7 @@ def moment_us(text: object) -> int:
             return round(text * 1_000_000)
     except (ValueError, OverflowError):
         pass
-    raise SkippedError("no time that can be read")
+    raise SkippedError("no time that can be read", field)
 
 
 def session_of_calls(
@@ -197,6 +226,8 @@ def session_of_calls(
     """
     if not calls and not notes:
         reasons = "; ".join(f"{count} times: {reason}" for reason, count in skipped.items())
+        if isinstance(skipped, Skipped) and skipped.faults:
+            reasons += f"; {skipped.faults[0]}"
         raise BadImportError(f"no call can be taken from it{reasons and f' ({reasons})'}")
     if len(calls) > MAX_CALLS:
         raise BadImportError(f"more than {MAX_CALLS} calls")
@@ -212,6 +243,7 @@ def session_of_calls(
         events=events,
         items=items,
         compared_headers=_compared(calls),
+        faults=tuple(skipped.faults) if isinstance(skipped, Skipped) else (),
         rebuilt_entries=[number for number, call in enumerate(ordered, 1) if call.rebuilt],
         end_us=max(one.t_us for one in (*items[-1:], *events[-1:])),
         recorded_at=began,

@@ -9,7 +9,7 @@ holds what was sent: the calls are rebuilt (``rebuilt.py``).
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +17,7 @@ import msgspec
 
 from ptycassette.importing.calls import (
     Call,
+    Skipped,
     SkippedError,
     checked_url,
     session_of_calls,
@@ -33,7 +34,7 @@ from ptycassette.importing.rebuilt import (
     tool_call,
 )
 from ptycassette.importing.session import ImportedSession
-from ptycassette.model import Noted, decoded_json, objects_in
+from ptycassette.model import Noted, decoded_json, objects_in, visible
 
 _STRUCTURED = {
     "gen_ai.input.messages",
@@ -78,7 +79,7 @@ def read_otel(data: bytes) -> ImportedSession:
             events[one.trace, one.span].append(one)
     calls: list[Call] = []
     notes: list[Noted] = []
-    skipped: Counter[str] = Counter()
+    skipped = Skipped()
     taken: set[tuple[str, str]] = set()
     for one in sorted(
         records, key=lambda one: not one.is_span
@@ -93,7 +94,7 @@ def read_otel(data: bytes) -> ImportedSession:
             calls.append(_call(one, events[place] if any(place) else [one]))
             taken.add(place)
         except SkippedError as reason:
-            skipped[str(reason)] += 1
+            skipped.note(reason, f"span {visible(one.span or one.name, limit=40)}")
     return session_of_calls(calls, skipped, dated=True, rebuilt=True, notes=notes)
 
 
@@ -102,7 +103,7 @@ def _tool(span: TelemetryRecord) -> Iterator[Noted]:
     said = span.attributes
     name = said.get("gen_ai.tool.name")
     if not isinstance(name, str):
-        raise SkippedError("a call of a tool without a name")
+        raise SkippedError("a call of a tool without a name", "gen_ai.tool.name")
     call_id = said.get("gen_ai.tool.call.id")
     arguments = _structured(said.get("gen_ai.tool.call.arguments"))
     ended = None
@@ -125,7 +126,10 @@ def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
         raise SkippedError("an operation that asks no model for text")
     messages, choices = _messages(said, events)
     if not messages:
-        raise SkippedError("no messages in it (instrumentations leave them out by default)")
+        raise SkippedError(
+            "no messages in it (instrumentations leave them out by default)",
+            "gen_ai.input.messages",
+        )
     model = said.get("gen_ai.request.model")
     more = {name: said.get(f"gen_ai.request.{name}") for name in _PARAMETERS}
     tools = _structured(said.get("gen_ai.tool.definitions"))
@@ -136,7 +140,7 @@ def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
         answered_us=one.ended_us,
         ended_us=one.ended_us,
         method="POST",
-        url=checked_url(_base(said) + CHAT),
+        url=checked_url(_base(said) + CHAT, "server.address"),
         headers=JSON,
         with_headers=False,
         rebuilt=True,
@@ -187,7 +191,7 @@ def _answer(said: Mapping[str, Any], choices: Choices, failed: str) -> tuple[int
         return int(failed), msgspec.json.encode({"error": {"message": failed}})
     if failed:
         return None, b""
-    raise SkippedError("no answer in it")
+    raise SkippedError("no answer in it", "gen_ai.output.messages")
 
 
 def _messages(said: Mapping[str, Any], events: list[TelemetryRecord]) -> tuple[Messages, Choices]:

@@ -6,8 +6,8 @@ as a chat completion (``rebuilt.py``), and the cassette says so.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from ptycassette.importing.calls import (
     Call,
     Headers,
+    Skipped,
     SkippedError,
     checked_status,
     checked_url,
@@ -47,6 +48,7 @@ _APART_US = 1000
 _ABOUT = ("provider",)
 """Members of a request that no API has: they are about it."""
 _TOOL_KINDS = ("tool", "function", "execute_tool")
+_MODEL_KINDS = ("llm", "model", "chat", "generation", "completion")
 _TOOL_NAMES = ("name", "tool", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _ASKS_A_MODEL = frozenset({"messages", "contents", "model", "url", "body", "endpoint"})
@@ -59,56 +61,65 @@ def read_trace(data: bytes) -> ImportedSession:
     Raises:
         BadImportError: a line is no object, or none is a call.
     """
-    calls: dict[bool, list[Call]] = {True: [], False: []}
-    notes: dict[bool, list[Noted]] = {True: [], False: []}
-    skipped: Counter[str] = Counter()
+    calls: list[Call] = []
+    notes: list[Noted] = []
+    skipped = Skipped()
     rebuilt = False
-    clock = _Times()
-    for number, line in objects_of(data):
+    lines = list(objects_of(data))
+    clock = _Times([line for _, line in lines])
+    for number, line in lines:
         try:
-            begun_us, timed = clock.of(line)
+            begun_us = clock.of(line)
             if _is_tool(line):
-                notes[timed] += _tool(number, line, begun_us)
+                notes += _tool(number, line, begun_us)
                 continue
             call, made = _call(line, begun_us)
         except SkippedError as reason:
-            skipped[str(reason)] += 1
+            skipped.note(reason, f"line {number}")
             continue
-        calls[timed].append(call)
+        calls.append(call)
         rebuilt = rebuilt or made
-    dated = bool(calls[True] or notes[True])
-    if dated and (untimed := len(calls[False]) + sum(map(_is_call, notes[False]))):
-        skipped["no time, where other lines have one"] += untimed  # no place among the others
-    return session_of_calls(calls[dated], skipped, dated=dated, rebuilt=rebuilt, notes=notes[dated])
-
-
-def _is_call(note: Noted) -> bool:
-    return bool(note.payload["type"] == "tool-call")
+    return session_of_calls(calls, skipped, dated=clock.dated, rebuilt=rebuilt, notes=notes)
 
 
 class _Times:
-    """When lines were. Lines of one moment keep their order, and so do those without a time."""
+    """When lines were. Lines of one moment keep their order, and so do those without a time.
 
-    def __init__(self) -> None:
+    Attributes:
+        dated: whether any line has a time.
+    """
+
+    def __init__(self, lines: Sequence[dict[str, Any]]) -> None:
+        first = next((at for at, line in enumerate(lines) if _begun(line)), None)
+        self.dated = first is not None
         self._next_us, self._last_us, self._equal = _APART_US, -1, 0
+        if first is not None:
+            name = _begun(lines[first])
+            with suppress(SkippedError):  # it is raised again when the line is read
+                self._next_us = moment_us(lines[first][name], name) - first * _APART_US
 
-    def of(self, line: dict[str, Any]) -> tuple[int, bool]:
-        """When a line began, and whether that is in it."""
-        begun = next((line[name] for name in _BEGUN if line.get(name) is not None), None)
-        if begun is None:
+    def of(self, line: dict[str, Any]) -> int:
+        """When a line began; one without a time follows the line before it."""
+        name = _begun(line)
+        if not name:
             begun_us = self._next_us
-            self._next_us = _ended_us(line, begun_us) + _APART_US
-            return begun_us, False
-        begun_us = moment_us(begun)
-        self._equal = self._equal + 1 if begun_us == self._last_us else 0
-        self._last_us = begun_us
-        return begun_us + self._equal, True
+        else:
+            begun_us = moment_us(line[name], name)
+            self._equal = self._equal + 1 if begun_us == self._last_us else 0
+            self._last_us = begun_us
+            begun_us += self._equal
+        self._next_us = _ended_us(line, begun_us) + (1 if self.dated else _APART_US)
+        return begun_us
+
+
+def _begun(line: dict[str, Any]) -> str:
+    """The member that has when a line began; empty where none has."""
+    return next((name for name in _BEGUN if line.get(name) is not None), "")
 
 
 def _is_tool(line: dict[str, Any]) -> bool:
     """Whether a line is about a tool: by its kind, or because it names a tool and no model."""
-    kind = next((line[name] for name in ("kind", "type") if isinstance(line.get(name), str)), "")
-    if kind.lower().replace("-", "_").startswith(_TOOL_KINDS):
+    if _kind(line).startswith(_TOOL_KINDS):
         return True
     asked = line.get("request")
     said = asked if isinstance(asked, dict) else line
@@ -116,6 +127,11 @@ def _is_tool(line: dict[str, Any]) -> bool:
         return False
     named = any(isinstance(one.get(name), str) for one in (said, line) for name in _TOOL_NAMES[1:])
     return named or (isinstance(said.get("name"), str) and not said.keys().isdisjoint(_ARGUMENTS))
+
+
+def _kind(line: dict[str, Any]) -> str:
+    kind = next((line[name] for name in ("kind", "type") if isinstance(line.get(name), str)), "")
+    return kind.lower().replace("-", "_")
 
 
 def _tool(number: int, line: dict[str, Any], t_us: int) -> Iterator[Noted]:
@@ -129,7 +145,7 @@ def _tool(number: int, line: dict[str, Any], t_us: int) -> Iterator[Noted]:
     names = (one.get(name) for one in places for name in _TOOL_NAMES)
     name = next((one for one in names if isinstance(one, str)), None)
     if name is None:
-        raise SkippedError("a call of a tool without a name")
+        raise SkippedError("a call of a tool without a name", "name")
     results = ("result", *_ANSWERS)
     ended = None
     if said("error") is not None and said(*results) is None:
@@ -167,7 +183,7 @@ def _call(line: dict[str, Any], begun_us: int) -> tuple[Call, bool]:
 def _ended_us(line: dict[str, Any], begun_us: int) -> int:
     for name in _ENDED:
         if line.get(name) is not None:
-            return max(begun_us, moment_us(line[name]))
+            return max(begun_us, moment_us(line[name], name))
     for name in _LASTED_MS:
         lasted = line.get(name)
         if isinstance(lasted, int | float) and 0 <= lasted < 1e12:
@@ -199,7 +215,10 @@ def _question(line: dict[str, Any]) -> tuple[str, str, Headers | None, bytes, bo
     if isinstance(messages, list):
         body = chat_question(line.get("model"), messages, {"tools": line.get("tools")})
         return url or base_of(line.get("provider")) + CHAT, method, None, body, True
-    raise SkippedError("no request in it")
+    is_call = any(name in line for name in (*_ANSWERS, "request", "messages"))
+    raise SkippedError(
+        "no request in it", "request" if is_call or _kind(line) in _MODEL_KINDS else ""
+    )
 
 
 def _url(url: object, line: dict[str, Any], body: object) -> str:
@@ -221,7 +240,7 @@ def _url(url: object, line: dict[str, Any], body: object) -> str:
         return base + (provider.messages if provider else CHAT)
     if "input" in body:
         return f"{base}/v1/responses"
-    raise SkippedError("the address it was sent to is missing")
+    raise SkippedError("the address it was sent to is missing", "url")
 
 
 def _answer(line: dict[str, Any]) -> tuple[int | None, Headers, bytes, bool]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import json
 import os
@@ -11,6 +12,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -497,3 +499,133 @@ def test_pytest_runs_the_test(promoted: Callable[[str], Path], tmp_path: Path) -
     assert good.returncode == 0, good.stdout
     assert bad.returncode == 1
     assert "recorded 'Refund order 5', asked 'Refund order 6'" in bad.stdout
+
+
+# -- what else may be in a trace -----------------------------------------------------------
+
+TOKEN = "ghp_" + "Zk2mN8xR4tV1wY6uI9oP3sD5fG0hJ2kL7aQe"
+LINE = {"kind": "llm", "request": {"provider": "openai", "model": "m", "messages": ASKED}}
+ANSWERED = {**LINE, "response": completion({"role": "assistant", "content": ANSWER})}
+NO_CALL = {"messages": [{"role": "user", "content": 7}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "status", "said"),
+    [
+        ("x.jsonl", jsonl(ANSWERED) + b"\n{", 3, "line 2 is not JSON"),
+        ("x.jsonl", jsonl(ANSWERED, {"kind": "tool", "args": {}}), 3, "line 2: name: a call of"),
+        ("x.jsonl", jsonl({**ANSWERED, "timestamp": "noon"}), 3, "line 1: timestamp: no time"),
+        ("x.jsonl", jsonl(ANSWERED, {"kind": "llm", "response": {}}), 3, "line 2: request: no"),
+        ("x.jsonl", jsonl({**ANSWERED, "status": "ok"}), 3, "line 1: status: no status"),
+        ("x.jsonl", jsonl({**ANSWERED, "url": "nowhere"}), 3, "line 1: url: no URL"),
+        ("x.har", b'{"log": {"entries": [{"request": {}, "response": {}}]}}', 3, "entry 1: "),
+        ("x.yaml", b"interactions:\n- request: {uri: x}\n  response: {}", 3, "interaction 1: sta"),
+        ("x.otlp.json", b'{"resourceSpans": 5}', 3, "not a valid otel file"),
+        ("x.cast", b'{"version": 2, "width": 80, "height": 24}', 2, "holds no calls"),
+        ("x.jsonl", jsonl(ANSWERED, {**LINE, "metadata": {}, "response": "x"}), 0, ""),
+        (
+            "x.jsonl",
+            jsonl({"request": {**NO_CALL, "model": "m", "vault": "x"}, "response": {}}),
+            6,
+            "question 1 has inputs under forbidden keys: vault",
+        ),
+        (
+            "x.jsonl",
+            jsonl(ANSWERED, {"tool": "look", "args": {"holdOut": 1}, "result": 1}),
+            6,
+            "tool-call look has inputs under forbidden keys: arguments.holdOut",
+        ),
+    ],
+    ids=range(13),
+)
+def test_a_broken_trace_is_named_and_nothing_is_left(
+    name: str, data: bytes, status: int, said: str, tmp_path: Path
+) -> None:
+    """With the line and the field; a call is never left out, as an import does."""
+    (tmp_path / name).write_bytes(data)
+    done = ptycassette("promote", str(tmp_path / name), "-o", str(tmp_path / "tests"))
+
+    assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+    assert (tmp_path / "tests" / "test_x.py").exists() == (status == 0)
+    assert (tmp_path / "tests" / "x.cassette").exists() == (status == 0)
+
+
+def test_a_trace_writes_no_code_and_no_secret_into_its_test(tmp_path: Path) -> None:
+    """Whatever its name and its prompt are; the function is checked, too."""
+    evil = f'"""\nimport os\nos.remove("x")\n\'\'\' \\ {TOKEN} \u2028 ä'
+    asked = {"provider": "openai", "model": "m", "messages": [{"role": "user", "content": evil}]}
+    file = tmp_path / "a'''\"\"\"\nimport os;1.jsonl"
+    file.write_bytes(jsonl({**ANSWERED, "request": asked}))
+    ptycassette("promote", str(file), "-o", str(tmp_path), status=0)
+    [test] = tmp_path.glob("test_*.py")
+    found = runpy.run_path(str(test))
+
+    assert found["PROMPT"].startswith('"""\nimport os')
+    assert TOKEN not in test.read_text()
+    modules = ast.parse(test.read_text()).body
+    assert sum(isinstance(one, ast.Import | ast.ImportFrom) for one in modules) == 3
+    assert sum(isinstance(one, ast.Expr) for one in modules) == 1  # the docstring
+    assert len(modules) == 6
+    for calls in ("os:remove('x')", "os", "my_agent:run; x", "class:run", "os.:x"):
+        done = ptycassette("promote", "--overwrite", str(file), "--calls", calls)
+        assert done.returncode == 2, calls
+
+
+def failing(error: Any) -> bytes:
+    """A trace in which a tool failed."""
+    tool = {"tool": "refund", "args": ARGUMENTS, "error": error}
+    return jsonl(ANSWERED, tool)
+
+
+@pytest.mark.parametrize(
+    ("error", "passes", "fails"),
+    [
+        ("ValueError: no stock", ValueError("no stock"), ValueError("no money")),
+        ("ValueError: no stock", ValueError("no stock"), KeyError("no stock")),
+        ("no stock", KeyError("no stock"), ValueError("no money")),
+        ({"type": "builtins.ValueError"}, ValueError("x"), KeyError("x")),
+        ({"type": "ValueError", "message": "x"}, ValueError("x"), ValueError("y")),
+    ],
+)
+def test_the_failure_of_a_tool_is_compared(
+    error: Any, passes: Exception, fails: Exception, tmp_path: Path
+) -> None:
+    """By its type and its message, each if it was recorded; a tool that succeeds is another."""
+    if error == "no stock":
+        passes = RuntimeError("no stock")
+    (tmp_path / "x.jsonl").write_bytes(failing(error))
+    ptycassette("promote", str(tmp_path / "x.jsonl"), "-o", str(tmp_path), status=0)
+
+    def with_tool(raised: Exception | None) -> Callable[[str], None]:
+        @tape_tool(name="refund")
+        def tool(amount: int) -> int:
+            if raised is not None:
+                raise raised
+            return amount
+
+        def run_agent(prompt: str) -> None:
+            agent().post("/v1/chat/completions", {"model": "m", "messages": ASKED})
+            with suppress(Exception):  # as agents do
+                tool(**ARGUMENTS)
+            assert prompt
+
+        return run_agent
+
+    run(tmp_path / "test_x.py", with_tool(passes))
+    for bad in (fails, None):
+        with pytest.raises(DivergenceError, match="refund"):
+            run(tmp_path / "test_x.py", with_tool(bad))
+
+
+def test_calls_in_another_order_fail(promoted: Callable[[str], Path]) -> None:
+    """A tool that is called before the model asked for it."""
+
+    class Hasty(Agent):
+        tool = staticmethod(lambda **given: RESULT)
+
+        def run(self, prompt: str) -> str:
+            refund(**ARGUMENTS)
+            return super().run(prompt)
+
+    with pytest.raises(DivergenceError, match="came before"):
+        run(promoted("trace.jsonl"), Hasty())

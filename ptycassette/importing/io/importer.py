@@ -15,7 +15,7 @@ import msgspec
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.editing.io import Operation, edit_cassettes
-from ptycassette.errors import UnreadableError
+from ptycassette.errors import RefusedError, UnreadableError
 from ptycassette.importing.charsets import InUtf8, check_charset, undecodable
 from ptycassette.importing.io.packed_files import is_packed, name_without, read_unpacked
 from ptycassette.importing.io.session_logs import (
@@ -108,7 +108,7 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
     harness: str | None = None,
     size: Size | None = None,
     charset: str | None = None,
-    with_log_calls: bool = False,
+    whole: Sequence[str] | None = None,
 ) -> Imported:
     """Publish a cassette of what is in a file. It is scrubbed, as a recording is.
 
@@ -122,12 +122,15 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
         harness: whose session log it is; None to find out.
         size: of the terminal at the start, in place of what the file has.
         charset: of the output and input of a terminal; None for UTF-8.
-        with_log_calls: make the model calls of a session log, too (``with_calls``).
+        whole: for a test of the calls. Broken calls are refused and not skipped, the model calls
+            of a session log are made, too (``with_calls``), and no question may have inputs under
+            these keys.
 
     Raises:
         NotFoundError, UnreadableError, UnsafeFileError, LimitError: the file cannot be read, or
             is not of the format; the message says where.
         UsageError: a library that reads it is not installed, or the format takes no such option.
+        RefusedError: a question has inputs under forbidden keys.
         ExistsError, StorageError, SecretLeftError, AmbiguousTapeError: nothing was published.
     """
     by.check_options(
@@ -140,9 +143,14 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
     with _refused(path, by):
         if by.whose:
             session = _read_whose(by, path, data, harness)
-            session = with_calls(session) if with_log_calls else session
+            session = session if whole is None else with_calls(session)
         else:
             session = by.read(data, partial=partial, beside=others)
+        if whole is not None and session.faults:
+            more = len(session.faults) - 1
+            raise BadImportError(session.faults[0] + (f" (and {more} more)" if more else ""))
+    if whole and (found := session.forbidden(whole)):
+        raise RefusedError(found, where=str(path), hint="remove them, or name other keys: --forbid")
     session = _as_asked(session, by, data, size=size, charset=charset)
     said: dict[str, object] = {
         "from": by.name,
