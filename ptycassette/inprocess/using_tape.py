@@ -78,7 +78,7 @@ class TapeResult(msgspec.Struct, kw_only=True):
     ``action`` is what was done in this mode, ``recorded`` whether that published a cassette, and
     ``over`` whether the block was left. ``rerecord``, and ``rewrite`` where it replaced a
     cassette, set ``drift``. ``fingerprint`` is computed from what was asked and served in this
-    run; a replay of the whole recording in its order has ``expected_fingerprint``.
+    run; a replay of the whole recording has ``expected_fingerprint``.
     """
 
     action: Action

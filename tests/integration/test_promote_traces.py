@@ -617,6 +617,19 @@ def test_the_failure_of_a_tool_is_compared(
             run(tmp_path / "test_x.py", with_tool(bad))
 
 
+@pytest.mark.parametrize("name", ["trace.jsonl", "archive.har"])
+def test_a_fingerprint_is_that_of_the_run(name: str, promoted: Callable[[str], Path]) -> None:
+    """Of what an agent asked in this run, also where the questions were rebuilt."""
+    cassette = promoted(name).parent / f"{promoted(name).stem.removeprefix('test_')}.cassette"
+    prints = []
+    for one in (agent(), OverMessages() if name == "trace.jsonl" else agent(), agent(system="x")):
+        with use_tape(cassette, lenient=True) as tape, suppress(httpx.HTTPStatusError):
+            one(PROMPT)
+        prints.append(tape.result.fingerprint == tape.result.expected_fingerprint)
+
+    assert prints == [True, True, name == "trace.jsonl"]  # which has no system prompt
+
+
 def test_calls_in_another_order_fail(promoted: Callable[[str], Path]) -> None:
     """A tool that is called before the model asked for it."""
 
