@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.harness.provider.wire.questions import rebuilt_question
 from ptycassette.importing.calls import (
     Call,
     Headers,
@@ -207,10 +208,11 @@ def _question(line: dict[str, Any]) -> tuple[str, str, Headers | None, bytes, bo
         sent = {name: value for name, value in request.items() if name not in _ABOUT}
         about = {name: request[name] for name in _ABOUT if name in request}
         address = _url(url, {**about, **line}, sent)
-        if about and isinstance(sent.get("messages"), list):
-            model, messages = sent.pop("model", None), sent.pop("messages")
-            return address, method, None, chat_question(model, messages, sent), True
-        return address, method, None, msgspec.json.encode(sent), False
+        body = msgspec.json.encode(sent)
+        made = rebuilt_question(body) if about else None
+        if made is not None:
+            return address, method, None, msgspec.json.encode(made), True
+        return address, method, None, body, False
     messages = line.get("messages")
     if isinstance(messages, list):
         body = chat_question(line.get("model"), messages, {"tools": line.get("tools")})

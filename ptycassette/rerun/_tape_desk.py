@@ -84,6 +84,7 @@ class TapeDesk:
             fingerprint_version=version,
         )
         self._masked, self._stripped, self._compared = masked, stripped, compare_secrets
+        self._imported = "compared_headers" in (facts or {})
         self._rebuilt = _RebuiltQuestions(exchanges, (facts or {}).get("rebuilt"))
         self.expected_fingerprint = tape_fingerprint(
             exchanges, rules, key=key, draws=draws, version=version
@@ -119,7 +120,9 @@ class TapeDesk:
         upstream = question.upstream or self.upstream(question.target)
         question = msgspec.structs.replace(question, upstream=upstream)
         answer = self._match(question)
-        if isinstance(answer, Hit) or not self._rebuilt:
+        if isinstance(answer, Hit):
+            return self._rebuilt.answer(answer, question) if self._imported else answer
+        if not self._rebuilt:
             return answer
         unused = [one.entry for one in self._matcher.unused()]
         misses: list[Miss] = []

@@ -119,6 +119,7 @@ _PATHS = {
     "anthropic": re.compile(r"/messages$"),
     "gemini": re.compile(r"/models/[^/:]+:(?:g|streamG)enerateContent$"),
 }
+_SSE = "text/event-stream"
 _IDS_OF_AN_ENTRY = 1000
 _STOPS: dict[str, Stop] = {
     "length": "length",
@@ -133,8 +134,9 @@ _STOPS: dict[str, Stop] = {
 def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
     """A recorded answer in the form of the API by which it is asked for: whole, or as a stream.
 
-    It is the recorded one, byte by byte, where that has the form already, and where it is an error
-    or no answer of a model.
+    A trace may have an answer as one document, although it came as a stream. It is the recorded
+    one, byte by byte, where that has the form already, and where it is an error or no answer of a
+    model.
     """
     path = question.target.partition("?")[0]
     api = next((name for name, tail in _PATHS.items() if tail.search(path)), None)
@@ -143,10 +145,12 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
         return hit
     asked = decoded_json(question.body)
     streams = ":stream" in path or (isinstance(asked, dict) and asked.get("stream") is True)
-    recorded = decoded_json(body)
-    if not streams and _api_of_answer(recorded) == api:
+    kind = dict(hit.headers).get("content-type", "")
+    lines = [line.removeprefix(b"data:") for line in body.splitlines() if line[:5] == b"data:"]
+    recorded = decoded_json(next(iter(lines), b"") if _SSE in kind else body)
+    if isinstance(recorded, list) or (streams == (_SSE in kind) and _api_of(recorded) == api):
         return hit
-    answer = answer_of([body], dict(hit.headers).get("content-type", ""))
+    answer = answer_of([body], kind)
     calls = (Call(one.id, one.name, one.arguments).values for one in answer.calls.values())
     parts = [Part(text="".join(answer.text))] if answer.text else []
     parts += [
@@ -168,12 +172,14 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
     return msgspec.structs.replace(made, entry=hit.entry)
 
 
-def _api_of_answer(document: Any) -> str | None:
+def _api_of(document: Any) -> str | None:
+    """The API of an answer, by its document or its first event."""
     if not isinstance(document, dict):
         return None
-    if document.get("object") == "response":
+    kind = str(document.get("type"))
+    if document.get("object") == "response" or kind.startswith("response."):
         return "responses"
-    if document.get("type") == "message":
+    if kind in {"message", "message_start"}:
         return "anthropic"
     named = {"choices": "chat", "candidates": "gemini"}
     return next((api for name, api in named.items() if name in document), None)

@@ -363,6 +363,17 @@ def as_codex_log(folder: Path) -> bytes:
     )
 
 
+def as_cendor(folder: Path) -> bytes:
+    """A cassette of another library that records functions."""
+    lines = [json.loads(line) for line in as_seed(folder).splitlines()]
+    entries = [
+        {"seq": number, "kind": line["kind"], "request_hash": "x", "request": line["request"],
+         "response": line.get("response", line.get("result"))}
+        for number, line in enumerate(lines)
+    ]  # fmt: skip
+    return json.dumps({"version": 2, "entries": entries}).encode()
+
+
 TRACES: dict[str, Callable[[Path], bytes]] = {
     "trace.jsonl": as_seed,
     "bodies.jsonl": as_bodies,
@@ -371,6 +382,7 @@ TRACES: dict[str, Callable[[Path], bytes]] = {
     "vcr.yaml": as_vcr,
     "claude.jsonl": as_claude_log,
     "rollout-1.jsonl": as_codex_log,
+    "calls.cendor.json": as_cendor,
 }
 WITHOUT_TOOLS = {"archive.har", "vcr.yaml"}
 REBUILT = {"trace.jsonl", "spans.otlp.json", "claude.jsonl", "rollout-1.jsonl"}
@@ -437,6 +449,29 @@ def test_a_rebuilt_trace_is_for_any_api(
     run(promoted(name), kind())
     with pytest.raises(DivergenceError, match="messages"):
         run(promoted(name), type("Bad", (kind,), {"prompt": "Refund order 6"})())
+
+
+def test_an_answer_is_a_stream_where_the_agent_asks_for_one(tmp_path: Path) -> None:
+    """A trace has it as one document; a stream in a trace is what it is."""
+    body = {"model": "m", "messages": ASKED, "stream": True}
+    said = completion({"role": "assistant", "content": ANSWER})
+    events = 'data: {"choices": [{"delta": {"content": "Hi"}}]}\n\ndata: [DONE]\n\n'
+    lines = [{"request": body, "response": said}, {"request": body, "response": events}]
+    (tmp_path / "x.jsonl").write_bytes(jsonl(*lines))
+    ptycassette("promote", str(tmp_path / "x.jsonl"), "-o", str(tmp_path), status=0)
+
+    def streams(prompt: str) -> None:
+        got = []
+        for _ in lines:
+            with httpx.Client() as client:
+                answer = client.post(f"{NOWHERE}/v1/chat/completions", json=body)
+            assert answer.headers["content-type"].startswith("text/event-stream"), prompt
+            got.append(answer.text)
+        pieces = [json.loads(line[6:]) for line in got[0].split("\n\n")[:-2]]
+        texts = [one["choices"][0]["delta"].get("content") or "" for one in pieces]
+        assert ("".join(texts), got[1]) == (ANSWER, events)
+
+    run(tmp_path / "test_x.py", streams)
 
 
 @pytest.mark.parametrize("name", ["trace.jsonl", "bodies.jsonl"])
