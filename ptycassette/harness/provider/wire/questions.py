@@ -95,7 +95,7 @@ def rebuilt_question(
     for name in sorted(options):
         made[name] = _option(document, name)
     if like is not None:
-        made = {name: value for name, value in made.items() if name in like}
+        made = {name: made[name] for name in made if name in like or name == "messages"}
         if _SYSTEM_PART not in like:
             made["messages"] = [one for one in made["messages"] if one["role"] != "system"]
         for tool in made.get("tools") or ():
