@@ -17,9 +17,14 @@ from ptycassette.importing.io import import_file, import_of
 from ptycassette.inprocess import recorded_tools
 from ptycassette.model import visible
 from ptycassette.system.files import write_whole
+from ptycassette.tape.matching import SECRET
 
 _PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _FUNCTION = re.compile(rf"({_PATH}):({_PATH})", re.ASCII)
+_MASKED = (
+    "# The first question had a secret, which is masked. Put the real one here, or one of the same",
+    "# form with PTYCASSETTE_SECRETS=any.",
+)
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
@@ -134,7 +139,8 @@ def publish(plan: PlannedTest, *, forbidden: Sequence[str], overwrite: bool) -> 
         tools = recorded_tools(list(cassette.service_events()))
         first = next(iter(cassette.tape()), None) if cassette.has_tape else None
         prompt = None if first is None else _prompt(first.question())
-    text = _test_text(plan, prompt)
+        masked = first is not None and any(one.type == SECRET for one in first.entry.tokens)
+    text = _test_text(plan, prompt, masked=masked)
     write_whole(plan.test, [text.encode()], overwrite=overwrite)
     return PromotedTest(
         test=str(plan.test),
@@ -156,7 +162,7 @@ def _prompt(question: bytes) -> str | None:
     return said[-1] if said else None
 
 
-def _test_text(plan: PlannedTest, prompt: str | None) -> str:
+def _test_text(plan: PlannedTest, prompt: str | None, *, masked: bool) -> str:
     given = "" if prompt is None else "PROMPT"
     if plan.calls is None:
         note = "`agent` is a fixture that you write, in conftest.py: your agent, a function."
@@ -181,6 +187,7 @@ def _test_text(plan: PlannedTest, prompt: str | None) -> str:
         *imports,
         "from ptycassette import use_tape",
         "",
+        *(_MASKED if masked and prompt is not None else ()),
         *([f"PROMPT = {prompt!a}", ""] if prompt is not None else []),
         "",
         f'@use_tape("{plan.cassette.name}")',

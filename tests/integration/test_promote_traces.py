@@ -597,6 +597,7 @@ def test_a_trace_writes_no_code_and_no_secret_into_its_test(tmp_path: Path) -> N
 
     assert found["PROMPT"].startswith('"""\nimport os')
     assert TOKEN not in test.read_text()
+    assert "# The first question had a secret, which is masked." in test.read_text()
     modules = ast.parse(test.read_text()).body
     assert sum(isinstance(one, ast.Import | ast.ImportFrom) for one in modules) == 3
     assert sum(isinstance(one, ast.Expr) for one in modules) == 1  # the docstring
@@ -604,6 +605,26 @@ def test_a_trace_writes_no_code_and_no_secret_into_its_test(tmp_path: Path) -> N
     for calls in ("os:remove('x')", "os", "my_agent:run; x", "class:run", "os.:x"):
         done = ptycassette("promote", "--overwrite", str(file), "--calls", calls)
         assert done.returncode == 2, calls
+
+
+def test_a_masked_secret_is_compared(tmp_path: Path) -> None:
+    """The agent must ask with the real one."""
+    about = {"provider": "openai", "model": "m"}
+    messages = [{"role": "user", "content": f"look at {TOKEN} now"}]
+    file = tmp_path / "x.jsonl"
+    file.write_bytes(jsonl({**ANSWERED, "request": {**about, "messages": messages}}))
+    ptycassette("promote", str(file), "-o", str(tmp_path), status=0)
+
+    def with_secret(secret: str) -> Callable[[str], None]:
+        def ask(prompt: str) -> None:
+            asked = {"role": "user", "content": prompt.replace(prompt.split()[2], secret)}
+            agent().post("/v1/chat/completions", {"model": "m", "messages": [asked]})
+
+        return ask
+
+    run(tmp_path / "test_x.py", with_secret(TOKEN))
+    with pytest.raises(DivergenceError, match="masked value"):
+        run(tmp_path / "test_x.py", with_secret(TOKEN[:-1] + "z"))
 
 
 def failing(error: Any) -> bytes:
