@@ -43,10 +43,10 @@ from ptycassette.cli._rec_emulator import _profile as answers_of
 from ptycassette.cli._rec_plan import steps_of
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.export import git_lines
-from ptycassette.export.trajectory.questions import read_question
 from ptycassette.fork.io.reading_lineage import read_lineage
 from ptycassette.harness.io import load_probe, load_profile, read_log_file, read_script
 from ptycassette.harness.provider.fake import FakeProvider, HttpRequest, Script
+from ptycassette.harness.provider.wire.questions import read_question
 from ptycassette.importing.io import import_file, import_of, import_script
 from ptycassette.importing.registry import IMPORTS, ImportFormat
 from ptycassette.importing.session import BadImportError

@@ -49,7 +49,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "shim": ("ptycassette.cli.shim", "Make executables that play cassettes."),
         "check": ("ptycassette.cli.check", "Check recordings against their scenarios."),
         "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
-        "promote": ("ptycassette.cli.promote", "Make a fixture from a reviewed run."),
+        "promote": (
+            "ptycassette.cli.promote",
+            "Make a test from a trace, or a fixture from a run.",
+        ),
     },
     "Edit": {
         "trim": ("ptycassette.cli.trim", "Keep one stretch of a recording."),

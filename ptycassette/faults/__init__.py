@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from .edited_questions import with_result as with_result
     from .fault import Fault as Fault
     from .fault import FaultSpec as FaultSpec
-    from .made_answers import MadeAnswers as MadeAnswers
-    from .made_answers import PacedHit as PacedHit
-    from .made_answers import made_hit as made_hit
-    from .made_answers import said as said
     from .provider import ProviderFault as ProviderFault
     from .registry import FAULTS as FAULTS
     from .registry import TERMINAL_FAULTS as TERMINAL_FAULTS
@@ -39,7 +35,6 @@ else:
         {
             "edited_questions": "last_call with_model with_result",
             "fault": "Fault FaultSpec",
-            "made_answers": "MadeAnswers PacedHit made_hit said",
             "provider": "ProviderFault",
             "registry": (
                 "FAULTS TERMINAL_FAULTS answer_fault check_terminal fault_lines faults_json "

@@ -13,9 +13,9 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.faults.edited_questions import with_swapped
 from ptycassette.faults.fault import Fault
-from ptycassette.faults.made_answers import MadeAnswers, PacedHit, made_hit
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import NOT_JSON, Chunk, Clock, resolved
+from ptycassette.rerun import MadeAnswers, PacedHit, made_hit
 from ptycassette.tape.matching import Hit, Question
 
 _DROP_BYTES = 8

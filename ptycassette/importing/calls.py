@@ -6,6 +6,7 @@ moment that is the same for all calls of a file; they are counted from the first
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import ExchangeOutcome, Noted, visible
+from ptycassette.model import ExchangeOutcome, Noted, decoded_json, visible
 from ptycassette.tape import (
     AnswerBegun,
     AnswerData,
@@ -29,6 +30,7 @@ from ptycassette.tape import (
 )
 
 MAX_CALLS = 100_000
+_MOST_FAULTS = 100
 Headers = tuple[tuple[str, str], ...]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
@@ -49,7 +51,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     ``messages`` are those of a WebSocket; None for HTTP. Header names are in lower case.
     ``with_headers``: whether the file holds the headers of the question; otherwise they are made up
-    for readers, and a rerun does not compare them.
+    for readers, and a rerun does not compare them. ``rebuilt``: whether the question was rebuilt
+    from what the file has of it.
     """
 
     begun_us: int
@@ -66,14 +69,41 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...] | None = None
     outcome: ExchangeOutcome = "complete"
     detail: str = ""
+    rebuilt: bool = False
 
 
 class SkippedError(Exception):
-    """An entry cannot be taken; the message is the reason, the same for all such entries."""
+    """An entry cannot be taken; the message is the reason, the same for all such entries.
+
+    Attributes:
+        field: the member of a call that is missing or broken; empty for what is no call.
+    """
+
+    def __init__(self, reason: str, field: str = "") -> None:
+        super().__init__(reason)
+        self.field = field
 
 
-def checked_url(url: object) -> str:
-    """A URL that a tape can hold.
+class Skipped(Counter[str]):
+    """How many entries were left out, by reason.
+
+    Attributes:
+        faults: the broken calls among them: where each is, its field, and the reason.
+    """
+
+    def __init__(self, counted: Mapping[str, int] | None = None) -> None:
+        super().__init__(counted or {})
+        self.faults: list[str] = []
+
+    def note(self, reason: SkippedError, where: str) -> None:
+        """Count an entry; ``where`` is its place in the file."""
+        self[str(reason)] += 1
+        if reason.field and len(self.faults) < _MOST_FAULTS:
+            self.faults.append(f"{where}: {reason.field}: {reason}")
+
+
+def checked_url(url: object, field: str = "url") -> str:
+    """A URL that a tape can hold. ``field`` is where it is in a call.
 
     Raises:
         SkippedError: it is none.
@@ -84,7 +114,7 @@ def checked_url(url: object) -> str:
     except ValueError:
         found = False
     if not found:
-        raise SkippedError("no URL of HTTP or of a WebSocket")
+        raise SkippedError("no URL of HTTP or of a WebSocket", field)
     return str(url)
 
 
@@ -98,7 +128,7 @@ def checked_status(status: object) -> int | None:
         return status
     if status is None or status == 0:
         return None
-    raise SkippedError("no status of HTTP")
+    raise SkippedError("no status of HTTP", "status")
 
 
 def header_pairs(pairs: Iterable[tuple[object, object]]) -> Headers:
@@ -139,7 +169,7 @@ def unpacked(headers: Headers, body: bytes, *, parsed: bool = False) -> tuple[He
         unpacker.end()
         if unpacker.problem is not None:
             what = "that unpacks to too much" if unpacker.is_bomb else "that is damaged"
-            raise SkippedError(f"a body packed with {visible(encoding, limit=40)} {what}")
+            raise SkippedError(f"a body packed with {visible(encoding, limit=40)} {what}", "body")
     return without_packing(headers), body
 
 
@@ -151,8 +181,10 @@ def _is_text(body: bytes) -> bool:
     return True
 
 
-def moment_us(text: object) -> int:
+def moment_us(text: object, field: str = "time") -> int:
     """A moment in RFC 3339, or seconds since 1970, as microseconds since 1970.
+
+    ``field`` is where it is in a call.
 
     Raises:
         SkippedError: it is none.
@@ -167,7 +199,7 @@ def moment_us(text: object) -> int:
             return round(text * 1_000_000)
     except (ValueError, OverflowError):
         pass
-    raise SkippedError("no time that can be read")
+    raise SkippedError("no time that can be read", field)
 
 
 def session_of_calls(
@@ -194,6 +226,8 @@ def session_of_calls(
     """
     if not calls and not notes:
         reasons = "; ".join(f"{count} times: {reason}" for reason, count in skipped.items())
+        if isinstance(skipped, Skipped) and skipped.faults:
+            reasons += f"; {skipped.faults[0]}"
         raise BadImportError(f"no call can be taken from it{reasons and f' ({reasons})'}")
     if len(calls) > MAX_CALLS:
         raise BadImportError(f"more than {MAX_CALLS} calls")
@@ -209,6 +243,8 @@ def session_of_calls(
         events=events,
         items=items,
         compared_headers=_compared(calls),
+        faults=tuple(skipped.faults) if isinstance(skipped, Skipped) else (),
+        rebuilt_entries=[number for number, call in enumerate(ordered, 1) if call.rebuilt],
         end_us=max(one.t_us for one in (*items[-1:], *events[-1:])),
         recorded_at=began,
         skipped=dict(Counter(skipped)),
@@ -224,12 +260,54 @@ def _compared(calls: Sequence[Call]) -> tuple[str, ...]:
     return tuple(sorted({name for call in calls for name, _ in call.headers}))
 
 
-def tool_events(t_us: int, call_id: str, name: str, arguments: Any, output: Any) -> Iterator[Noted]:
-    """The call of a tool and its result, as the log of a CLI has them; no result if it is None."""
+def tool_events(
+    times: tuple[int, int],
+    call_id: str,
+    name: str,
+    arguments: Any,
+    ended: Mapping[str, Any] | None,
+) -> Iterator[Noted]:
+    """The call of a tool and its result, as ``tape_tool`` records them.
+
+    Args:
+        times: when it began and ended, in microseconds.
+        call_id: of the call.
+        name: of the tool.
+        arguments: by name; the JSON of them, too.
+        ended: ``output``, or ``error`` (``tool_failure``); None if it is not in the file.
+    """
+    value = decoded_json(arguments) if isinstance(arguments, str) else arguments
+    arguments = value if isinstance(value, dict | list) else arguments
     call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
-    yield Noted(t_us, call)
-    if output is not None:
-        yield Noted(t_us, {"type": "tool-result", "call_id": call_id, "output": output})
+    yield Noted(times[0], call)
+    if ended is not None:
+        yield Noted(max(times), {"type": "tool-result", "call_id": call_id, **ended})
+
+
+def tool_failure(said: object, *, kind: object = None) -> dict[str, dict[str, str]]:
+    """What a file has of the exception of a tool: its ``type`` and its ``message``, or one.
+
+    Args:
+        said: the message, ``TYPE: MESSAGE``, or an object with both.
+        kind: the type, where the file has it beside.
+    """
+    message = said
+    if isinstance(said, dict):
+        kind = next((said[name] for name in ("type", "name", "class") if said.get(name)), kind)
+        message = next((said[name] for name in ("message", "msg") if said.get(name)), None)
+    elif isinstance(said, str) and not kind and (named := _EXCEPTION.fullmatch(said)):
+        kind, message = named[1], named[2] or ""
+    known = {"type": kind, "message": message}
+    error = {name: str(value) for name, value in known.items() if value is not None}
+    return {"error": {**error, **({"type": _short(error["type"])} if "type" in error else {})}}
+
+
+_EXCEPTION = re.compile(r"(?s)([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt))(?:: ?(.*))?")
+
+
+def _short(kind: str) -> str:
+    """The name of a class without its module, as ``tape_tool`` records it."""
+    return kind.rpartition(".")[2] or kind
 
 
 def _items(number: int, call: Call, origin_us: int) -> Iterator[TapeItem]:

@@ -9,13 +9,12 @@ what was sent, and there are no times. Source: ``cendor/cassette/__init__.py`` o
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from ptycassette.importing.calls import Call, SkippedError, session_of_calls, tool_events
+from ptycassette.importing.calls import Call, Skipped, SkippedError, session_of_calls, tool_events
 from ptycassette.importing.json_lines import decoded
 from ptycassette.importing.rebuilt import CHAT, JSON, base_of, chat_answer, chat_question
 from ptycassette.importing.session import BadImportError, ImportedSession
@@ -53,7 +52,7 @@ def read_cendor(data: bytes) -> ImportedSession:
         raise BadImportError(f"its version is {version}, and {known} are known")
     calls: list[Call] = []
     notes: list[Noted] = []
-    skipped: Counter[str] = Counter()
+    skipped = Skipped()
     entries = decoded(data, "the document", _Document).entries
     for number, entry in enumerate(entries):
         t_us = number * _APART_US
@@ -66,7 +65,7 @@ def read_cendor(data: bytes) -> ImportedSession:
                 case _:
                     skipped["entries of another kind than llm and tool"] += 1
         except SkippedError as exc:
-            skipped[str(exc)] += 1
+            skipped.note(exc, f"entry {number + 1}")
     return session_of_calls(
         calls,
         skipped,
@@ -82,7 +81,7 @@ def _call(entry: _Entry, t_us: int) -> Call:
     request, response = entry.request, entry.response
     messages = request.get("messages")
     if not isinstance(messages, list):
-        raise SkippedError("a call of a model without messages")
+        raise SkippedError("a call of a model without messages", "messages")
     body = chat_question(request.get("model"), messages, {"stream": request.get("stream") or None})
     answer = msgspec.json.encode(response)
     if not isinstance(response, dict):
@@ -96,6 +95,7 @@ def _call(entry: _Entry, t_us: int) -> Call:
         url=base_of(request.get("provider")) + _path(response, request.get("model")),
         headers=JSON,
         with_headers=False,
+        rebuilt=True,
         body=body,
         status=_OK,
         answer_headers=JSON,
@@ -117,5 +117,6 @@ def _tool(entry: _Entry, number: int, t_us: int) -> Iterator[Noted]:
     """The call of a tool and its result, as the tape has them."""
     name, arguments = entry.request.get("name"), entry.request.get("arguments")
     if not isinstance(name, str):
-        raise SkippedError("a call of a tool without a name")
-    yield from tool_events(t_us, f"entry-{number}", name, arguments, entry.response)
+        raise SkippedError("a call of a tool without a name", "name")
+    ended = {"output": entry.response}
+    yield from tool_events((t_us, t_us), f"entry-{number}", name, arguments, ended)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections import Counter
 from typing import Any, get_args
 from urllib.parse import urlencode
 
@@ -16,6 +15,7 @@ from ptycassette.importing.calls import (
     Call,
     Headers,
     Message,
+    Skipped,
     SkippedError,
     checked_status,
     checked_url,
@@ -44,14 +44,14 @@ def read_har(data: bytes) -> ImportedSession:
     if not isinstance(log, dict) or not isinstance(entries, list):
         raise BadImportError("there is no list log.entries in it")
     calls: list[Call] = []
-    skipped: Counter[str] = Counter()
+    skipped = Skipped()
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict) or not _objects(entry, "request", "response"):
             raise BadImportError(f"entry {number} has no request and response")
         try:
             calls.append(_call(entry))
         except SkippedError as reason:
-            skipped[str(reason)] += 1
+            skipped.note(reason, f"entry {number}")
     return session_of_calls(
         calls,
         skipped,
@@ -75,7 +75,7 @@ def _objects(value: dict[str, Any], *names: str) -> bool:
 
 def _call(entry: dict[str, Any]) -> Call:
     request, response = entry["request"], entry["response"]
-    begun_us = moment_us(entry.get("startedDateTime"))
+    begun_us = moment_us(entry.get("startedDateTime"), "startedDateTime")
     ended_us = begun_us + _us(entry.get("time"))
     timings = entry.get("timings")
     received_us = _us(timings.get("receive")) if isinstance(timings, dict) else 0
@@ -137,7 +137,7 @@ def _question(request: dict[str, Any]) -> bytes:
     if isinstance(params, list) and params:
         pairs = [one for one in params if isinstance(one, dict) and "fileName" not in one]
         if len(pairs) != len(params):
-            raise SkippedError("a file that was uploaded is not in it")
+            raise SkippedError("a file that was uploaded is not in it", "postData")
         return urlencode(
             [(str(one.get("name")), str(one.get("value") or "")) for one in pairs]
         ).encode()
@@ -150,14 +150,14 @@ def _answer(response: dict[str, Any]) -> bytes:
     text = content.get("text")
     if not isinstance(text, str):
         if _us(content.get("size")):
-            raise SkippedError("the body of the answer is not in it")
+            raise SkippedError("the body of the answer is not in it", "content.text")
         return b""
     return _decoded(text, content.get("encoding"))
 
 
 def _message(said: object) -> Message:
     if not isinstance(said, dict) or not isinstance(said.get("data"), str):
-        raise SkippedError("a message of a WebSocket without data")
+        raise SkippedError("a message of a WebSocket without data", "_webSocketMessages")
     binary = said.get("opcode") == _BINARY
     return Message(
         t_us=moment_us(said.get("time")),
@@ -173,4 +173,4 @@ def _decoded(text: str, encoding: object) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as exc:
-        raise SkippedError("a body that is not base64") from exc
+        raise SkippedError("a body that is not base64", "text") from exc

@@ -9,7 +9,7 @@ holds what was sent: the calls are rebuilt (``rebuilt.py``).
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,12 +17,14 @@ import msgspec
 
 from ptycassette.importing.calls import (
     Call,
+    Skipped,
     SkippedError,
     checked_url,
     session_of_calls,
     tool_events,
+    tool_failure,
 )
-from ptycassette.importing.otlp import TelemetryRecord, records_in
+from ptycassette.importing.otlp import NO_MESSAGE, TelemetryRecord, records_in
 from ptycassette.importing.rebuilt import (
     CHAT,
     JSON,
@@ -32,7 +34,7 @@ from ptycassette.importing.rebuilt import (
     tool_call,
 )
 from ptycassette.importing.session import ImportedSession
-from ptycassette.model import Noted, decoded_json, objects_in
+from ptycassette.model import Noted, decoded_json, objects_in, visible
 
 _STRUCTURED = {
     "gen_ai.input.messages",
@@ -77,7 +79,7 @@ def read_otel(data: bytes) -> ImportedSession:
             events[one.trace, one.span].append(one)
     calls: list[Call] = []
     notes: list[Noted] = []
-    skipped: Counter[str] = Counter()
+    skipped = Skipped()
     taken: set[tuple[str, str]] = set()
     for one in sorted(
         records, key=lambda one: not one.is_span
@@ -92,7 +94,7 @@ def read_otel(data: bytes) -> ImportedSession:
             calls.append(_call(one, events[place] if any(place) else [one]))
             taken.add(place)
         except SkippedError as reason:
-            skipped[str(reason)] += 1
+            skipped.note(reason, f"span {visible(one.span or one.name, limit=40)}")
     return session_of_calls(calls, skipped, dated=True, rebuilt=True, notes=notes)
 
 
@@ -101,13 +103,18 @@ def _tool(span: TelemetryRecord) -> Iterator[Noted]:
     said = span.attributes
     name = said.get("gen_ai.tool.name")
     if not isinstance(name, str):
-        raise SkippedError("a call of a tool without a name")
+        raise SkippedError("a call of a tool without a name", "gen_ai.tool.name")
     call_id = said.get("gen_ai.tool.call.id")
     arguments = _structured(said.get("gen_ai.tool.call.arguments"))
-    output = _structured(said.get("gen_ai.tool.call.result"))
-    if output is None and (failed := said.get("error.type") or span.failed):
-        output = {"error": failed}
-    yield from tool_events(span.begun_us, str(call_id or span.span), name, arguments, output)
+    ended = None
+    if "gen_ai.tool.call.result" in said:
+        ended = {"output": _structured(said["gen_ai.tool.call.result"])}
+    elif failed := said.get("error.type") or span.failed:
+        message = None if span.failed in {"", NO_MESSAGE} else span.failed
+        kind = said.get("error.type")
+        ended = tool_failure(message if kind else failed, kind=kind)
+    times = span.begun_us, span.ended_us
+    yield from tool_events(times, str(call_id or span.span), name, arguments, ended)
 
 
 def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
@@ -119,7 +126,10 @@ def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
         raise SkippedError("an operation that asks no model for text")
     messages, choices = _messages(said, events)
     if not messages:
-        raise SkippedError("no messages in it (instrumentations leave them out by default)")
+        raise SkippedError(
+            "no messages in it (instrumentations leave them out by default)",
+            "gen_ai.input.messages",
+        )
     model = said.get("gen_ai.request.model")
     more = {name: said.get(f"gen_ai.request.{name}") for name in _PARAMETERS}
     tools = _structured(said.get("gen_ai.tool.definitions"))
@@ -130,9 +140,10 @@ def _call(one: TelemetryRecord, events: list[TelemetryRecord]) -> Call:
         answered_us=one.ended_us,
         ended_us=one.ended_us,
         method="POST",
-        url=checked_url(_base(said) + CHAT),
+        url=checked_url(_base(said) + CHAT, "server.address"),
         headers=JSON,
         with_headers=False,
+        rebuilt=True,
         body=chat_question(model, messages, {**more, "tools": tools}),
         status=status,
         answer_headers=JSON if status is not None else (),
@@ -180,7 +191,7 @@ def _answer(said: Mapping[str, Any], choices: Choices, failed: str) -> tuple[int
         return int(failed), msgspec.json.encode({"error": {"message": failed}})
     if failed:
         return None, b""
-    raise SkippedError("no answer in it")
+    raise SkippedError("no answer in it", "gen_ai.output.messages")
 
 
 def _messages(said: Mapping[str, Any], events: list[TelemetryRecord]) -> tuple[Messages, Choices]:
@@ -227,10 +238,13 @@ def _of_parts(role: str, parts: Any) -> Iterator[dict[str, Any]]:
                 text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
                 result = {"role": "tool", "tool_call_id": part.get("id"), "content": text}
                 results.append(result)
-            case _:
-                texts.append(str(part.get("content", "")))
+            case "reasoning":  # no question holds what was thought
+                pass
+            case kind:
+                content = part.get("content")
+                texts.append(content if isinstance(content, str) else f"[{kind}]")
     if texts or calls:
-        made: dict[str, Any] = {"role": role, "content": "".join(texts) if texts else None}
+        made: dict[str, Any] = {"role": role, "content": "\n".join(texts) if texts else None}
         yield {**made, "tool_calls": calls} if calls else made
     yield from results
 

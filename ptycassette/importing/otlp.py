@@ -19,6 +19,10 @@ _MOST_NS = 1 << 63
 _MOST_DEPTH = 32
 
 
+NO_MESSAGE = "error"
+"""What a span without a message failed with."""
+
+
 class TelemetryRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A span, or an event. Times are microseconds since 1970.
 
@@ -73,7 +77,7 @@ def _span(span: dict[str, Any]) -> Iterator[TelemetryRecord]:
         begun_us=begun_us,
         ended_us=max(begun_us, _us(span.get("endTimeUnixNano", 0))),
         attributes=_attributes(span),
-        failed=str(status.get("message") or "error") if status.get("code") == 2 else "",
+        failed=str(status.get("message") or NO_MESSAGE) if status.get("code") == 2 else "",
     )
     for event in span.get("events") or []:
         yield _event(event, span)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.harness.provider.wire.questions import rebuilt_question
 from ptycassette.tape import known_providers
 
 NOWHERE = "https://imported.invalid"
@@ -27,9 +28,14 @@ def base_of(provider: object) -> str:
 
 
 def chat_question(model: object, messages: Sequence[Any], more: Mapping[str, Any]) -> bytes:
-    """The body of a question. ``more`` are other members, of which None is left out."""
+    """The body of a question. ``more`` are other members, of which None is left out.
+
+    It is in the one form in which a tape compares such questions (``rebuilt_question``).
+    """
     said = {"model": model, "messages": list(messages), **more}
-    return msgspec.json.encode({name: value for name, value in said.items() if value is not None})
+    body = msgspec.json.encode({name: value for name, value in said.items() if value is not None})
+    made = rebuilt_question(body)
+    return body if made is None else msgspec.json.encode(made)
 
 
 def chat_answer(

@@ -29,7 +29,7 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
     names the other files that belong to this one (keyword ``beside``). ``makes`` is what becomes of
     the file. ``whose``: the reader takes the file's path and, as ``harness``, whose file it is.
     ``terminal``: it holds a terminal, whose size can be given; ``raw``: its output is bytes, whose
-    charset can be given. ``json``: the file is JSON.
+    charset can be given. ``json``: the file is JSON. ``calls``: it holds calls of models or tools.
     """
 
     name: str
@@ -44,6 +44,7 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
     terminal: bool = False
     raw: bool = False
     json: bool = False
+    calls: bool = False
 
     @property
     def row(self) -> str:
@@ -128,6 +129,7 @@ class ImportFormat(msgspec.Struct, frozen=True, kw_only=True):
 IMPORTS = (
     ImportFormat(
         name="har",
+        calls=True,
         json=True,
         endings=(".har",),
         reads="an HTTP archive, with messages of WebSockets as Chrome writes them",
@@ -135,12 +137,14 @@ IMPORTS = (
     ),
     ImportFormat(
         name="vcr",
+        calls=True,
         endings=(".yaml", ".yml"),
         reads="a cassette of vcrpy, in YAML or JSON",
         reader="vcr:read_vcr",
     ),
     ImportFormat(
         name="cendor",
+        calls=True,
         json=True,
         endings=(".cendor.json",),
         reads="a cassette of cendor-cassette, version 1 or 2",
@@ -196,6 +200,7 @@ IMPORTS = (
     ),
     ImportFormat(
         name="session-log",
+        calls=True,
         json=True,
         endings=(".db",),
         reads="the log that an agent CLI keeps of a session",
@@ -204,6 +209,7 @@ IMPORTS = (
     ),
     ImportFormat(
         name="otel",
+        calls=True,
         json=True,
         endings=(".otlp.json", ".otlp.jsonl"),
         reads="calls of models in OpenTelemetry's GenAI conventions, in OTLP JSON",
@@ -211,6 +217,7 @@ IMPORTS = (
     ),
     ImportFormat(
         name="trace",
+        calls=True,
         json=True,
         endings=(".jsonl",),
         reads="a trace of calls, one in JSON on each line",
@@ -218,6 +225,7 @@ IMPORTS = (
     ),
     ImportFormat(
         name="mitmproxy",
+        calls=True,
         endings=(".flow", ".flows", ".mitm"),
         reads="flows that mitmproxy has saved; it must be installed",
         reader="io.mitmproxy_flows:read_flows",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from ptycassette.model import ExitStatus, JournalEvent, Size
-from ptycassette.tape import TapeItem
+from ptycassette.model import ExitStatus, JournalEvent, Noted, Size
+from ptycassette.tape import RequestData, TapeItem
+from ptycassette.tape.consent import UnsearchedBodyError, search_body
+
+_SHOWN = 5
 
 HALVES = "half of a character (an unpaired surrogate), which became U+FFFD"
 """What is counted where a file has a character of which only one half is there."""
@@ -43,6 +47,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
             over several times.
         items: model traffic, in order of time; times count from the same moment.
         compared_headers: the headers of questions that the file holds; a rerun compares no others.
+        rebuilt_entries: the questions that were rebuilt from parts, numbered from 1.
         end_us: when the session ended.
         size: of the terminal.
         size_known: whether the file gives the size; otherwise it is assumed.
@@ -59,6 +64,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
         term: the terminal's type; None where the file does not say it.
         kept: what the file says besides, to be written again by an export.
         skipped: what could not be taken: how many times, by reason.
+        faults: broken calls among these: where each is, its field, and the reason.
         rebuilt: whether the traffic was made of what the file says about it, because the file
             does not hold what was sent.
     """
@@ -66,6 +72,7 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     events: Iterable[JournalEvent] = ()
     items: Sequence[TapeItem] = ()
     compared_headers: Sequence[str] = ()
+    rebuilt_entries: Sequence[int] = ()
     end_us: int = 0
     size: Size = Size(24, 80)
     size_known: bool = True
@@ -81,4 +88,26 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
     term: str | None = None
     kept: Mapping[str, Any] = {}
     skipped: Mapping[str, int] = {}
+    faults: Sequence[str] = ()
     rebuilt: bool = False
+
+    def forbidden(self, keys: Sequence[str]) -> str:
+        """Where its calls have inputs under forbidden keys, in words; empty where they do not.
+
+        Bodies that cannot be searched are left out.
+        """
+        bodies: dict[int, bytes] = {}
+        for item in self.items:
+            if isinstance(item, RequestData):
+                bodies[item.exchange] = bodies.get(item.exchange, b"") + item.data
+        places = [(f"question {number}", body) for number, body in bodies.items()]
+        for note in self.events:
+            payload = note.payload if isinstance(note, Noted) else None
+            if isinstance(payload, dict) and "call_id" in payload:
+                what = f"{payload.get('type')} {payload.get('name') or payload['call_id']}"
+                places.append((what, msgspec.json.encode(payload)))
+        for where, body in places:
+            with suppress(UnsearchedBodyError):
+                if paths := search_body(body, keys).paths:
+                    return f"{where} has inputs under forbidden keys: {', '.join(paths[:_SHOWN])}"
+        return ""

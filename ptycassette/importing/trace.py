@@ -6,15 +6,17 @@ as a chat completion (``rebuilt.py``), and the cassette says so.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
+from ptycassette.harness.provider.wire.questions import rebuilt_question
 from ptycassette.importing.calls import (
     Call,
     Headers,
+    Skipped,
     SkippedError,
     checked_status,
     checked_url,
@@ -22,6 +24,7 @@ from ptycassette.importing.calls import (
     moment_us,
     session_of_calls,
     tool_events,
+    tool_failure,
     without_packing,
 )
 from ptycassette.importing.json_lines import objects_of
@@ -46,6 +49,7 @@ _APART_US = 1000
 _ABOUT = ("provider",)
 """Members of a request that no API has: they are about it."""
 _TOOL_KINDS = ("tool", "function", "execute_tool")
+_MODEL_KINDS = ("llm", "model", "chat", "generation", "completion")
 _TOOL_NAMES = ("name", "tool", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _ASKS_A_MODEL = frozenset({"messages", "contents", "model", "url", "body", "endpoint"})
@@ -58,42 +62,65 @@ def read_trace(data: bytes) -> ImportedSession:
     Raises:
         BadImportError: a line is no object, or none is a call.
     """
-    calls: dict[bool, list[Call]] = {True: [], False: []}
-    notes: dict[bool, list[Noted]] = {True: [], False: []}
-    skipped: Counter[str] = Counter()
+    calls: list[Call] = []
+    notes: list[Noted] = []
+    skipped = Skipped()
     rebuilt = False
-    for number, line in objects_of(data):
+    lines = list(objects_of(data))
+    clock = _Times([line for _, line in lines])
+    for number, line in lines:
         try:
-            begun_us, timed = _begun_us(number, line)
+            begun_us = clock.of(line)
             if _is_tool(line):
-                notes[timed] += _tool(number, line, begun_us)
+                notes += _tool(number, line, begun_us)
                 continue
             call, made = _call(line, begun_us)
         except SkippedError as reason:
-            skipped[str(reason)] += 1
+            skipped.note(reason, f"line {number}")
             continue
-        calls[timed].append(call)
+        calls.append(call)
         rebuilt = rebuilt or made
-    dated = bool(calls[True] or notes[True])
-    if dated and (untimed := len(calls[False]) + sum(map(_is_call, notes[False]))):
-        skipped["no time, where other lines have one"] += untimed  # no place among the others
-    return session_of_calls(calls[dated], skipped, dated=dated, rebuilt=rebuilt, notes=notes[dated])
+    return session_of_calls(calls, skipped, dated=clock.dated, rebuilt=rebuilt, notes=notes)
 
 
-def _is_call(note: Noted) -> bool:
-    return bool(note.payload["type"] == "tool-call")
+class _Times:
+    """When lines were. Lines of one moment keep their order, and so do those without a time.
+
+    Attributes:
+        dated: whether any line has a time.
+    """
+
+    def __init__(self, lines: Sequence[dict[str, Any]]) -> None:
+        first = next((at for at, line in enumerate(lines) if _begun(line)), None)
+        self.dated = first is not None
+        self._next_us, self._last_us, self._equal = _APART_US, -1, 0
+        if first is not None:
+            name = _begun(lines[first])
+            with suppress(SkippedError):  # it is raised again when the line is read
+                self._next_us = moment_us(lines[first][name], name) - first * _APART_US
+
+    def of(self, line: dict[str, Any]) -> int:
+        """When a line began; one without a time follows the line before it."""
+        name = _begun(line)
+        if not name:
+            begun_us = self._next_us
+        else:
+            begun_us = moment_us(line[name], name)
+            self._equal = self._equal + 1 if begun_us == self._last_us else 0
+            self._last_us = begun_us
+            begun_us += self._equal
+        self._next_us = _ended_us(line, begun_us) + (1 if self.dated else _APART_US)
+        return begun_us
 
 
-def _begun_us(number: int, line: dict[str, Any]) -> tuple[int, bool]:
-    """When a line was, and whether it says so."""
-    begun = next((line[name] for name in _BEGUN if line.get(name) is not None), None)
-    return (number * _APART_US, False) if begun is None else (moment_us(begun), True)
+def _begun(line: dict[str, Any]) -> str:
+    """The member that has when a line began; empty where none has."""
+    return next((name for name in _BEGUN if line.get(name) is not None), "")
 
 
 def _is_tool(line: dict[str, Any]) -> bool:
     """Whether a line is about a tool: by its kind, or because it names a tool and no model."""
-    kind = next((line[name] for name in ("kind", "type") if isinstance(line.get(name), str)), "")
-    if kind.lower().replace("-", "_").startswith(_TOOL_KINDS):
+    if _kind(line).startswith(_TOOL_KINDS):
         return True
     asked = line.get("request")
     said = asked if isinstance(asked, dict) else line
@@ -101,6 +128,11 @@ def _is_tool(line: dict[str, Any]) -> bool:
         return False
     named = any(isinstance(one.get(name), str) for one in (said, line) for name in _TOOL_NAMES[1:])
     return named or (isinstance(said.get("name"), str) and not said.keys().isdisjoint(_ARGUMENTS))
+
+
+def _kind(line: dict[str, Any]) -> str:
+    kind = next((line[name] for name in ("kind", "type") if isinstance(line.get(name), str)), "")
+    return kind.lower().replace("-", "_")
 
 
 def _tool(number: int, line: dict[str, Any], t_us: int) -> Iterator[Noted]:
@@ -114,12 +146,16 @@ def _tool(number: int, line: dict[str, Any], t_us: int) -> Iterator[Noted]:
     names = (one.get(name) for one in places for name in _TOOL_NAMES)
     name = next((one for one in names if isinstance(one, str)), None)
     if name is None:
-        raise SkippedError("a call of a tool without a name")
-    output = said("result", *_ANSWERS)
-    if output is None and line.get("error") is not None:
-        output = {"error": line["error"]}
+        raise SkippedError("a call of a tool without a name", "name")
+    results = ("result", *_ANSWERS)
+    ended = None
+    if said("error") is not None and said(*results) is None:
+        ended = tool_failure(said("error"))
+    elif any(name in one for one in places for name in results):
+        ended = {"output": said(*results)}
     call_id = said("call_id", "tool_call_id", "id") or f"line-{number}"
-    yield from tool_events(t_us, str(call_id), name, said(*_ARGUMENTS), output)
+    times = t_us, _ended_us(line, t_us)
+    yield from tool_events(times, str(call_id), name, said(*_ARGUMENTS), ended)
 
 
 def _call(line: dict[str, Any], begun_us: int) -> tuple[Call, bool]:
@@ -140,6 +176,7 @@ def _call(line: dict[str, Any], begun_us: int) -> tuple[Call, bool]:
         answer=answer,
         outcome="complete" if status is not None else "provider-gone",
         detail="" if status is not None else str(line.get("error") or "no answer"),
+        rebuilt=made,
     )
     return call, made or made_answer
 
@@ -147,7 +184,7 @@ def _call(line: dict[str, Any], begun_us: int) -> tuple[Call, bool]:
 def _ended_us(line: dict[str, Any], begun_us: int) -> int:
     for name in _ENDED:
         if line.get(name) is not None:
-            return max(begun_us, moment_us(line[name]))
+            return max(begun_us, moment_us(line[name], name))
     for name in _LASTED_MS:
         lasted = line.get(name)
         if isinstance(lasted, int | float) and 0 <= lasted < 1e12:
@@ -170,13 +207,20 @@ def _question(line: dict[str, Any]) -> tuple[str, str, Headers | None, bytes, bo
     if isinstance(request, dict):
         sent = {name: value for name, value in request.items() if name not in _ABOUT}
         about = {name: request[name] for name in _ABOUT if name in request}
+        address = _url(url, {**about, **line}, sent)
         body = msgspec.json.encode(sent)
-        return _url(url, {**about, **line}, sent), method, None, body, False
+        made = rebuilt_question(body) if about else None
+        if made is not None:
+            return address, method, None, msgspec.json.encode(made), True
+        return address, method, None, body, False
     messages = line.get("messages")
     if isinstance(messages, list):
         body = chat_question(line.get("model"), messages, {"tools": line.get("tools")})
         return url or base_of(line.get("provider")) + CHAT, method, None, body, True
-    raise SkippedError("no request in it")
+    is_call = any(name in line for name in (*_ANSWERS, "request", "messages"))
+    raise SkippedError(
+        "no request in it", "request" if is_call or _kind(line) in _MODEL_KINDS else ""
+    )
 
 
 def _url(url: object, line: dict[str, Any], body: object) -> str:
@@ -198,7 +242,7 @@ def _url(url: object, line: dict[str, Any], body: object) -> str:
         return base + (provider.messages if provider else CHAT)
     if "input" in body:
         return f"{base}/v1/responses"
-    raise SkippedError("the address it was sent to is missing")
+    raise SkippedError("the address it was sent to is missing", "url")
 
 
 def _answer(line: dict[str, Any]) -> tuple[int | None, Headers, bytes, bool]:

@@ -22,6 +22,7 @@ import yaml
 from ptycassette.importing.calls import (
     Call,
     Headers,
+    Skipped,
     SkippedError,
     checked_status,
     checked_url,
@@ -87,7 +88,7 @@ def read_vcr(data: bytes) -> ImportedSession:
     if not isinstance(interactions, list):
         raise BadImportError("there is no list of interactions in it")
     calls: list[Call] = []
-    skipped: Counter[str] = Counter({HALVES: halves} if halves else {})
+    skipped = Skipped({HALVES: halves} if halves else {})
     for number, one in enumerate(interactions, 1):
         request, response = (
             (one.get("request"), one.get("response")) if isinstance(one, dict) else (None, None)
@@ -97,7 +98,7 @@ def read_vcr(data: bytes) -> ImportedSession:
         try:
             calls.append(_call(number, request, response, skipped))
         except SkippedError as reason:
-            skipped[str(reason)] += 1
+            skipped.note(reason, f"interaction {number}")
     return session_of_calls(
         calls,
         skipped,
@@ -193,7 +194,7 @@ def _call(
     status = response.get("status")
     code = checked_status(status.get("code") if isinstance(status, dict) else status)
     if code is None:
-        raise SkippedError("no status of HTTP")
+        raise SkippedError("no status of HTTP", "status")
     method = str(request.get("method") or "GET")
     headers, body = _side(request)
     answer_headers, answer = _side(response)
@@ -206,7 +207,7 @@ def _call(
         answered_us=begun_us,
         ended_us=begun_us,
         method=method,
-        url=checked_url(request.get("uri")),
+        url=checked_url(request.get("uri"), "uri"),
         headers=headers,
         body=body,
         status=code,
@@ -227,7 +228,9 @@ def _side(said: dict[str, Any]) -> tuple[Headers, bytes]:
     there = [name for name in _BODIES if said.get(name) is not None]
     unknown = sorted(str(name) for name, value in said.items() if value is not None)
     if others := [name for name in unknown if "body" in name and name not in _BODIES]:
-        raise SkippedError(f"a body in a form that is not known: {visible(others[0], limit=40)}")
+        raise SkippedError(
+            f"a body in a form that is not known: {visible(others[0], limit=40)}", "body"
+        )
     if not there:
         return headers, b""
     if there[0] != "body":
@@ -288,7 +291,7 @@ def _body(said: object, headers: Headers) -> bytes:
             try:
                 return base64.b64decode(packed, validate=False)
             except (binascii.Error, ValueError) as exc:
-                raise SkippedError("a body that is not base64") from exc
+                raise SkippedError("a body that is not base64", "body") from exc
         case {"string": inner}:
             return _body(inner, headers)
         case {"parsed_json": value} | {"parsed_body": value}:
@@ -296,7 +299,7 @@ def _body(said: object, headers: Headers) -> bytes:
         case dict() | list() if _is_written(headers):
             return _written(said, headers)
         case _:
-            raise SkippedError("a body that is neither text nor bytes")
+            raise SkippedError("a body that is neither text nor bytes", "body")
 
 
 def _is_written(headers: Headers) -> bool:

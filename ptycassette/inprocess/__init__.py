@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .active import activated as activated
     from .calls import ToolError as ToolError
+    from .calls import recorded_tools as recorded_tools
     from .commands import blame_command as blame_command
     from .commands import call_places as call_places
     from .commands import fork_command as fork_command
@@ -23,7 +24,7 @@ else:
         __name__,
         {
             "active": "activated",
-            "calls": "ToolError",
+            "calls": "ToolError recorded_tools",
             "commands": "blame_command fork_command call_places",
             "forking": "TapeFork",
             "tools": "tape_tool tool_call",

@@ -12,7 +12,7 @@ import builtins
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -28,6 +28,7 @@ from ptycassette.model import (
     Noted,
     ServiceEventRecord,
     TapeEntry,
+    decoded_json,
     resolved,
     storable,
     storable_text,
@@ -317,10 +318,16 @@ class ItemsInMemory:
 # -- replaying ----------------------------------------------------------------------------
 
 
+_OF_ERRORS = frozenset({"type", "message", "args"})
+_SOME_ERROR = "Exception"
+"""The class of an exception of which a trace has the message alone."""
+
+
 class RecordedTool(msgspec.Struct, kw_only=True):
     """The recorded call of a tool; ``outcome`` is None where it never ended.
 
     ``changed`` says that a fork has another outcome in its place, so that the tool does not run.
+    ``known`` is what is known of its exception: a trace may have the type or the message alone.
     """
 
     call_id: str
@@ -329,6 +336,7 @@ class RecordedTool(msgspec.Struct, kw_only=True):
     seq: int
     t_ms: int
     outcome: ToolOutcome | None = None
+    known: frozenset[str] = _OF_ERRORS
     end_seq: int | None = None
     asked: bool = False
     changed: bool = False
@@ -468,6 +476,7 @@ class ServedCalls:
         self._held: Hit | None = None
         self._asked: set[int] = set()
         self._tools = recorded_tools(list(cassette.service_events()))
+        self._imported = "imported" in (cassette.manifest.optional or {})
         self._upstreams = {entry.upstream for entry in self._entries}
         self._mark_changed_tool(cassette)
 
@@ -522,11 +531,14 @@ class ServedCalls:
             return answer
 
     def _meant(self, upstream: str) -> str:
-        """The recorded provider; one on this machine may have another port in each run."""
+        """The recorded provider; one on this machine may have another port in each run.
+
+        It stands for any provider of an imported trace, in which no address may be.
+        """
         if upstream in self._upstreams or host_and_port(upstream)[0] not in _LOOPBACK:
             return upstream
         local = any(host_and_port(one)[0] in _LOOPBACK for one in self._upstreams)
-        return "" if local else upstream
+        return "" if local or self._imported else upstream
 
     def _report_miss(self, asked: Question, miss: Miss) -> None:
         near = next((one for one in self._entries if one.entry == miss.nearest), None)
@@ -548,16 +560,24 @@ class ServedCalls:
 
     # -- tools ----------------------------------------------------------------------------
 
-    def tool(self, name: str, arguments: Any, *, serve: bool = False) -> RecordedTool | None:
+    @property
+    def knows_tools(self) -> bool:
+        """Whether calls of tools are compared. A trace of model calls alone has none."""
+        return bool(self._tools) or not self._imported
+
+    def tool(
+        self, name: str, arguments: Any, *, serve: bool = False, defaults: Collection[str] = ()
+    ) -> RecordedTool | None:
         """The first recorded call of that tool with these arguments that is left.
 
         None, and a divergence, if the recording does not have it. ``serve`` says that the tool
-        would not run again.
+        would not run again. ``defaults`` are arguments that the caller did not give: a trace has
+        what was given alone.
         """
         del serve
         with self._lock:
             left = self._tools_left(name)
-            found = self._equal_tool(left, arguments)
+            found = self._equal_tool(left, arguments, defaults)
             if found is None:
                 near = left[0] if left else None
                 self._add(
@@ -576,23 +596,28 @@ class ServedCalls:
     def _tools_left(self, name: str) -> list[RecordedTool]:
         return [one for one in self._tools if not one.asked and one.name == name]
 
-    def _equal_tool(self, left: list[RecordedTool], arguments: Any) -> RecordedTool | None:
-        found = next((one for one in left if one.arguments == arguments), None)
+    def _equal_tool(
+        self, left: list[RecordedTool], arguments: Any, defaults: Collection[str]
+    ) -> RecordedTool | None:
+        def fits(recorded: Any, asked: Any) -> bool:
+            return recorded == asked or (self._imported and _was_given(recorded, asked, defaults))
+
+        found = next((one for one in left if fits(one.arguments, arguments)), None)
         if found is None and left:
             masked = self._scrubbed(arguments)
-            found = next((one for one in left if one.arguments == masked), None)
+            found = next((one for one in left if fits(one.arguments, masked)), None)
         return found
 
     def compare_tool(self, recorded: RecordedTool, outcome: ToolOutcome) -> None:
         """Compare the outcome of a tool that ran again."""
         with self._lock:
             old = recorded.outcome
-            if old is None or old == outcome:
+            if old is None or self._same_outcome(recorded, old, outcome):
                 return
             masked = msgspec.convert(
                 self._scrubbed(msgspec.to_builtins(outcome)), resolved(ToolOutcome), strict=False
             )
-            if old != masked:
+            if not self._same_outcome(recorded, old, masked):
                 self._add(
                     TOOL_CHANGED.name,
                     TOOL_CHANGED.says.format(what=recorded.name),
@@ -601,6 +626,20 @@ class ServedCalls:
                     expected=old.text,
                     got=masked.text,
                 )
+
+    def _same_outcome(self, tool: RecordedTool, old: ToolOutcome, new: ToolOutcome) -> bool:
+        if not (old.error and new.error):
+            same = _parsed(old.output) == _parsed(new.output) if self._imported else old == new
+            return same and bool(old.error) == bool(new.error)
+        return all(
+            {
+                "type": old.error == new.error
+                or (self._imported and old.error == new.error.rpartition(".")[2]),
+                "message": old.message == new.message,
+                "args": old.args == new.args,
+            }[name]
+            for name in tool.known
+        )
 
     @property
     def fault_note(self) -> str:
@@ -718,13 +757,39 @@ def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
                 tool = open_.pop(call_id)
                 tool.end_seq = event.seq
                 match more.get("error"):
-                    case {"type": str(error), "message": str(message), **rest}:
-                        args = rest.get("args")
-                        args = tuple(args) if isinstance(args, list) else ()
-                        tool.outcome = ToolOutcome(error=error, message=message, args=args)
+                    case dict() as error:
+                        args = error.get("args")
+                        tool.known = _OF_ERRORS & error.keys()
+                        tool.outcome = ToolOutcome(
+                            error=str(error.get("type") or _SOME_ERROR),
+                            message=str(error.get("message") or ""),
+                            args=tuple(args) if isinstance(args, list) else (),
+                        )
                     case _:
                         tool.outcome = ToolOutcome(output=more.get("output"))
     return tools
+
+
+def _was_given(recorded: Any, asked: Any, defaults: Collection[str]) -> bool:
+    """Whether a trace has these arguments, by name or in their order, without the defaults."""
+    if recorded is None:  # they are not in it
+        return True
+    if not isinstance(asked, dict):
+        return False
+    if isinstance(recorded, list):
+        recorded = dict(zip(asked, recorded, strict=False)) if len(recorded) <= len(asked) else None
+    if not isinstance(recorded, dict) or recorded.keys() - asked.keys():
+        return False
+    return all(
+        _parsed(recorded[name]) == _parsed(value) if name in recorded else name in defaults
+        for name, value in asked.items()
+    )
+
+
+def _parsed(value: Any) -> Any:
+    """A value that a trace may have as it is, or as JSON in a text."""
+    found = decoded_json(value) if isinstance(value, str) else None
+    return value if found is None else found
 
 
 def _same(one: Question, other: Question) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -361,11 +361,13 @@ class ForkedCalls(ServedCalls):
                 self._asked.add(answer.entry.entry)
             return answer
 
-    def tool(self, name: str, arguments: Any, *, serve: bool = False) -> RecordedTool | None:
+    def tool(
+        self, name: str, arguments: Any, *, serve: bool = False, defaults: Collection[str] = ()
+    ) -> RecordedTool | None:
         """See ``ServedCalls.tool``. Behind the change nothing is a divergence."""
         begun = self.log.begin_tool(name, arguments)
         if self.origin is None:
-            found = super().tool(name, arguments)
+            found = super().tool(name, arguments, defaults=defaults)
             if found is None:
                 return None
             if found is not self._tool or self.divergences:
@@ -379,7 +381,7 @@ class ForkedCalls(ServedCalls):
             return _forked_tool(found, begun, outcome=given, changed=True)
         with self._lock:
             left = self._tools_left(name)
-            found = self._equal_tool(left, arguments)
+            found = self._equal_tool(left, arguments, defaults)
             if found is None and left and serve and self.options.tail == "held":
                 found = left[0]
             if found is not None:

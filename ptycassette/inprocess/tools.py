@@ -69,14 +69,17 @@ def _decorated(
     tool = name or function.__name__
     signature = inspect.signature(function)
 
-    def arguments(args: Any, kwargs: Any) -> dict[str, Any]:
+    def arguments(args: Any, kwargs: Any) -> tuple[dict[str, Any], frozenset[str]]:
+        """The arguments by name, and the names of those that were not given."""
         bound = signature.bind(*args, **kwargs)
+        named = set(bound.arguments)
         bound.apply_defaults()
+        defaults = frozenset(bound.arguments) - named
         given = {one: value for one, value in bound.arguments.items() if one not in {"self", "cls"}}
         for parameter in signature.parameters.values():
             if parameter.kind is parameter.VAR_KEYWORD and parameter.name in given:
                 given |= given.pop(parameter.name)
-        return given
+        return given, defaults
 
     def served(outcome: ToolOutcome) -> Any:
         if outcome.error:
@@ -89,7 +92,7 @@ def _decorated(
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
             if active_tape() is None:
                 return await function(*args, **kwargs)
-            with _tool_call(tool, arguments(args, kwargs), serve=replay == "serve") as call:
+            with _tool_call(tool, *arguments(args, kwargs), serve=replay == "serve") as call:
                 if call.recorded is None:
                     call.result = await function(*args, **kwargs)
             return call.result if call.recorded is None else served(call.recorded)
@@ -100,7 +103,7 @@ def _decorated(
     def plain(*args: Any, **kwargs: Any) -> Any:
         if active_tape() is None:
             return function(*args, **kwargs)
-        with _tool_call(tool, arguments(args, kwargs), serve=replay == "serve") as call:
+        with _tool_call(tool, *arguments(args, kwargs), serve=replay == "serve") as call:
             if call.recorded is None:
                 call.result = function(*args, **kwargs)
         return call.result if call.recorded is None else served(call.recorded)
@@ -130,19 +133,22 @@ def tool_call(name: str, arguments: Mapping[str, Any] | None = None) -> Iterator
 
     An exception that leaves the block is the outcome of the tool.
     """
-    with _tool_call(name, dict(arguments or {}), serve=False) as call:
+    with _tool_call(name, dict(arguments or {}), frozenset(), serve=False) as call:
         yield call
     if call.recorded is not None:  # a fork has changed it
         call.result = call.recorded.output
 
 
 @contextmanager
-def _tool_call(name: str, arguments: dict[str, Any], *, serve: bool) -> Iterator[ToolCall]:
+def _tool_call(
+    name: str, arguments: dict[str, Any], defaults: frozenset[str], *, serve: bool
+) -> Iterator[ToolCall]:
     tape = active_tape()
     if tape is None:
         yield ToolCall()
         return
-    tool = tape.begin_tool(name, as_json(arguments, f"an argument of tool {name}"), serve=serve)
+    given = as_json(arguments, f"an argument of tool {name}")
+    tool = tape.begin_tool(name, given, serve=serve, defaults=defaults)
     if tool.recorded is not None and (serve or tool.changed):
         tool.end(tool.recorded)
         yield ToolCall(tool.recorded)

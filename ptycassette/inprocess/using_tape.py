@@ -17,7 +17,7 @@ import inspect
 import os
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -83,7 +83,7 @@ class TapeResult(msgspec.Struct, kw_only=True):
     ``action`` is what was done in this mode, ``recorded`` whether that published a cassette, and
     ``over`` whether the block was left. ``rerecord``, and ``rewrite`` where it replaced a
     cassette, set ``drift``. ``fork`` is the report of a fork. ``fingerprint`` is computed from
-    what was asked and served in this run; a replay of the whole recording in its order has
+    what was asked and served in this run; a replay of the whole recording has
     ``expected_fingerprint``.
     """
 
@@ -229,8 +229,12 @@ class OpenTape:
         """Whether an answer may take time: a fork asks a live provider."""
         return self._served is not None and self._served.waits
 
-    def begin_tool(self, name: str, arguments: Any, *, serve: bool) -> BegunTool:
+    def begin_tool(
+        self, name: str, arguments: Any, *, serve: bool, defaults: Collection[str] = ()
+    ) -> BegunTool:
         """Note or find the call of a tool; ``serve`` says that it does not run in replay.
+
+        ``defaults`` are arguments that the caller did not give.
 
         Raises:
             DivergenceError: the recording does not have it.
@@ -239,10 +243,10 @@ class OpenTape:
             begun = self._log.begin_tool(name, arguments)
             log = self._log
             return BegunTool(lambda outcome: log.end_tool(begun, outcome))
-        if self._served is None:
-            return BegunTool(lambda outcome: None)  # noqa: ARG005 - nothing is kept in mode live
+        if self._served is None or not self._served.knows_tools:
+            return BegunTool(lambda outcome: None)  # noqa: ARG005 - nothing is kept or compared
         served = self._served
-        found = served.tool(name, arguments, serve=serve)
+        found = served.tool(name, arguments, serve=serve, defaults=defaults)
         if found is None:
             raise divergence_error(served.divergences[-1], where=str(self.path))
         tool: RecordedTool = found

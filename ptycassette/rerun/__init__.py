@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from ._tape_desk import TapeDesk as TapeDesk
     from .exit_messages import without_exit_messages as without_exit_messages
     from .gates import Gates as Gates
+    from .made_answers import MadeAnswers as MadeAnswers
+    from .made_answers import PacedHit as PacedHit
+    from .made_answers import as_asked as as_asked
+    from .made_answers import made_hit as made_hit
+    from .made_answers import said as said
     from .report import RequestMiss as RequestMiss
     from .report import RerunFinding as RerunFinding
     from .report import RerunReport as RerunReport
@@ -31,6 +36,7 @@ else:
             "_tape_desk": "TapeDesk",
             "exit_messages": "without_exit_messages",
             "gates": "Gates",
+            "made_answers": "MadeAnswers PacedHit as_asked made_hit said",
             "report": (
                 "RequestMiss RerunFinding RerunReport ScreenChange VersionChange finding_lines "
                 "findings_of report_json report_lines summary_lines"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from ptycassette.model import TapeEntry
+from ptycassette.model import TapeEntry, decoded_json, objects_in
 from ptycassette.rerun.report import RequestMiss
 from ptycassette.scrub import masked_places
 from ptycassette.tape import Draw
@@ -31,6 +33,7 @@ _MOST_TRIED = 200
 _SHORTEST_NAME = 8
 _SHOWN = 10
 _OF_OPENAI = ("/responses", "/chat/completions")
+_ANSWER_ID = re.compile(rb'"id"\s*:\s*"(resp_[^"]{1,200})"')
 
 
 class TapeDesk:
@@ -81,6 +84,8 @@ class TapeDesk:
             fingerprint_version=version,
         )
         self._masked, self._stripped, self._compared = masked, stripped, compare_secrets
+        self._imported = "compared_headers" in (facts or {})
+        self._rebuilt = _RebuiltQuestions(exchanges, (facts or {}).get("rebuilt"))
         self.expected_fingerprint = tape_fingerprint(
             exchanges, rules, key=key, draws=draws, version=version
         )
@@ -114,6 +119,21 @@ class TapeDesk:
     def _answer(self, question: Question) -> Hit | Miss:
         upstream = question.upstream or self.upstream(question.target)
         question = msgspec.structs.replace(question, upstream=upstream)
+        answer = self._match(question)
+        if isinstance(answer, Hit):
+            return self._rebuilt.answer(answer, question) if self._imported else answer
+        if not self._rebuilt:
+            return answer
+        unused = [one.entry for one in self._matcher.unused()]
+        misses: list[Miss] = []
+        for rebuilt in self._rebuilt.like(question, unused):
+            found = self._match(rebuilt)
+            if isinstance(found, Hit):
+                return self._rebuilt.answer(found, question)
+            misses.append(found)
+        return min(misses, key=lambda miss: len(miss.differences) or _SHOWN, default=answer)
+
+    def _match(self, question: Question) -> Hit | Miss:
         answer = self._matcher.ask(_as_stored(question, self._masked(question.body)))
         if isinstance(answer, Hit):
             return answer
@@ -189,6 +209,94 @@ class TapeDesk:
             if entry.target.partition("?")[0] == path:
                 return entry.upstream
         return self._entries[0].upstream if self._entries else ""
+
+
+class _RebuiltQuestions:
+    """The questions of a tape that were rebuilt from a trace, which does not hold what was sent.
+
+    A new question is written as they are, with the parts that they have, before it is matched; its
+    answer is in the form of the API by which it was asked.
+
+    Args:
+        exchanges: the tape.
+        rebuilt: what the manifest has: the entries that were rebuilt.
+    """
+
+    def __init__(self, exchanges: Sequence[TapeExchange], rebuilt: object) -> None:
+        listed = rebuilt if isinstance(rebuilt, list) else ()
+        entries = {one for one in listed if isinstance(one, int)}
+        self._exchanges = {one.entry.entry: one for one in exchanges if one.entry.entry in entries}
+        self._likes: dict[int, frozenset[str]] = {}
+        self._said: dict[str, list[Any]] = {}  # in the Responses API, by the id of the answer
+
+    def __bool__(self) -> bool:
+        return bool(self._exchanges)
+
+    def like(self, question: Question, entries: Sequence[int]) -> Iterator[Question]:
+        """The question in the form of each of some entries, each form once."""
+        from ptycassette.harness.provider.wire.questions import (  # noqa: PLC0415 - few need it
+            rebuilt_parts,
+            rebuilt_question,
+        )
+
+        body = msgspec.json.encode(whole) if (whole := self._whole(question)) else question.body
+        tried: set[Hashable] = set()
+        for exchange in (self._exchanges[one] for one in entries if one in self._exchanges):
+            entry = exchange.entry
+            if entry.entry not in self._likes:
+                self._likes[entry.entry] = rebuilt_parts(exchange.question())
+            like = self._likes[entry.entry]
+            if (entry.upstream, entry.target, like) in tried:
+                continue
+            tried.add((entry.upstream, entry.target, like))
+            made = rebuilt_question(body, target=question.target, like=like)
+            if made is not None:
+                yield Question(
+                    kind="http",
+                    method=entry.method,
+                    upstream=entry.upstream,
+                    target=entry.target,
+                    headers=entry.headers,
+                    body=msgspec.json.encode(made),
+                )
+
+    def answer(self, hit: Hit, question: Question) -> Hit:
+        """The recorded answer, in the form in which it was asked for."""
+        from ptycassette.rerun.made_answers import as_asked  # noqa: PLC0415 - few tapes need it
+
+        served = as_asked(hit, question, _NoClock())
+        body = b"".join(data for _, data in served.pieces)
+        named, whole = _ANSWER_ID.search(body), self._whole(question)
+        if named is not None and whole is not None:
+            texts = [line.removeprefix(b"data:") for line in body.splitlines()]
+            ended = (decoded_json(text) for text in (body, *texts))
+            for event in objects_in(list(ended)):
+                said = event.get("response", event)
+                if isinstance(said, dict) and said.get("output"):
+                    self._said[named[1].decode()] = [*whole["input"], *said["output"]]
+        return served
+
+    def _whole(self, question: Question) -> dict[str, Any] | None:
+        """A question of the Responses API with all that was said before it; None for others."""
+        asked = decoded_json(question.body)
+        if not isinstance(asked, dict) or "input" not in asked:
+            return None
+        said = asked["input"]
+        now = [{"role": "user", "content": said}] if isinstance(said, str) else said
+        before = self._said.get(str(asked.get("previous_response_id")), [])
+        return {**asked, "input": [*before, *objects_in(now)]}
+
+
+class _NoClock:
+    """The time in made answers, which is the same in every run."""
+
+    @staticmethod
+    def now_us() -> int:
+        return 0
+
+    @staticmethod
+    def wall() -> datetime:
+        return datetime.fromtimestamp(0, UTC)
 
 
 def _as_stored(question: Question, stored: bytes) -> Question:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._facts import called_tools as called_tools
     from ._facts import question_model as question_model
     from ._facts import tool_results as tool_results
+    from ._facts import usage_of as usage_of
     from ._kept import kept_headers as kept_headers
     from ._kept import kept_target as kept_target
     from ._unpacking import unpacked_body as unpacked_body
@@ -48,7 +49,7 @@ else:
         __name__,
         {
             "_assembling": "Assembler",
-            "_facts": "ToolPlace called_tools question_model tool_results",
+            "_facts": "ToolPlace called_tools question_model tool_results usage_of",
             "_kept": "kept_headers kept_target",
             "_unpacking": "unpacked_body unpacker_for",
             "draws": (

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
@@ -500,6 +501,25 @@ def test_equal_questions_are_answered_in_their_order(tmp_path: Path, provider: P
     with pytest.raises(DivergenceError), use_tape(tmp_path / "run.cassette"):
         for _ in range(3):
             ask(NOWHERE, "again")
+
+
+@pytest.mark.parametrize("asked", [["one"], ["one", "three"], ["three"], ["one", "two", "two"]])
+def test_a_fingerprint_is_computed_from_the_run(tmp_path: Path, asked: list[str]) -> None:
+    """It is that of the recording only if all of it was asked."""
+    path = recorded(tmp_path / "run.cassette", "one", "two")
+    with use_tape(path) as whole:
+        ask(NOWHERE, "one")
+        ask(NOWHERE, "two")
+    with use_tape(path, lenient=True) as tape:
+        for text in asked:
+            with suppress(httpx.HTTPStatusError):
+                ask(NOWHERE, text)
+
+    assert whole.result.fingerprint == whole.result.expected_fingerprint
+    assert tape.result.expected_fingerprint == whole.result.expected_fingerprint
+    same = tape.result.fingerprint == tape.result.expected_fingerprint
+    assert same == (asked[:2] == ["one", "two"])  # what is asked too often is answered by nothing
+    assert tape.result.divergences
 
 
 def test_scrubbing_does_not_collapse_two_questions(tmp_path: Path, provider: Provider) -> None:

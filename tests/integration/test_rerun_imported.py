@@ -82,11 +82,20 @@ def with_tools(recorded: Path) -> bytes:
     return as_trace(recorded, provider="openai") + b"\n" + line
 
 
+def as_otel(recorded: Path) -> bytes:
+    """The tape as telemetry, which does not hold what was sent."""
+    path = recorded.parent / "a.otlp.json"
+    words = ("export", "--overwrite", "--format", "otel", str(recorded), str(path))
+    ptycassette(*words, status=0)
+    return path.read_bytes()
+
+
 FILES: dict[str, Callable[[Path], bytes]] = {
     "a.har": as_har,
     "a.yaml": as_vcr,
     "a.jsonl": as_trace,
     "tools.jsonl": with_tools,
+    "a.otlp.json": as_otel,
 }
 
 

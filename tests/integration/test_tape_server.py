@@ -12,8 +12,7 @@ pytest.importorskip("aiohttp", reason="the tape's server needs the extra `tape`"
 
 from aiohttp import web
 
-from ptycassette.faults import made_hit
-from ptycassette.rerun import Gates
+from ptycassette.rerun import Gates, made_hit
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.io import TapeServer
 from ptycassette.tape.matching import Hit, Question

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol
 
-from ptycassette.export.trajectory.questions import AskedQuestion, read_question
 from ptycassette.export.trajectory.steps import Inference, Step
 from ptycassette.harness.provider.wire import Call, Message, ToolResult
+from ptycassette.harness.provider.wire.questions import AskedQuestion, read_question
 from ptycassette.model import Chunk, Event, ServiceEventRecord, TapeEntry
 from ptycassette.seal.bundle import answer_of
 

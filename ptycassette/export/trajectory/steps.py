@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.export.trajectory.questions import AskedQuestion
 from ptycassette.harness.provider.wire import Call, ToolResult
+from ptycassette.harness.provider.wire.questions import AskedQuestion
 from ptycassette.model import TapeEntry
 
 

@@ -18,9 +18,9 @@ from http import HTTPStatus
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.faults import made_hit
 from ptycassette.fork.conversations import Conversations, asks, messages_of
 from ptycassette.model import Chunk
+from ptycassette.rerun import made_hit
 from ptycassette.system import Closing
 from ptycassette.system.files import temporary_folder
 from ptycassette.tape import known_providers

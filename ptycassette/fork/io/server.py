@@ -12,9 +12,8 @@ from typing import Any
 
 from aiohttp import web
 
-from ptycassette.faults import PacedHit
 from ptycassette.fork.io.noting import TapeNotes
-from ptycassette.rerun import Gates
+from ptycassette.rerun import Gates, PacedHit
 from ptycassette.rerun.io import TapeServer
 from ptycassette.tape.matching import Hit, Miss, Question
 

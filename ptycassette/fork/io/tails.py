@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ptycassette.cassette.io import Cassette
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults import MadeAnswers, last_call, provider_fault, said, with_model, with_result
+from ptycassette.faults import last_call, provider_fault, with_model, with_result
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import AnswerSource, Branch
 from ptycassette.fork.io.held import HeldTail, recorded_hit, recorded_question
@@ -21,7 +21,7 @@ from ptycassette.harness import example_script
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock
 from ptycassette.profiles import Profile
-from ptycassette.rerun import Gates
+from ptycassette.rerun import Gates, MadeAnswers, said
 from ptycassette.system import MonotonicClock
 from ptycassette.system.files import read_plain
 from ptycassette.tape.matching import Hit, Miss, Question

@@ -15,10 +15,15 @@ import msgspec
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.editing.io import Operation, edit_cassettes
-from ptycassette.errors import UnreadableError
+from ptycassette.errors import RefusedError, UnreadableError
 from ptycassette.importing.charsets import InUtf8, check_charset, undecodable
 from ptycassette.importing.io.packed_files import is_packed, name_without, read_unpacked
-from ptycassette.importing.io.session_logs import LogAdded, LogToAdd, harness_of_log
+from ptycassette.importing.io.session_logs import (
+    LogAdded,
+    LogToAdd,
+    harness_of_log,
+    with_calls,
+)
 from ptycassette.importing.registry import ImportFormat, import_named, import_of_file
 from ptycassette.importing.session import HALVES, BadImportError, ImportedSession
 from ptycassette.model import (
@@ -103,6 +108,7 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
     harness: str | None = None,
     size: Size | None = None,
     charset: str | None = None,
+    whole: Sequence[str] | None = None,
 ) -> Imported:
     """Publish a cassette of what is in a file. It is scrubbed, as a recording is.
 
@@ -116,11 +122,15 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
         harness: whose session log it is; None to find out.
         size: of the terminal at the start, in place of what the file has.
         charset: of the output and input of a terminal; None for UTF-8.
+        whole: for a test of the calls. Broken calls are refused and not skipped, the model calls
+            of a session log are made, too (``with_calls``), and no question may have inputs under
+            these keys.
 
     Raises:
         NotFoundError, UnreadableError, UnsafeFileError, LimitError: the file cannot be read, or
             is not of the format; the message says where.
         UsageError: a library that reads it is not installed, or the format takes no such option.
+        RefusedError: a question has inputs under forbidden keys.
         ExistsError, StorageError, SecretLeftError, AmbiguousTapeError: nothing was published.
     """
     by.check_options(
@@ -133,8 +143,14 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
     with _refused(path, by):
         if by.whose:
             session = _read_whose(by, path, data, harness)
+            session = session if whole is None else with_calls(session)
         else:
             session = by.read(data, partial=partial, beside=others)
+        if whole is not None and session.faults:
+            more = len(session.faults) - 1
+            raise BadImportError(session.faults[0] + (f" (and {more} more)" if more else ""))
+    if whole and (found := session.forbidden(whole)):
+        raise RefusedError(found, where=str(path), hint="remove them, or name other keys: --forbid")
     session = _as_asked(session, by, data, size=size, charset=charset)
     said: dict[str, object] = {
         "from": by.name,
@@ -273,8 +289,10 @@ def _meta(session: ImportedSession, said: dict[str, object]) -> SessionMeta:
     """The head; what this machine's environment holds is removed, as when recording."""
     options: dict[str, object] = {"imported": said}
     if session.items:
-        compared = {"compared_headers": list(session.compared_headers)}
-        options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": compared}
+        described: dict[str, object] = {"compared_headers": list(session.compared_headers)}
+        if session.rebuilt_entries:
+            described["rebuilt"] = list(session.rebuilt_entries)
+        options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": described}
     environment = dict(os.environ)
     return SessionMeta(
         id=str(uuid.uuid4()),

@@ -7,7 +7,6 @@ nobody else should read it.
 from __future__ import annotations
 
 import io
-from collections import Counter
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +15,7 @@ from ptycassette.importing.calls import (
     Call,
     Headers,
     Message,
+    Skipped,
     SkippedError,
     checked_status,
     checked_url,
@@ -44,14 +44,14 @@ def read_flows(data: bytes) -> ImportedSession:
             hint="pip install mitmproxy, or save them as HAR (mitmdump --set hardump=FILE.har)",
         ) from exc
     calls: list[Call] = []
-    skipped: Counter[str] = Counter()
+    skipped = Skipped()
     read = 0
     try:
         for flow in reader.stream():
             try:
                 calls.append(_call(flow))
             except SkippedError as reason:
-                skipped[str(reason)] += 1
+                skipped.note(reason, f"flow {read + 1}")
             read += 1
     except CassetteError:
         raise

@@ -7,29 +7,41 @@ the log of the session that it records. The events are the same ones.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
 from itertools import accumulate
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from ptycassette.editing import BadEditError, Take
 from ptycassette.errors import CassetteError, UsageError
 from ptycassette.harness.io import known_profiles, load_profile, read_log_file
+from ptycassette.importing.calls import Call, session_of_calls, tool_events
+from ptycassette.importing.rebuilt import (
+    CHAT,
+    JSON,
+    NOWHERE,
+    chat_answer,
+    chat_question,
+    tool_call,
+)
 from ptycassette.importing.session import BadImportError, ImportedSession
 from ptycassette.model import Finished, JournalEvent, Noted, file_pattern
 from ptycassette.profiles import LogFacts, LogSource
 from ptycassette.recording import compared_with_log
 from ptycassette.system.files import open_plain
+from ptycassette.tape import known_providers
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_SESSION_US = 60_000_000
 """A log all of whose events are that far outside of a recording is of another session."""
 _BEGIN_CHARS = 4096
 _MOST_KINDS = 20
+_OK = 200
 
 
 def harness_of_log(name: str, begin: bytes) -> str | None:
@@ -99,6 +111,126 @@ def read_session_log(name: str, *, harness: str | None) -> ImportedSession:
         },
         skipped=_skipped(facts.unread),
     )
+
+
+_OF_OTHERS = "events of subagents and of earlier sessions"
+
+
+def with_calls(log: ImportedSession) -> ImportedSession:
+    """A session log as the calls that its program must have made: for a test of such a program.
+
+    Each answer of a model is a call, whose question is what was said before. The system prompt,
+    the tools and the model that was asked for are not in a log, so no question has them. Calls
+    of tools stay service events, behind the answer that asked for them.
+
+    Raises:
+        BadImportError: no model answers in it.
+    """
+    skipped = Counter(log.skipped)
+    said: list[_Said] = []
+    for note in log.events:
+        payload = note.payload if isinstance(note, Noted) else {}
+        if payload.get("sidechain") or payload.get("inherited"):
+            skipped[_OF_OTHERS] += 1
+        elif (made := _said(note.t_us, payload)) is not None:
+            _join(said, made)
+    calls: list[Call] = []
+    notes: list[Noted] = []
+    messages: list[dict[str, Any]] = []
+    clock_us = 0
+    for one in said:
+        clock_us = max(clock_us + 1, one.t_us)
+        if one.role != "assistant":
+            messages.append(one.message())
+        if one.role == "tool":
+            ended = {"output": one.content}
+            notes.append(Noted(clock_us, {"type": "tool-result", "call_id": one.call_id, **ended}))
+        if one.role != "assistant":
+            continue
+        answer = chat_answer(one.model, [(one.message(), "tool_calls" if one.calls else "stop")])
+        calls.append(
+            Call(
+                begun_us=clock_us,
+                answered_us=clock_us,
+                ended_us=clock_us,
+                method="POST",
+                url=_base_of_model(one.model) + CHAT,
+                headers=JSON,
+                with_headers=False,
+                body=chat_question(None, messages, {}),
+                status=_OK,
+                answer_headers=JSON,
+                answer=answer,
+                rebuilt=True,
+            )
+        )
+        for call_id, name, arguments in one.calls:
+            clock_us += 1
+            notes += tool_events((clock_us, clock_us), call_id, name, arguments, None)
+        messages.append(one.message())
+    if not calls:
+        raise BadImportError("no model answers in it")
+    session = session_of_calls(calls, skipped, dated=False, rebuilt=True, notes=notes)
+    return msgspec.structs.replace(session, recorded_at=log.recorded_at, made_by=log.made_by)
+
+
+class _Said(msgspec.Struct, kw_only=True):
+    """A message of a conversation. ``name`` is the id of the message in the log."""
+
+    t_us: int
+    role: Literal["user", "assistant", "tool"]
+    content: str = ""
+    calls: list[tuple[str, str, Any]] = []
+    call_id: str = ""
+    model: str | None = None
+    name: object = None
+
+    def message(self) -> dict[str, Any]:
+        """As a chat completion has it."""
+        made: dict[str, Any] = {"role": self.role, "content": self.content or None}
+        if self.calls:
+            made["tool_calls"] = [tool_call(*call) for call in self.calls]
+        if self.role == "tool":
+            made |= {"content": self.content, "tool_call_id": self.call_id}
+        return made
+
+
+def _said(t_us: int, payload: dict[str, Any]) -> _Said | None:
+    name, model = payload.get("id"), payload.get("model")
+    model = model if isinstance(model, str) else None
+    match payload:
+        case {"type": "message", "role": "user" | "assistant" as role, "text": str(text)}:
+            return _Said(t_us=t_us, role=role, content=text, model=model, name=name)
+        case {"type": "tool-call", "call_id": str(call_id), "name": str(tool)}:
+            calls = [(call_id, tool, payload.get("arguments"))]
+            return _Said(t_us=t_us, role="assistant", calls=calls, model=model, name=name)
+        case {"type": "tool-result", "call_id": str(call_id)}:
+            output = payload.get("output")
+            text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+            return _Said(t_us=t_us, role="tool", content=text, call_id=call_id)
+    return None
+
+
+def _join(said: list[_Said], one: _Said) -> None:
+    """Add a message, or what it adds to the last answer: CLIs log each part of one alone.
+
+    With parallel calls a log may have the result of the first before the second call; they have
+    the id of one answer then.
+    """
+    last = next((old for old in reversed(said) if old.role != "tool"), None)
+    if one.role == "assistant" and last is not None and last.role == "assistant":
+        same = last is said[-1] if one.name is None else one.name == last.name
+        if same or (last is said[-1] and None in {one.name, last.name}):
+            last.content += one.content
+            last.calls = [*last.calls, *one.calls]
+            last.model = last.model or one.model
+            return
+    said.append(one)
+
+
+def _base_of_model(model: str | None) -> str:
+    known = None if model is None else known_providers().of_model(model)
+    return NOWHERE if known is None else known.url
 
 
 def _skipped(unread: Mapping[str, int]) -> dict[str, int]:

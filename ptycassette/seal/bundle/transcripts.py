@@ -61,7 +61,7 @@ class ModelAnswer:
 
     def take(self, event: Mapping[str, Any]) -> None:
         """One event of a stream, or the whole document."""
-        kind = event.get("type")
+        kind = _text(event, "type")
         inner = event.get("message") if kind == "message_start" else event.get("response")
         for one in (event, inner):
             if isinstance(one, dict):
@@ -89,7 +89,7 @@ class ModelAnswer:
     def _block(self, index: str, block: Any, *, started: bool = False) -> None:
         if not isinstance(block, dict):
             return
-        if block.get("type") in {"text", "output_text"} and isinstance(block.get("text"), str):
+        if _text(block, "type") in {"text", "output_text"} and isinstance(block.get("text"), str):
             self.text.append(block["text"])
         elif block.get("type") == "thinking" and isinstance(block.get("thinking"), str):
             self.thoughts.append(block["thinking"])
@@ -107,7 +107,7 @@ class ModelAnswer:
 
     def _items(self, items: Any) -> None:
         for item in objects_in(items):
-            kind = item.get("type")
+            kind = _text(item, "type")
             if kind in {"function_call", "custom_tool_call"}:
                 arguments = _text(item, "arguments") or _text(item, "input")
                 call = AskedCall(_text(item, "call_id"), _text(item, "name"), arguments)

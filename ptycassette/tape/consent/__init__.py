@@ -6,7 +6,9 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._forbidden import UnsearchedBodyError as UnsearchedBodyError
     from ._forbidden import body_without as body_without
+    from ._forbidden import search_body as search_body
     from ._prices import Prices as Prices
     from .judging import TermsGate as TermsGate
     from .terms import ANYWHERE as ANYWHERE
@@ -21,7 +23,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "_forbidden": "body_without",
+            "_forbidden": "UnsearchedBodyError body_without search_body",
             "_prices": "Prices",
             "judging": "TermsGate",
             "terms": "ANYWHERE FORBIDDEN Approval ApprovalNeededError Limit Terms approved "

@@ -17,6 +17,7 @@ from ptycassette.cli import _drift_report as drift_report
 from ptycassette.cli import _reports as reports
 from ptycassette.cli import _seal_reports as seal_reports
 from ptycassette.cli import _tape_reports as tape_reports
+from ptycassette.cli._promoted_tests import PromotedTest
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
 from ptycassette.fork import ForkRecord, ForkReport
@@ -43,6 +44,7 @@ STRUCTS = {
         ("LogAdded", LogAdded),
         ("ImportedSteps", ImportedSteps),
         ("Migrated", Migrated),
+        ("PromotedTest", PromotedTest),
     )
     if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
 }

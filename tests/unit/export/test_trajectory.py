@@ -14,8 +14,8 @@ from ptycassette import open_cassette
 from ptycassette.errors import UsageError
 from ptycassette.export import export_named
 from ptycassette.export.trajectory.conversation import conversation_of
-from ptycassette.export.trajectory.questions import read_question
 from ptycassette.export.trajectory.steps import Conversation
+from ptycassette.harness.provider.wire.questions import read_question
 from ptycassette.importing import import_named
 from ptycassette.importing.io import import_file
 from ptycassette.model import Noted, Output, Typed

@@ -8,16 +8,9 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.faults import (
-    MadeAnswers,
-    PacedHit,
-    ProviderFault,
-    last_call,
-    parse_fault,
-    provider_fault,
-    said,
-)
+from ptycassette.faults import ProviderFault, last_call, parse_fault, provider_fault
 from ptycassette.faults.provider import PROVIDER_FAULTS
+from ptycassette.rerun import MadeAnswers, PacedHit, said
 from ptycassette.tape.matching import Hit, Question
 from ptycassette.testing import ManualClock
 from tests.unit.fork.test_fork_parts import MESSAGES, question

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults import MadeAnswers, last_call, said, with_model, with_result
+from ptycassette.faults import last_call, with_model, with_result
 from ptycassette.fork.changes import Change
 from ptycassette.fork.lineage import Descent, lineage_json, lineage_lines, related
 from ptycassette.fork.places import ForkPlace, cut_at
@@ -17,6 +17,7 @@ from ptycassette.fork.record import ForkRecord, ParentOf, PrefixProof, fork_of
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Event, FrameRecord, InputRecord, OutputRecord, Size, TapeEntry
 from ptycassette.model.geometry import Cursor
+from ptycassette.rerun import MadeAnswers, said
 from ptycassette.tape.matching import Question
 from ptycassette.testing import ManualClock
 

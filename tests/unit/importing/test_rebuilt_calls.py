@@ -246,14 +246,36 @@ def test_a_line_that_tells_of_a_call_is_rebuilt() -> None:
         "model": "m", "messages": [{"role": "user", "content": "hi"}],
         "response": "hello", "usage": {"input_tokens": 2, "output_tokens": 1},
     }  # fmt: skip
-    session = read("trace", line, {"entry": 1, "sent_bytes": 3}, {**line, "timestamp": None})
+    session = read("trace", line, {"entry": 1, "sent_bytes": 3})
     question, answer = bodies(session)
 
     assert session.rebuilt
     assert question == {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     assert answer["usage"] == {"prompt_tokens": 2, "completion_tokens": 1}
     assert session.end_us == 12_500
-    assert session.skipped == {"no request in it": 1, "no time, where other lines have one": 1}
+    assert session.skipped == {"no request in it": 1}
+
+
+def test_lines_keep_their_order() -> None:
+    """Those without a time, whatever they took, and those of one moment."""
+    at = {"timestamp": "2026-01-01T00:00:00Z"}
+    model = {"provider": "openai", "model": "m", "messages": [], "response": "x"}
+    tool = {"tool": "f", "args": {}, "result": 1, "duration_ms": 700}
+    for lines in (
+        [model, tool, model, tool],
+        [{**one, **at, "duration_ms": 0} for one in (model, tool, model, tool)],
+        [{**model, "duration_ms": 900}, tool, model, tool],
+        [model, {**tool, **at}, model, tool],
+        [{**model, **at}, tool, model, tool],
+    ):
+        session = read("trace", *lines)
+        events = [event for event in session.events if isinstance(event, Noted)]
+        begun = [one.t_us for one in of_kind(session, RequestBegun)]
+        ended = [one.t_us for one in of_kind(session, ExchangeEnded)]
+        called, result, called_again, _ = (event.t_us for event in events)
+
+        assert session.skipped == {}
+        assert begun[0] <= ended[0] < called <= result < begun[1] <= ended[1] < called_again
 
 
 def test_without_mitmproxy_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

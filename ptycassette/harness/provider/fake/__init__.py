@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from .exchange import HttpRequest as HttpRequest
     from .exchange import PlannedAnswer as PlannedAnswer
     from .exchange import withheld_values as withheld_values
+    from .script import Part as Part
+    from .script import Reply as Reply
     from .script import Script as Script
+    from .script import TokenCounts as TokenCounts
 else:
     __getattr__, __all__ = face(
         __name__,
@@ -22,6 +25,6 @@ else:
             "body": "MAX_BODY_BYTES too_large unpacked",
             "engine": "FakeProvider",
             "exchange": "AnswerPart HttpRequest PlannedAnswer withheld_values",
-            "script": "Script",
+            "script": "Part Reply Script TokenCounts",
         },
     )

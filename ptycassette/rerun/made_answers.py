@@ -5,7 +5,9 @@ So a changed answer is a valid message of its API, streamed or whole as the requ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
+from http import HTTPStatus
 from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote
 
@@ -14,10 +16,16 @@ import msgspec
 from ptycassette.harness.provider.fake import (
     FakeProvider,
     HttpRequest,
+    Part,
     PlannedAnswer,
+    Reply,
     Script,
+    TokenCounts,
 )
+from ptycassette.harness.provider.wire import Call, Stop
 from ptycassette.model import Chunk, Clock, TapeAnswer, TapeEntry, decoded_json
+from ptycassette.seal.bundle import answer_of
+from ptycassette.tape import usage_of
 from ptycassette.tape.matching import Hit, Question
 
 _PREVIOUS = "previous_response_id"
@@ -103,6 +111,93 @@ def said(text: str) -> Script:
         f"text = {msgspec.json.encode(text).decode()}\n",
         where="the changed response",
     )
+
+
+_PATHS = {
+    "chat": re.compile(r"/chat/completions$"),
+    "responses": re.compile(r"/responses$"),
+    "anthropic": re.compile(r"/messages$"),
+    "gemini": re.compile(r"/models/[^/:]+:(?:g|streamG)enerateContent$"),
+}
+_SSE = "text/event-stream"
+_IDS_OF_AN_ENTRY = 1000
+_STOPS: dict[str, Stop] = {
+    "length": "length",
+    "max_tokens": "length",
+    "incomplete": "length",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "safety": "refusal",
+}
+
+
+def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
+    """A recorded answer in the form of the API by which it is asked for: whole, or as a stream.
+
+    A trace may have an answer as one document, although it came as a stream. It is the recorded
+    one, byte by byte, where that has the form already, and where it is an error or no answer of a
+    model.
+    """
+    path = question.target.partition("?")[0]
+    api = next((name for name, tail in _PATHS.items() if tail.search(path)), None)
+    body = b"".join(data for _, data in hit.pieces)
+    if api is None or hit.status != HTTPStatus.OK:
+        return hit
+    asked = decoded_json(question.body)
+    streams = ":stream" in path or (isinstance(asked, dict) and asked.get("stream") is True)
+    kind = dict(hit.headers).get("content-type", "")
+    lines = [line.removeprefix(b"data:") for line in body.splitlines() if line[:5] == b"data:"]
+    recorded = decoded_json(next(iter(lines), b"") if _SSE in kind else body)
+    if isinstance(recorded, list) or (streams == (_SSE in kind) and _api_of(recorded) == api):
+        return hit
+    answer = answer_of([body], kind)
+    calls = (Call(one.id, one.name, one.arguments).values for one in answer.calls.values())
+    parts = [Part(text="".join(answer.text))] if answer.text else []
+    parts += [
+        Part(tool=one.name, arguments=values, unoffered=True)
+        for one, values in zip(answer.calls.values(), calls, strict=True)
+    ]
+    if not parts:
+        return hit
+    reply = Reply(
+        parts=tuple(parts),
+        stop=_STOPS.get((answer.stop or "").lower()),
+        usage=_tokens(recorded),
+    )
+    script = Script(version=1, unknown_fields="accept", replies=(reply,))
+    first = hit.entry.entry * _IDS_OF_AN_ENTRY
+    made = MadeAnswers(script, clock, first_number=first).ask(
+        msgspec.structs.replace(question, target=_usual(api, question.target))
+    )
+    return msgspec.structs.replace(made, entry=hit.entry)
+
+
+def _api_of(document: Any) -> str | None:
+    """The API of an answer, by its document or its first event."""
+    if not isinstance(document, dict):
+        return None
+    kind = str(document.get("type"))
+    if document.get("object") == "response" or kind.startswith("response."):
+        return "responses"
+    if kind in {"message", "message_start"}:
+        return "anthropic"
+    named = {"choices": "chat", "candidates": "gemini"}
+    return next((api for name, api in named.items() if name in document), None)
+
+
+def _tokens(document: Any) -> TokenCounts:
+    said = document.get("usage") if isinstance(document, dict) else None
+    found = usage_of(said) if isinstance(said, dict) else {}
+    counted = {"input": found.get("input_tokens"), "output": found.get("output_tokens")}
+    return TokenCounts(**{name: int(count) for name, count in counted.items() if count is not None})
+
+
+def _usual(api: str, target: str) -> str:
+    """The target at the provider itself: gateways put something before it."""
+    path, mark, query = target.partition("?")
+    found = _PATHS[api].search(path)
+    usual = {"gemini": "/v1beta"}.get(api, "/v1")
+    return f"{usual}{'' if found is None else found[0]}{mark}{query}"
 
 
 def _request(question: Question) -> HttpRequest:
