@@ -136,7 +136,8 @@ class SessionScrubber:
         yield from passes.run()
         if passes.left is not None:
             self._left += passes.left.lines()
-        self._settle(meta, source)
+        if not passes.clean:
+            self._settle(meta, source)
 
     def _settle(self, meta: SessionMeta, source: EventSource) -> None:
         """Read everything but the output, masked, until no secret is left in it."""
