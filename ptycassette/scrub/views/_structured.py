@@ -29,6 +29,7 @@ _TELLS_APART = (
 )
 _APART = frozenset(_TELLS_APART)
 _SAYS_NOTHING = (".type", ".uuid")
+_HAS_ID = "[id="
 _ID = re.compile(r"\[id=[^\]]*\]")  # of the message, or of the event alone
 
 
@@ -175,7 +176,7 @@ class Joined:
         """The names of the runs that the strings of a place belong to."""
         if len(self._names) >= _MOST_PLACES:
             self._names.clear()
-        anonymous = _ID.sub("", place) if "[id=" in place else place
+        anonymous = _ID.sub("", place) if _HAS_ID in place else place
         names = [*dict.fromkeys((place, anonymous, place.rsplit(".", 1)[-1]))]
         self._names[place] = names
         return names
@@ -185,7 +186,12 @@ class Joined:
         return self._forget(sorted(self._runs, key=lambda name: self._runs[name].last))
 
     def _forget(self, names: list[str]) -> list[RunsView]:
-        views = [view for name in names for view in self._view(self._runs.pop(name))]
+        views: list[RunsView] = []
+        for name in names:
+            run = self._runs.pop(name)
+            # One string alone of a message with an id is also in the run without the id.
+            if len(run.strings) > 1 or _HAS_ID not in name:
+                views += self._view(run)
         self._given.clear()
         return views
 
