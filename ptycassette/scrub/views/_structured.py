@@ -29,6 +29,7 @@ _TELLS_APART = (
 )
 _APART = frozenset(_TELLS_APART)
 _SAYS_NOTHING = (".type", ".uuid")
+_HAS_ID = "[id="
 _ID = re.compile(r"\[id=[^\]]*\]")  # of the message, or of the event alone
 
 
@@ -184,7 +185,7 @@ class Joined:
         if not place or (self._several and place.endswith(_SAYS_NOTHING)):
             self._names[place] = ()
             return ()
-        anonymous = _ID.sub("", place) if "[id=" in place else place
+        anonymous = _ID.sub("", place) if _HAS_ID in place else place
         names = dict.fromkeys((place, anonymous))
         key = place.rsplit(".", 1)[-1]
         only = self._only.setdefault(key, anonymous)
@@ -216,7 +217,10 @@ class Joined:
 
     def _forget(self, names: list[str]) -> Iterator[RunsView]:
         for name in names:
-            yield from self._view(self._runs.pop(name).parts)
+            run = self._runs.pop(name)
+            # One string alone of a message with an id is also in the run without the id.
+            if len(run.parts) > 1 or _HAS_ID not in name:
+                yield from self._view(run.parts)
             key = name.rsplit(".", 1)[-1]
             if name in (key, self._only.get(key)):
                 self._only.pop(key, None)

@@ -201,6 +201,20 @@ def test_many_places_are_forgotten_in_time() -> None:
     assert len(views) >= 4096
 
 
+def test_messages_with_ids_of_their_own_give_one_text() -> None:
+    """A text for each would be searched for nothing: the one without ids has them all."""
+    joined = Joined()
+    views = [
+        view
+        for number in range(9000)
+        for view in joined.add(strings_of({"id": f"m{number}", "said": f"word{number};"}))
+    ]
+    texts = [view.text for view in [*views, *joined.rest()]]
+
+    assert len(texts) < 100
+    assert any("word8000;word8001;" in text for text in texts)
+
+
 @pytest.mark.parametrize(
     ("raw", "masked"),
     [
