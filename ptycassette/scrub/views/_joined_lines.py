@@ -30,7 +30,7 @@ _FIRST = lazy_pattern(rf"[{re.escape(_EDGES)}]*([^\s\x00]+)\s*")
 _DATE = lazy_pattern(r"\W?\d{2,4}[-/.:]\d\d[-/.:]\d\d")
 _ASSIGNED = lazy_pattern(r"[A-Za-z_]\w*=[^=]")
 _PLAIN = r"(?>[A-Z]?[a-z]+|[A-Z]+|\d+)"
-_PLAIN_WORD_SOURCE = rf"[(\[\"'`./~*]*+{_PLAIN}(?:[/._:-]{_PLAIN}?)*+[.,:;!?)\]\"'`*]*+"
+_PLAIN_WORD_SOURCE = rf"[(\[\"'`./~*]*+{_PLAIN}(?>(?:[/._:-]{_PLAIN}?)*)[.,:;!?)\]\"'`*]*+"
 _PLAIN_WORD = lazy_pattern(_PLAIN_WORD_SOURCE)
 _GUTTER = lazy_pattern(
     r"(?P<n>\d{1,6}[ \t]{0,4})?"

@@ -24,7 +24,7 @@ _KEY = lazy_pattern(r'"(?:[ \t]|\x1b\[[0-9;]*m)*:')
 _WHOLE = lazy_pattern(r".*\n(?=(?:\x1b\[[0-9;]*m)*[^\s}\],\x1b])", re.DOTALL)
 _OPENS = lazy_pattern(r'\{\s*+"')
 _STRING = lazy_pattern(r'"([^"\\]*+(?:\\[\s\S][^"\\]*+)*)"(\s*+:)?')
-_CHARACTERS = r'[^"\\]*+(?:\\[\s\S][^"\\]*+)*+'
+_CHARACTERS = r'[^"\\]*+(?:\\[\s\S][^"\\]*+)*'
 _PAIR = lazy_pattern(rf'"({_CHARACTERS})"\s*+:\s*+(?:"({_CHARACTERS})")?')
 _DECODER = JSONDecoder(strict=False)
 _LONGEST = 1 << 18
