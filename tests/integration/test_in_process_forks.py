@@ -50,6 +50,7 @@ from tests.commands import ptycassette
 pytestmark = pytest.mark.integration
 
 NOWHERE = "http://127.0.0.1:9"
+PATIENT = ("--patience", "120")  # a busy machine starts a program late
 ASKED = "What does the note say?"
 SCRIPT = """version = 1
 [[replies]]
@@ -502,7 +503,8 @@ def test_a_command_runs_the_code_of_a_fork(code: list[str]) -> None:
     places = ptycassette("fork", "--places", "run.cassette", status=0).stdout
     made = ptycassette(
         "fork", "run.cassette", "--at", "tool:1", "--change", 'tool-result={"text": "silk"}',
-        "--script", "script.toml", "-o", "child.cassette", "--json", "--", *code, status=0,
+        "--script", "script.toml", "-o", "child.cassette", "--json",
+        *PATIENT, "--", *code, status=0,
     )  # fmt: skip
 
     assert places.splitlines() == [
@@ -527,7 +529,7 @@ def test_a_command_may_run_one_test(code: list[str], tmp_path: Path) -> None:
     (tmp_path / "test_code.py").write_text(body)
     environment = {**os.environ, "PATH": "/usr/bin:/bin"}
     made = ptycassette(
-        "fork", "run.cassette", "--fault", "empty@1", "-o", "child.cassette", "--",
+        "fork", "run.cassette", "--fault", "empty@1", "-o", "child.cassette", *PATIENT, "--",
         "pytest", "-q", "-p", "no:cacheprovider", "test_code.py::test_it",
         env=environment, status=0,
     )  # fmt: skip
@@ -563,7 +565,7 @@ def test_a_command_that_cannot_fork_says_why(
 def test_a_block_that_differs_tells_the_command(code: list[str]) -> None:
     """The error of the block, not only its status; two blocks of one cassette are refused."""
     Path("code.py").write_text(CODE.replace(ASKED, "Something else?"))
-    words = ("--at", "tape:2", "--change", "response=x", "-o", "child.cassette", "--")
+    words = ("--at", "tape:2", "--change", "response=x", "-o", "child.cassette", *PATIENT, "--")
     differs = ptycassette("fork", "run.cassette", *words, *code, status=1)
     Path("code.py").write_text(
         CODE.replace("print(said)", "with use_tape('run.cassette'): agent()")
@@ -653,6 +655,7 @@ def test_a_crash_is_no_effect_of_nothing(code: list[str], tmp_path: Path) -> Non
     words = (
         "blame",
         "run.cassette",
+        *PATIENT,
         "--oracle",
         "exit",
         "--at",
@@ -668,7 +671,7 @@ def test_a_crash_is_no_effect_of_nothing(code: list[str], tmp_path: Path) -> Non
     [step] = found["steps"]
     assert (step["label"], found["causes"]) == ("undefined", [])
     assert "TypeError" in step["interventions"][0]["reasons"][0]
-    assert ptycassette(*words[:4], "--budget", "5", "--", *code).returncode == 6
+    assert ptycassette(*words[:6], "--budget", "5", "--", *code).returncode == 6
     for end, status in (((), 2), (("--", "false"), 1)):
         assert ptycassette(*words, "--budget", "9", *end).returncode == status
 
