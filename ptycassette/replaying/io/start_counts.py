@@ -10,7 +10,7 @@ from typing import BinaryIO
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import NOT_JSON, resolved, visible
+from ptycassette.model import NOT_JSON, resolved, storable_text, visible
 from ptycassette.system.files import try_lock
 
 STARTS_FILE = "starts.json"
@@ -29,6 +29,7 @@ class StartCounts:
         Raises:
             UsageError: the file cannot be kept there, or is no file of counts.
         """
+        key = storable_text(key)
         try:
             with _open_counts(self._path) as file:
                 try_lock(file.fileno(), wait=True)
