@@ -43,7 +43,7 @@ class StartCounts:
                 file.write(msgspec.json.encode(counts))
         except (*NOT_JSON, OSError) as exc:
             raise UsageError(
-                f"it is not kept here which session is next: {visible(str(exc))}",
+                f"the number of the next session cannot be kept here: {visible(str(exc))}",
                 where=str(self._path),
                 hint="remove the file, or name another directory (ptycassette shim --state)",
             ) from exc

@@ -192,7 +192,7 @@ def _exec_error(plan: StartPlan, number: int, stage: bytes) -> SpawnError:
         hint = "name a directory that exists and may be entered"
         text = f"cannot start in {visible(plan.cwd or '')}: {reason}"
         return SpawnError(text, exit_status=126, where="spawn", hint=hint)
-    status, hint = 126, "check the file: `file` says what it is"
+    status, hint = 126, "run `file` on it to see what it is"
     if number == errno.ENOENT:
         status, hint = 127, "its first line (#!) or its loader names a file that does not exist"
     elif number == errno.ENOEXEC:
