@@ -146,3 +146,12 @@ def test_what_is_allowed_is_what_there_is() -> None:
     assert set(MODES) == set(REPLAY_MODES)
     assert set(STRATEGIES) == set(get_args(Strategy)) - {"custom"}
     assert {field for field, _, _ in KEYS.values()} == set(Project.__struct_fields__) - {"where"}
+
+
+def test_a_file_that_is_not_there_costs_no_look_at_its_neighbours(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command looks in each folder above it; "did you mean" reads all names of a folder."""
+    monkeypatch.setattr("ptycassette.system.files.near_names.did_you_mean", pytest.fail)
+
+    assert find_project(home) == Project(where=None)
