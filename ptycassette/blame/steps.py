@@ -19,7 +19,7 @@ Intervention = Literal["neutral", "drop", "swap", "tool-result", "sham"]
 
 INTERVENTIONS: dict[str, str] = {
     "neutral": "a neutral text in place of the answer, or of what was typed",
-    "drop": "an answer that says nothing; nothing is typed",
+    "drop": "an empty answer; nothing is typed",
     "tool-result": "the model is told a neutral text as the result of the tool",
     "swap": "the answer to the next request of this kind; what was typed next",
 }

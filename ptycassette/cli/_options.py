@@ -162,6 +162,7 @@ def script_options(function: F) -> F:
         click.option(
             "--port",
             type=click.IntRange(0, 65535),
+            metavar="PORT",
             default=0,
             help="Listen on this port; 0 takes any free one.",
         ),

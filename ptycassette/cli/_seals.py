@@ -63,7 +63,10 @@ def seal_fields(verdict: SealVerdict) -> Iterator[tuple[str, str]]:
     """What a trusted seal says."""
     if verdict.statement is not None:
         yield "by", visible(", ".join(verdict.signers), limit=200)
-        yield "when", visible(f"{verdict.statement.sealed_at}, as the seal says", limit=100)
+        yield (
+            "when",
+            visible(f"{verdict.statement.sealed_at}, by the clock of the signer", limit=100),
+        )
         yield "files", f"{len(verdict.statement.digests)}, every byte as sealed"
 
 

@@ -66,6 +66,7 @@ PARALLEL_FROM = 8
 @click.option(
     "--jobs",
     type=click.IntRange(1, 64),
+    metavar="N",
     help="Use this many processes. Default: one per processor.",
 )
 @click.option("--init", "init", is_flag=True, help="Write a first scenario for each cassette.")

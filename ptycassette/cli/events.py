@@ -55,7 +55,9 @@ DETAIL_LIMIT = 100
     is_flag=True,
     help="Also list signals to the terminal: titles, notifications, turns, modes, ...",
 )
-@click.option("-n", "--limit", type=click.IntRange(min=1), help="List at most this many events.")
+@click.option(
+    "-n", "--limit", metavar="N", type=click.IntRange(min=1), help="List at most this many events."
+)
 @click.option("--full", is_flag=True, help="Do not shorten long data.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object per event (docs/json.md)."

@@ -39,7 +39,10 @@ LINE_LIMIT = 60
 @cassette_argument
 @click.option("--at", type=TIME, metavar="TIME", help="Show the last frame at or before TIME.")
 @click.option(
-    "--seq", type=click.IntRange(min=1), help="Show the last frame at or before this seq."
+    "--seq",
+    metavar="SEQ",
+    type=click.IntRange(min=1),
+    help="Show the last frame at or before this seq.",
 )
 @click.option("--last", is_flag=True, help="Show the last frame.")
 @click.option(

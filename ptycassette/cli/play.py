@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     "-s",
     "--speed",
     type=click.FloatRange(min=0.01, max=100),
+    metavar="FACTOR",
     help="Play this many times faster than recorded.",
 )
 @click.option(

@@ -90,8 +90,12 @@ SECTIONS = {
     metavar="COLSxROWS",
     help="Set the size of the program's terminal. Default: that of your terminal, or 80x24.",
 )
-@click.option("--cols", type=click.IntRange(1, 65535), help="Set only the number of columns.")
-@click.option("--rows", type=click.IntRange(1, 65535), help="Set only the number of rows.")
+@click.option(
+    "--cols", metavar="N", type=click.IntRange(1, 65535), help="Set only the number of columns."
+)
+@click.option(
+    "--rows", metavar="N", type=click.IntRange(1, 65535), help="Set only the number of rows."
+)
 @click.option(
     "-e",
     "--env",
@@ -225,6 +229,7 @@ SECTIONS = {
 @click.option(
     "--resolution-ms",
     type=click.IntRange(1, 60_000),
+    metavar="N",
     default=1,
     show_default=True,
     help="Round times down to this many milliseconds.",

@@ -35,12 +35,14 @@ class RecCommand(SectionedCommand):
                 False  # what follows CASSETTE may be the program's options
             )
             left = super().parse_args(ctx, words)
+            _refuse_empty_name(ctx)
             if not ctx.resilient_parsing:
                 _check_name(ctx)
             return left
         at = words.index("--")
         ctx.allow_interspersed_args = True
         left = super().parse_args(ctx, words[:at])
+        _refuse_empty_name(ctx)
         before, program = ctx.params["argv"], words[at + 1 :]
         if before and not ctx.resilient_parsing:
             name = ctx.params["cassette"]
@@ -69,6 +71,13 @@ class RecCommand(SectionedCommand):
                 break
             words[at] = flags[word]
         return words
+
+
+def _refuse_empty_name(ctx: click.Context) -> None:
+    if ctx.params["cassette"] == "":
+        raise click.UsageError(
+            "the name of the cassette is empty: give one, or write: ptycassette rec -- PROGRAM", ctx
+        )
 
 
 def _check_name(ctx: click.Context) -> None:

@@ -147,9 +147,9 @@ def _lines(one: Recovered) -> Iterator[str]:
             end = "" if one.ended else ", its end is not recorded"
             yield f"{target}: recovered, {size} of output{end}"
         case "already":
-            yield f"{target}: had been published before the crash"
+            yield f"{target}: was published before the crash"
         case "diagnostic":
-            yield f"{target}: the run had failed, this says why"
+            yield f"{target}: the run failed; diagnostic.json there has the reason"
         case "discarded":
             yield f"{path}: deleted"
         case "empty":

@@ -35,7 +35,11 @@ _BODY_LIMIT = 20_000
 @click.command("tape")
 @cassette_argument
 @click.option(
-    "--entry", "number", type=click.IntRange(min=1), help="Show only this entry, with its bodies."
+    "--entry",
+    "number",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Show only this entry, with its bodies.",
 )
 @click.option("--full", is_flag=True, help="Do not shorten bodies.")
 @json_option

@@ -69,6 +69,7 @@ def viewer(name: str) -> Callable[..., Any]:
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
+    metavar="PORT",
     default=0,
     help="With --serve: listen on this port; 0 takes any free one.  [default: 0]",
 )

@@ -84,7 +84,7 @@ class ServerError(_Reply):
 
 class Empty(_Reply):
     name = "empty"
-    what = "the answer says nothing"
+    what = "the answer is empty"
     reply = {"text": ""}
 
 

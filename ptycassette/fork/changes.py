@@ -23,8 +23,8 @@ CHANGES: dict[ChangeKind, str] = {
     "skip": "an exchange of the terminal is not typed",
     "response": "what the model answers to a request of the tape; @FILE reads it from a file",
     "swap": "the answer to a request is the recorded one to another request, tape:N",
-    "tool-result": "the result of the last tool that a request of the tape tells the model; at a"
-    " tool call of use_tape, what the tool returns",
+    "tool-result": "the result of the last tool call in a request of the tape; at a tool call of"
+    " use_tape, what the tool returns",
     "model": "the model that answers from there on",
     "binary": "the program: another version that does the same up to there",
     "size": "the size of the terminal, COLSxROWS",

@@ -194,7 +194,7 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
-    """The facts of a log, row by row, in order."""
+    """The facts of a log, row by row, in order. A ``Raw`` is a row that could not be decoded."""
     reading = _Reading(source)
     for document in rows:
         row = document if source.rows is None else _at(document, source.rows)
@@ -225,6 +225,9 @@ class _Reading:
 
     def take(self, row: Any) -> None:
         """The next row."""
+        if isinstance(row, msgspec.Raw):
+            self._unread["rows of broken JSON"] += 1
+            return
         source = self._source
         if source.version is not None and isinstance(said := _at(row, source.version), str):
             self._version = said

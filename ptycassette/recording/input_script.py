@@ -61,7 +61,7 @@ STEPS = {
     "wait-text": "wait until the screen shows the text",
     "wait-regex": "wait until the regular expression is found in the rows of the screen",
     "wait-stable": "wait until the screen has not changed for that long (200ms)",
-    "wait-idle": "wait until the program says that it is your turn, or is quiet that long (500ms)",
+    "wait-idle": "wait until the program shows that it is your turn, or is quiet that long (500ms)",
     "wait-exit": "wait until the program has ended",
     "resize": "give the terminal another size, COLSxROWS",
     "signal": "send a signal to the foreground process group: int, term ...",

@@ -128,9 +128,9 @@ def pointing(
 def _unknown(name: str, providers: Providers, profile: Profile | None) -> UsageError:
     known = f"known are {', '.join(providers.providers)}, or give its base URL"
     if not name:
-        title = profile.title if profile else "a program without a profile"
+        title = profile.title if profile else "this program, which has no profile,"
         return UsageError(
-            f"it is not known whom {title} talks to",
+            f"the provider of {title} is not known",
             hint=f"name it with --provider ({known}), set a variable for it (OPENAI_BASE_URL,"
             " ANTHROPIC_BASE_URL, ...), or use --proxy-env",
         )

@@ -196,12 +196,12 @@ def test_a_difference_in_such_bytes_is_one(cassette: Path) -> None:
     str(caught.value).encode()
 
 
-@pytest.fixture
-def shims(place: Path) -> Path:
-    """A library and shims for ``printf``, in such folders."""
+@pytest.fixture(params=[False, True], ids=["one-cassette", "a-cassette-for-each-start"])
+def shims(place: Path, request: pytest.FixtureRequest) -> Path:
+    """A library and shims for ``printf``, in such folders; the plugin's record each start."""
     library = place / "library"
     library.mkdir()
-    config = ShimConfig(library=str(library), state=str(place / "counts"))
+    config = ShimConfig(library=str(library), state=str(place / "counts"), each=request.param)
     make_shims(place / f"shims{WORD}", ["printf"], config)
     return library
 

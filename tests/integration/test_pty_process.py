@@ -171,6 +171,14 @@ def test_what_cannot_be_started_is_told_apart(
     assert words in str(caught.value)
 
 
+def test_an_empty_name_is_no_program(tmp_path: Path) -> None:
+    """Not even where the PATH has a folder, to which an empty name leads."""
+    with pytest.raises(SpawnError, match="'': there is no such program") as caught:
+        spawn([""], size=SIZE, env={"PATH": str(tmp_path)})
+
+    assert caught.value.exit_status == 127
+
+
 def test_a_missing_directory_is_an_error_of_the_spawn(tmp_path: Path) -> None:
     """And no second copy of the recorder runs on, as it would with the bare library."""
     with pytest.raises(SpawnError, match=r"cannot start in .*No such file"):

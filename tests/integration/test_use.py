@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -401,6 +402,42 @@ def test_tasks_and_threads_share_nothing(cassette: Path) -> None:
 
     assert asyncio.run(many()) == [OK] * 10
     assert statuses == [OK] * 5
+
+
+def test_a_block_may_be_left_in_another_thread_or_task(cassette: Path) -> None:
+    """As fixtures do that are set up in one and torn down in another."""
+    using = use(cassette)
+    sessions: list[Session] = []
+    entering = threading.Thread(target=lambda: sessions.append(using.__enter__()))
+    entering.start()
+    entering.join()
+    assert talk(sessions[0]) == OK
+    using.__exit__(None, None, None)
+
+    async def over_tasks() -> None:
+        session = await asyncio.create_task(using.__aenter__())
+        assert await async_talk(session) == OK
+        await asyncio.create_task(using.__aexit__(None, None, None))
+
+    asyncio.run(over_tasks())
+
+
+def test_which_of_several_blocks_is_left_elsewhere_is_an_error_that_names_the_way_out(
+    cassette: Path,
+) -> None:
+    """Leaving the wrong one would judge the wrong session."""
+    using = use(cassette, allow_unplayed=True)
+
+    async def left() -> None:
+        contexts = [copy_context() for _ in range(2)]
+        for context in contexts:
+            await asyncio.create_task(using.__aenter__(), context=context)
+        with pytest.raises(RuntimeError, match=r"2 open blocks.*once for each block"):
+            await using.__aexit__(None, None, None)
+        for context in contexts:
+            await asyncio.create_task(using.__aexit__(None, None, None), context=context)
+
+    asyncio.run(left())
 
 
 def test_a_query_that_was_recorded_with_its_answer_is_passed(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from ptycassette.errors import (
     NotFoundError,
     UnreadableError,
 )
-from ptycassette.system.files import hint_for_missing
+from ptycassette.system.files import hint_for_missing, links_followed
 
 ListedState = Literal["ok", "stale", "unscrubbed", "failed", "invalid"]
 STATES: dict[ListedState, str] = {
@@ -63,7 +63,8 @@ def listed_in(place: Path, *, now: datetime, recursive: bool = False) -> Iterato
     Args:
         place: the directory.
         now: timezone-aware.
-        recursive: also those in directories below, where links and hidden ones are left out.
+        recursive: also those in directories below, where hidden ones and links are left out. A
+            link to a cassette is listed if the environment says to follow links.
 
     Raises:
         NotFoundError: there is no such directory.
@@ -90,13 +91,13 @@ def _below(place: Path, now: datetime, *, depth: int, top: bool = True) -> Itera
         path = place / name
         if _is_cassette(path):
             yield _described(path, now)
-        elif depth:
+        elif depth and not path.is_symlink():
             with suppress(NotFoundError):  # removed since it was listed
                 yield from _below(path, now, depth=depth - 1, top=False)
 
 
 def _may_be_listed(entry: os.DirEntry[str]) -> bool:
-    return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+    return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=links_followed())
 
 
 def _is_cassette(path: Path) -> bool:
@@ -132,6 +133,6 @@ def _size_of(path: Path) -> int:
     with suppress(OSError), os.scandir(path) as entries:
         for entry in entries:
             with suppress(OSError):
-                status = entry.stat(follow_symlinks=False)
+                status = entry.stat(follow_symlinks=links_followed())
                 total += status.st_size if stat.S_ISREG(status.st_mode) else 0
     return total

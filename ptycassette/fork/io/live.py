@@ -62,14 +62,14 @@ class LiveTail(Closing):
 
     Raises:
         PreflightError, ApprovalNeededError: as ``start_proxy``; nothing was started.
-        UsageError: it is not known whom to ask.
+        UsageError: the provider is not known.
     """
 
     def __init__(self, live: LiveTerms, *, recorded: str, environment: Mapping[str, str]) -> None:
         self._live, self._environment = live, environment
         provider = live.provider or recorded
         if not provider:
-            raise UsageError("it is not known whom to ask", hint="--provider NAME, or a base URL")
+            raise UsageError("the provider is not known", hint="add --provider NAME, or a base URL")
         if not live.provider and not known_providers().at(recorded):
             raise UsageError(
                 f"the recording asked {recorded}, which is no known provider",

@@ -6,6 +6,7 @@ import glob
 import os
 import sqlite3
 import time
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -185,8 +186,15 @@ def _document(path: Path) -> Any:
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
-    """Lines of JSON; a torn last line (the CLI was killed) is left out."""
-    data = read_plain(path, max_bytes=_MAX_BYTES)
+    """Lines of JSON. One that is broken is a ``Raw``; a torn last one is left out.
+
+    A CLI that is killed leaves a torn line, and a machine that loses power zeros in its place. When
+    the session continues, its rows follow.
+
+    Raises:
+        UnreadableError: no line is JSON.
+    """
+    data = read_plain(path, max_bytes=_MAX_BYTES).removeprefix(BOM_UTF8)
     if data.count(b"\n") > max(_MAX_SHORT_ROWS, len(data) // _ROW_BYTES):
         raise LimitError(
             f"more than {_MAX_SHORT_ROWS} rows, of less than {_ROW_BYTES} bytes each",
@@ -194,17 +202,26 @@ def _json_lines(path: Path) -> Iterator[Any]:
         )
     check_density(data, max(_MAX_VALUES, len(data) // _VALUE_BYTES), str(path))
     lines = data.split(b"\n")
+    broken: UnreadableError | None = None
+    read = False
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        text = line.strip(b"\0 \t\r")
+        if not text:
             continue
         try:
-            yield foreign_json(line)
+            row = foreign_json(text)
         except (msgspec.DecodeError, ValueError, RecursionError) as wrong:
             if number == len(lines):
-                return
-            raise UnreadableError(
+                continue
+            broken = broken or UnreadableError(
                 f"the session log is no JSON: {wrong}", where=f"{path}:{number}", hint=_HINT
-            ) from wrong
+            )
+            row = msgspec.Raw(text)
+        else:
+            read = True
+        yield row
+    if broken is not None and not read:
+        raise broken
 
 
 def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:

@@ -30,7 +30,7 @@ _LOCAL = {"127.0.0.1", "localhost", "::1"}
 _PATIENCE_S = 15.0
 _MOST_BYTES = 8 << 20
 _MOST_ASKED = 20
-_PROBE = "ptycassette probe says why"
+_PROBE = "run ptycassette probe to see why"
 
 
 class ModelsQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -278,10 +278,15 @@ def _refused(path: Path, by: ImportFormat) -> Iterator[None]:
     try:
         yield
     except BadImportError as exc:
+        ways = ["choose another --format"]
+        if by.name == "trace":
+            ways.append("add --harness NAME if it is the session log of an agent CLI")
+        if by.partial:
+            ways.append("take what can be read with --partial")
         raise UnreadableError(
             f"not a valid {by.name} file: {exc}",
             where=str(path),
-            hint="choose another --format, or repair the file",
+            hint=f"{', '.join(ways)}, or repair the file",
         ) from exc
 
 

@@ -7,6 +7,7 @@ the log of the session that it records. The events are the same ones.
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -46,7 +47,7 @@ _OK = 200
 
 def harness_of_log(name: str, begin: bytes) -> str | None:
     """The CLI whose session log a file is, by its name and its first bytes; None if unknown."""
-    text = begin.decode("utf-8", "replace")[:_BEGIN_CHARS]
+    text = begin.removeprefix(BOM_UTF8).decode("utf-8", "replace")[:_BEGIN_CHARS]
     for harness in known_profiles():
         try:
             logs = load_profile(harness).logs

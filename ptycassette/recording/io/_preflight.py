@@ -33,7 +33,7 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
         )
     name = argv[0]
     path = env.get("PATH", os.defpath)
-    entries = [""] if "/" in name else path.split(os.pathsep) if path else []
+    entries = [""] if "/" in name else path.split(os.pathsep) if path and name else []
     there = [place for entry in entries if _is_there(place := base / entry / name)]
     for place in there:
         if os.access(place, os.X_OK) and place.is_file():
@@ -50,7 +50,7 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
     hint = "check the name, and the PATH that the program gets (--env PATH=...)"
     if " " in name and len(argv) == 1:
         hint = f"a program and its arguments are words of their own: -- {visible(name)}"
-    raise SpawnError("no such program", exit_status=127, where=name, hint=hint)
+    raise SpawnError("no such program", exit_status=127, where=name or "''", hint=hint)
 
 
 def check_scrub_config(cwd: Path | None) -> None:

@@ -231,12 +231,13 @@ def discard(path: Path) -> Recovered:
 def _check_ours(path: Path) -> None:
     """Accept a target only from the user's own journals: another's could name any path."""
     try:
+        path.lstat()
         found = path.parent.stat()
     except OSError:
-        return  # then there is no journal either, which is said elsewhere
+        return  # reading it says why
     if found.st_uid != os.geteuid() or found.st_mode & 0o077:
         raise RefusedError(
-            "not in a private directory of yours, so it does not decide where to publish",
+            "the journal is not in a private directory of yours, so its target is not used",
             where=str(path),
             hint="choose the place with --output",
         )

@@ -44,7 +44,7 @@ def find_secrets_left(
         meta, source = cassette_session(cassette, environment=environment)
         findings = list(scrubber.verify(meta, source))
         if cassette.scrub_report.status == "unscrubbed":
-            findings.insert(0, "the cassette says that it was recorded without scrubbing")
+            findings.insert(0, "the cassette was recorded without scrubbing")
         _check_texts(cassette, scrubber)
         return (*findings, *dict.fromkeys(scrubber.left))
 

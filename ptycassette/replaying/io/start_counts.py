@@ -10,7 +10,7 @@ from typing import BinaryIO
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import NOT_JSON, resolved, visible
+from ptycassette.model import NOT_JSON, resolved, storable_text, visible
 from ptycassette.system.files import try_lock
 
 STARTS_FILE = "starts.json"
@@ -29,6 +29,7 @@ class StartCounts:
         Raises:
             UsageError: the file cannot be kept there, or is no file of counts.
         """
+        key = storable_text(key)
         try:
             with _open_counts(self._path) as file:
                 try_lock(file.fileno(), wait=True)
@@ -42,7 +43,7 @@ class StartCounts:
                 file.write(msgspec.json.encode(counts))
         except (*NOT_JSON, OSError) as exc:
             raise UsageError(
-                f"it is not kept here which session is next: {visible(str(exc))}",
+                f"the number of the next session cannot be kept here: {visible(str(exc))}",
                 where=str(self._path),
                 hint="remove the file, or name another directory (ptycassette shim --state)",
             ) from exc

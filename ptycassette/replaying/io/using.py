@@ -58,7 +58,8 @@ class Use:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._stack: ContextVar[tuple[Any, ...]] = ContextVar("use", default=())
+        self._entered: ContextVar[tuple[Any, ...]] = ContextVar("use", default=())
+        self._open: list[Any] = []  # entered and not left, in any context
         self._result: ContextVar[UseResult | None] = ContextVar("result", default=None)
         mode_in_force(plan.mode, env=os.environ)  # complain about a typo now
 
@@ -93,26 +94,42 @@ class Use:
     def __enter__(self) -> Session:
         stack = ExitStack()
         session = stack.enter_context(self._session())
-        self._stack.set((*self._stack.get(), stack))
+        self._enter(stack)
         return session
 
     def __exit__(self, *details: object) -> bool | None:
-        *others, stack = self._stack.get()
-        self._stack.set(tuple(others))
-        done: bool | None = stack.__exit__(*details)
+        done: bool | None = self._leave().__exit__(*details)
         return done
 
     async def __aenter__(self) -> AsyncSession:
         stack = AsyncExitStack()
         session = await stack.enter_async_context(self._async_session())
-        self._stack.set((*self._stack.get(), stack))
+        self._enter(stack)
         return session
 
     async def __aexit__(self, *details: object) -> bool | None:
-        *others, stack = self._stack.get()
-        self._stack.set(tuple(others))
-        done: bool | None = await stack.__aexit__(*details)
+        done: bool | None = await self._leave().__aexit__(*details)
         return done
+
+    def _enter(self, stack: Any) -> None:
+        self._open.append(stack)
+        self._entered.set((*self._entered.get(), stack))
+
+    def _leave(self) -> Any:
+        """The block that ends: the last one of this context, or the only one of another.
+
+        Fixtures enter a block in one task, or thread, and leave it in another.
+        """
+        mine = [stack for stack in self._entered.get() if stack in self._open]
+        if not mine and len(self._open) != 1:
+            raise RuntimeError(
+                f"use() has {len(self._open)} open blocks, none of them entered in this task or"
+                " thread: call use() once for each block"
+            )
+        stack = (mine or self._open)[-1]
+        self._open.remove(stack)
+        self._entered.set(tuple(mine[:-1]))
+        return stack
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Give ``function`` a session each time it is called."""

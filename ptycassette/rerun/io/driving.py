@@ -203,7 +203,7 @@ def _end(process: subprocess.Popen[bytes]) -> int:
 
 def rerun_error(report: RerunReport, *, where: str) -> DivergenceError:
     """What differs, as an exception."""
-    first = f"the program did not do what its tape says (network: {report.guard})"
+    first = f"the program did something else than its tape has (network: {report.guard})"
     return DivergenceError(
         "\n".join([first, *(f"  {line}" for line in finding_lines(report))]),
         where=where,

@@ -23,7 +23,7 @@ from ptycassette.tape.io import base_url_variables, point_at_provider, proxy_var
 
 NAMESPACE = "a network namespace of its own, with loopback alone"
 """What ``Guard`` proves from inside, or the program does not start."""
-PROXIES = "proxy variables that point at a port where nobody listens"
+PROXIES = "proxy variables that lead to a closed port"
 _DIRECT = "127.0.0.1,localhost,::1"
 _REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
 

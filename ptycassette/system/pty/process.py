@@ -123,7 +123,8 @@ def _resolve(command: str, path: str, cwd: str | None) -> str:
     if "/" in command:
         candidates = [base / command]
     else:
-        candidates = [base / (entry or ".") / command for entry in path.split(os.pathsep)]
+        entries = path.split(os.pathsep) if command else []
+        candidates = [base / (entry or ".") / command for entry in entries]
     refused = None
     for candidate in candidates:
         # In this order, and not as paths: a directory on the PATH may be closed to us.
@@ -131,7 +132,7 @@ def _resolve(command: str, path: str, cwd: str | None) -> str:
             return str(candidate)
         if refused is None and os.path.exists(candidate):  # noqa: PTH110
             refused = candidate
-    name = visible(command)
+    name = visible(command) or "''"
     if refused is None:
         hint = "give the path of a program" if "/" in command else "install it, or add it to PATH"
         raise SpawnError(f"{name}: there is no such program", where="spawn", hint=hint)
@@ -191,7 +192,7 @@ def _exec_error(plan: StartPlan, number: int, stage: bytes) -> SpawnError:
         hint = "name a directory that exists and may be entered"
         text = f"cannot start in {visible(plan.cwd or '')}: {reason}"
         return SpawnError(text, exit_status=126, where="spawn", hint=hint)
-    status, hint = 126, "check the file: `file` says what it is"
+    status, hint = 126, "run `file` on it to see what it is"
     if number == errno.ENOENT:
         status, hint = 127, "its first line (#!) or its loader names a file that does not exist"
     elif number == errno.ENOEXEC:

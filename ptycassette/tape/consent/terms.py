@@ -140,7 +140,7 @@ class ApprovalNeededError(PreflightError):
 
     def __init__(self, text: str) -> None:
         super().__init__(
-            f"nobody has agreed to this:\n{text}",
+            f"this needs your approval:\n{text}",
             hint="agree with --yes, or with --approval FILE",
         )
         self.text = text

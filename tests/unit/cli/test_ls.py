@@ -146,6 +146,26 @@ def test_links_and_hidden_directories_are_left_out(library: Path) -> None:
     ]  # fmt: skip
 
 
+def test_links_to_cassettes_are_listed_where_links_are_followed(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the size of their files; a link to any other directory is not searched."""
+    shelf = tmp_path / "shelf"
+    (shelf / "files").mkdir(parents=True)
+    (shelf / "link.cassette").symlink_to(library / "young.cassette")
+    (shelf / "loop").symlink_to(shelf)
+    for file in (library / "young.cassette").iterdir():
+        (shelf / "files" / file.name).symlink_to(file)
+
+    monkeypatch.setenv("PTYCASSETTE_FOLLOW_LINKS", "1")
+    found = list(listed_in(shelf, now=NOW, recursive=True))
+    (young,) = listed_in(library / "young.cassette", now=NOW)
+    assert [(Path(one.path).name, one.state, one.bytes) for one in found] == [
+        ("files", "ok", young.bytes),
+        ("link.cassette", "ok", young.bytes),
+    ]
+
+
 def test_nothing_of_a_hostile_cassette_acts_on_the_terminal(run: Run, hostile: Path) -> None:
     """Neither its name nor what its manifest says."""
     ran = run("ls", hostile.parent)

@@ -69,13 +69,50 @@ def test_a_log_may_be_one_document(tmp_path: Path) -> None:
 
 
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
-    """The CLI was killed while it wrote; a torn line in the middle is an error."""
+    """The CLI was killed while it wrote."""
     write(tmp_path / "logs" / "a.jsonl", '{"text": "one"}\n{"text": "t')
     told, _ = facts(LINES, tmp_path)
-    write(tmp_path / "logs" / "a.jsonl", '{"text": "t\n{"text": "one"}\n')
+
+    assert (told.final_text, told.unread) == ("one", {})
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [b'{"text": "t', b'{"text": "t{"text": "u"}', b'{"text": "caf\xe9"}', b"\xff\xfe", b"not JSON"],
+)
+@pytest.mark.parametrize("before", [b"", b'{"text": "first"}\n'])
+def test_a_broken_line_costs_that_line(tmp_path: Path, torn: bytes, before: bytes) -> None:
+    """And is counted. The CLI was killed, and the session continued."""
+    write(tmp_path / "logs" / "a.jsonl", "")
+    (tmp_path / "logs" / "a.jsonl").write_bytes(before + torn + b'\n{"text": "one"}\n')
+    told, _ = facts(LINES, tmp_path)
 
     assert told.final_text == "one"
-    with pytest.raises(UnreadableError, match="no JSON"):
+    assert told.unread == {"rows of broken JSON": 1}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'\xef\xbb\xbf{"text": "one"}\r\n',
+        b'\0\0\0\0{"text": "one"}\n\0\0\0\0',
+        b'\n \n{"text": "one"}\n\0\0\n',
+    ],
+)
+def test_marks_and_zeros_around_lines_are_nothing(tmp_path: Path, data: bytes) -> None:
+    """A byte order mark, and the zeros of a file system that lost power."""
+    write(tmp_path / "logs" / "a.jsonl", "")
+    (tmp_path / "logs" / "a.jsonl").write_bytes(data)
+    told, _ = facts(LINES, tmp_path)
+
+    assert (told.final_text, told.unread) == ("one", {})
+
+
+def test_a_file_without_a_line_of_json_is_an_error(tmp_path: Path) -> None:
+    """It names the first line that is none."""
+    write(tmp_path / "logs" / "a.jsonl", "\nDear diary\n{not JSON either}\n")
+
+    with pytest.raises(UnreadableError, match=r"a.jsonl:2: the session log is no JSON"):
         facts(LINES, tmp_path)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 import zlib
+from codecs import BOM_UTF8
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from ptycassette import open_cassette, record
 from ptycassette.cli.entry import main
-from ptycassette.errors import UsageError
+from ptycassette.errors import UnreadableError, UsageError
 from ptycassette.export import export_named
 from ptycassette.importing import import_named
 from ptycassette.importing.io import add_log, import_file, import_of, import_script
@@ -160,6 +161,8 @@ def _opencode(path: Path) -> None:
     [
         ("rollout-1.jsonl", CODEX, "codex", (7, 2)),
         ("any.jsonl", CLAUDE, "claude", (7, 2)),
+        ("any.jsonl", BOM_UTF8 + CLAUDE, "claude", (7, 2)),
+        ("any.jsonl", CLAUDE + b"\0\0\n{torn\n", "claude", (7, 2)),
         ("session-1.jsonl", GEMINI, "gemini", (7, 2)),
         ("opencode.db", None, "opencode", (6, 2)),
     ],
@@ -183,6 +186,21 @@ def test_a_session_log_is_typed_events_and_tokens(
         assert {"c1": "tool-result"}.items() <= calls.items()
         assert "o" not in calls
         assert (usage["input_tokens"], usage["output_tokens"]) == tokens
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("a.jsonl", "--harness NAME"), ("a.cast", "--partial"), ("a.har", "repair")]
+)
+def test_a_file_that_is_not_of_its_format_is_an_error_that_names_the_options(
+    name: str, said: str, tmp_path: Path
+) -> None:
+    """Such as a session log whose first row its profile does not know."""
+    path = tmp_path / name
+    path.write_bytes(CLAUDE.replace(b'"parentUuid":null,', b""))
+
+    with pytest.raises(UnreadableError) as caught:
+        import_file(path, tmp_path / "made", by=import_of(path))
+    assert said in str(caught.value)
 
 
 PICTURE = "iVBOR" + "A" * 4000

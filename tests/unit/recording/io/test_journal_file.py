@@ -15,6 +15,7 @@ from ptycassette.errors import JournalError, LockedError, NotFoundError, Storage
 from ptycassette.model import Noted, Output, Typed
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.recovery import recover
 
 
 class Disk:
@@ -307,6 +308,13 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
     with pytest.raises(JournalError, match="cannot be read"):
         lock_left_behind(tmp_path / "x")
+
+
+def test_recovering_a_missing_journal_is_not_found(tmp_path: Path) -> None:
+    """Also where others may read the folder, in which a journal would not be trusted."""
+    tmp_path.chmod(0o755)
+    with pytest.raises(NotFoundError, match="no such journal"):
+        recover(tmp_path / "nosuch.journal")
 
 
 def test_a_directory_is_no_journal(tmp_path: Path) -> None:

@@ -71,6 +71,14 @@ def test_a_program_that_cannot_run_has_the_status_of_a_shell(
     assert caught.value.exit_status == status
 
 
+def test_an_empty_name_is_no_program(tmp_path: Path) -> None:
+    """And not the first folder on the PATH, to which an empty name leads."""
+    with pytest.raises(SpawnError, match="'': no such program") as caught:
+        find_program([""], env={"PATH": str(tmp_path)})
+
+    assert caught.value.exit_status == 127
+
+
 def test_nothing_outside_of_the_path_is_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
