@@ -40,6 +40,7 @@ from ptycassette.replaying import (
     DivergenceSide,
 )
 from ptycassette.rerun import TapeDesk
+from ptycassette.scrub import SessionScrubber
 from ptycassette.system import MonotonicClock, monotonic_s
 from ptycassette.tape import (
     AnswerBegun,
@@ -64,7 +65,6 @@ from ptycassette.tape.matching import Hit, Miss, Question
 
 Headers = tuple[tuple[str, str], ...]
 Order = Literal["strict", "loose"]
-_SECRET = "secret"  # noqa: S105 - the type of tokens that the scrubber masks
 _MOST_SHOWN = 300
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -368,7 +368,7 @@ class ServedCalls:
         compare_secrets: masked values must be the recorded ones, where the tape can tell.
         fault: what goes wrong with one answer of the provider.
         scrubbed: masks a JSON value as the recording was masked.
-        masked: a body as the scrubber masked it when the tape was saved.
+        scrubber: makes a fresh scrubber, as ``TapeDesk`` takes it.
     """
 
     def __init__(
@@ -380,7 +380,7 @@ class ServedCalls:
         compare_secrets: bool,
         fault: CallFault | None,
         scrubbed: Callable[[Any], Any],
-        masked: Callable[[bytes], bytes],
+        scrubber: Callable[[], SessionScrubber],
     ) -> None:
         self.divergences: list[Divergence] = []
         self._lock = threading.RLock()
@@ -394,9 +394,6 @@ class ServedCalls:
         self.draws = ServedDraws(
             drawn.draws, self._drawn.append, lambda said: self.add(CALL_CHANGED.name, said)
         )
-        holds_secrets = any(
-            token.type == _SECRET for entry in self._entries for token in entry.tokens
-        )
         self.desk = TapeDesk(
             exchanges,
             rules,
@@ -405,8 +402,7 @@ class ServedCalls:
             facts=tape_facts(cassette.manifest),
             draws=drawn.draws,
             compare_secrets=compare_secrets,
-            # A tape without secrets has no question that is equal to one with a secret.
-            masked=masked if holds_secrets else bytes,
+            scrubber=scrubber,
         )
         if self.desk.damage:
             raise TapeError(
@@ -462,16 +458,17 @@ class ServedCalls:
 
     def _report_miss(self, asked: Question, miss: Miss) -> None:
         near = next((one for one in self._entries if one.entry == miss.nearest), None)
+        what = f"request {asked.method} {self.desk.shown_target(asked)}"
         text = "\n".join(
             [
-                f"request {asked.method} {asked.target}",
+                what,
                 *(f"  {one}" for one in miss.differences),
                 *([f"  and {miss.more} more differences"] if miss.more else []),
             ]
         )
         self._add(
             CALL_CHANGED.name,
-            f"request {asked.method} {asked.target} is not in the recording: {miss.reason}",
+            f"{what} is not in the recording: {miss.reason}",
             seq=0 if near is None else near.seq,
             t_ms=0 if near is None else near.t_us // 1000,
             expected=None if near is None else f"the nearest is entry {near.entry}",

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from ptycassette.inprocess.programs import Programs
     from ptycassette.replaying import Drift  # noqa: TC004 - never decoded
     from ptycassette.replaying.io import Action  # noqa: TC004
+    from ptycassette.scrub import SessionScrubber
     from ptycassette.timeline import Scorer
 
 __all__ = ["OpenTape", "TapeResult", "UseTape", "use_tape"]
@@ -450,7 +451,7 @@ class UseTape:
                 fault=self._fault,
                 compare_secrets=resolve_secrets(os.environ) == "same",
                 scrubbed=_scrubbed_as_recorded,
-                masked=_masked_body,
+                scrubber=_scrubber,
             )
             tape = OpenTape(path, result, log=None, served=served)
             try:
@@ -509,12 +510,11 @@ def _declared() -> dict[str, str]:
     }
 
 
-def _masked_body(body: bytes) -> bytes:
-    """A body as the scrubber masked it when the tape was saved."""
+def _scrubber() -> SessionScrubber:
+    """A scrubber like the one that masked the tape when it was saved."""
     from ptycassette.scrub import default_scrubber  # noqa: PLC0415 - 0.1 s
 
-    [masked] = default_scrubber().traffic([body])
-    return masked
+    return default_scrubber()
 
 
 def _scrubbed_as_recorded(value: Any) -> Any:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ptycassette.model import Finished, Noted, Probed, TapeMoment, lazy_pattern, resolved
+from ptycassette.model import (
+    Finished,
+    HeadSecret,
+    Noted,
+    Probed,
+    TapeMoment,
+    lazy_pattern,
+    resolved,
+)
 from ptycassette.scrub._mask import TEXT, mask
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
@@ -43,10 +52,34 @@ class Placeholders:
         matches = list(self._searcher.search(text))
         if not matches:
             return value
-        masked, rules = _spliced(text, matches)
-        for rule in rules if self.counts else ():
-            self._tally.count(channel, rule)
-        return plain(masked)
+        pieces = _spliced(text, matches)
+        for piece in pieces if self.counts else ():
+            if piece.rule:
+                self._tally.count(channel, piece.rule)
+        return plain("".join(piece.shown for piece in pieces))
+
+    def head(self, head: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[HeadSecret, ...]]:
+        """The head of a question, and the secrets in its target and in its headers.
+
+        Only the first header of a name is looked at for these; the others are masked as well.
+        """
+        masked: dict[str, Any] = self.value(head, channel="tape")
+        secrets: dict[str, tuple[HeadSecret, ...]] = {}
+        for where, text in (("target", head.get("target")), *head.get("headers", ())):
+            if isinstance(text, str) and where not in secrets:
+                secrets[where] = self._secrets(where, text)
+        return masked, tuple(one for found in secrets.values() for one in found)
+
+    def _secrets(self, where: str, text: str) -> tuple[HeadSecret, ...]:
+        raw = canonical(text)
+        found: list[HeadSecret] = []
+        at = 0
+        for piece in _spliced(raw, list(self._searcher.search(raw))):
+            if piece.rule:
+                value = piece.was.encode("latin-1")
+                found.append(HeadSecret(where, at, len(piece.shown), value))
+            at += len(piece.shown)
+        return tuple(found)
 
     def value(self, value: Any, *, channel: str) -> Any:
         """Every string in a JSON value, keys included."""
@@ -69,8 +102,12 @@ class Placeholders:
 
         payload = rewrite(event.payload, change)
         if isinstance(event, TapeMoment):
-            head = self.value(event.head, channel="tape")
-            changed = msgspec.structs.replace(event, payload=payload, head=head, dropped=())
+            head, secrets = self.head(event.head)
+            if event.moment != "question":
+                secrets = ()
+            changed = msgspec.structs.replace(
+                event, payload=payload, head=head, dropped=(), secrets=secrets
+            )
             return changed, at
         return msgspec.structs.replace(event, payload=payload), at
 
@@ -115,10 +152,18 @@ class Placeholders:
         return tuple(plain(masked).split("\n")) if found else rows
 
 
-def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
-    """``text`` with placeholders for plain secrets and masks for encoded ones.
+class _Piece(NamedTuple):
+    """A stretch of a text: how it is shown, what it was, and the rule that replaced it, if any."""
 
-    Also returns the rule of each replacement. Overlapping ones get the placeholder of the longest.
+    shown: str
+    was: str
+    rule: str = ""
+
+
+def _spliced(text: str, matches: list[Match]) -> list[_Piece]:
+    """The pieces of ``text``, with placeholders for plain secrets and masks for encoded ones.
+
+    Secrets that overlap get the placeholder of the longest.
     A folder is named (``$PWD``) only where its path ends; what is beside it is masked.
     """
     spans = sorted(
@@ -126,8 +171,7 @@ def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
         for at, match in enumerate(matches)
         for number, stretch in enumerate(match.stretches)
     )
-    parts: list[str] = []
-    rules: list[str] = []
+    pieces: list[_Piece] = []
     at = 0
     while spans:
         start, end = spans[0][:2]
@@ -140,7 +184,10 @@ def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
         named = longest.placeholder if longest.form == TEXT and not number else ""
         if named.startswith("$") and _SAME_NAME.match(text, end):
             named = ""  # /x/work.py is beside /x/work: $PWD.py would be another file elsewhere
-        parts += [text[at:start], named or mask(text[start:end], longest.form)]
-        rules.append(longest.rule)
+        was = text[start:end]
+        pieces += [
+            _Piece(text[at:start], text[at:start]),
+            _Piece(named or mask(was, longest.form), was, longest.rule),
+        ]
         at = end
-    return "".join([*parts, text[at:]]), rules
+    return [*pieces, _Piece(text[at:], text[at:])]

@@ -21,6 +21,7 @@ import msgspec
 from ptycassette.model import (
     EventSource,
     Finished,
+    HeadSecret,
     JournalEvent,
     Noted,
     Output,
@@ -240,6 +241,10 @@ class SessionScrubber:
             for rule in rules:
                 self._tally.count(channel, rule)
         return text
+
+    def head(self, head: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[HeadSecret, ...]]:
+        """The head of a question (see ``TapeEntry``), scrubbed, and the secrets in it."""
+        return self._placeholders.head(head)
 
     def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
         """The rows of a frame that another emulator made, masked cell for cell."""
