@@ -48,6 +48,7 @@ from ptycassette.scrub.views import (
     View,
     input_views,
     joined_lines,
+    members_of,
     strings_of,
 )
 
@@ -252,6 +253,9 @@ class Finder:
         """Search the strings of one payload, each alone. They are masked when they are written."""
         for _, text in strings_of(payload):
             for match in self._searcher.search(canonical(text)):
+                self._note(self.in_strings, channel, match.rule)
+        for name, item in members_of(payload):
+            for match in self._searcher.search_member(name, item):
                 self._note(self.in_strings, channel, match.rule)
         self._adopt(())
 

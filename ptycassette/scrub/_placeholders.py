@@ -46,10 +46,12 @@ class Placeholders:
         self._tally = tally
         self.counts = True
 
-    def text(self, value: str, *, channel: str) -> str:
-        """One string."""
+    def text(self, value: str, *, channel: str, name: str = "") -> str:
+        """One string; ``name`` is that of the member of an object that it is."""
         text = canonical(value)
         matches = list(self._searcher.search(text))
+        if name:
+            matches += self._searcher.search_member(name, value)
         if not matches:
             return value
         pieces = _spliced(text, matches)
@@ -82,8 +84,20 @@ class Placeholders:
         return tuple(found)
 
     def value(self, value: Any, *, channel: str) -> Any:
-        """Every string in a JSON value, keys included."""
-        return rewrite(value, lambda text: self.text(text, channel=channel))
+        """Every string in a JSON value, keys included, and numbers whose name is a secret's."""
+
+        def member(name: str, item: str | int) -> str | int:
+            if isinstance(item, str):
+                return self.text(item, channel=channel, name=name)
+            return self._number(name, item, channel=channel)
+
+        return rewrite(value, lambda text: self.text(text, channel=channel), member)
+
+    def _number(self, name: str, value: int, *, channel: str) -> int:
+        matches = list(self._searcher.search_member(name, value))
+        for match in matches if self.counts else ():
+            self._tally.count(channel, match.rule)
+        return int("8" * len(str(abs(value)))) if matches else value
 
     def noted(self, event: Noted, patches: Patches, offset: int) -> tuple[Noted, int]:
         """A service event with placeholders, and the offset after it.
@@ -93,14 +107,20 @@ class Placeholders:
         """
         at = offset
 
-        def change(text: str) -> str:
+        def change(text: str, name: str = "") -> str:
             nonlocal at
             raw = canonical(text)
             patched = patches.apply(raw.encode("latin-1"), at).decode("latin-1")
             at += len(raw)
-            return self.text(plain(patched) if patched != raw else text, channel="service-events")
+            shown = plain(patched) if patched != raw else text
+            return self.text(shown, channel="service-events", name=name)
 
-        payload = rewrite(event.payload, change)
+        def member(name: str, item: str | int) -> str | int:
+            if isinstance(item, str):
+                return change(item, name)
+            return self._number(name, item, channel="service-events")
+
+        payload = rewrite(event.payload, change, member)
         if isinstance(event, TapeMoment):
             head, secrets = self.head(event.head)
             if event.moment != "question":

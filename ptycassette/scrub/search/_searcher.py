@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import msgspec
 from ptycassette.scrub._mask import BASE32, BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.decode import Decoded, decoded_views
 from ptycassette.scrub.match import canonical, spread, squeeze
-from ptycassette.scrub.rules import RuleSet
+from ptycassette.scrub.rules import RuleSet, secret_name
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner, SearchedTexts
@@ -168,6 +169,29 @@ class Searcher:
         if remembered and len(text) <= _LONGEST_REMEMBERED:
             return iter(self._once(text))
         return self._search(text, by_rules=by_rules, source=source, shown=shown, borders=borders)
+
+    def search_member(self, name: str, value: str | int) -> Iterator[Match]:
+        """What the name of a member of a JSON object gives away of its value.
+
+        Places count in the canonical text of the value, or in the digits of a number.
+        """
+        if not secret_name(name):
+            return
+        text = canonical(str(value))
+        written = canonical(json.dumps(value, ensure_ascii=False))
+        quote = int(isinstance(value, str))
+        before = canonical(json.dumps(name, ensure_ascii=False)) + ": "
+        first, last = len(before) + quote, len(before) + len(written) - quote
+        for match in self.search(before + written):
+            within = tuple(
+                (max(start, first) - first, min(end, last) - first)
+                for start, end in match.stretches
+                if start < last and end > first
+            )
+            if within and written[quote : len(written) - quote] != text:  # escapes
+                within = ((0, len(text)),)
+            if within and text:
+                yield msgspec.structs.replace(match, stretches=within)
 
     def _once(self, text: str) -> tuple[Match, ...]:
         """The matches in a text that continues no other, found once for all that is known."""

@@ -25,7 +25,7 @@ _LONGEST_PLACE = 512
 _TELLS_APART = (
     *("index", "output_index", "content_index", "outputIndex", "contentIndex"),
     *("item_id", "itemId", "call_id", "callId", "message_id", "messageId"),
-    *("parent_tool_use_id", "type"),
+    *("parent_tool_use_id", "entry", "type"),
 )
 _APART = frozenset(_TELLS_APART)
 _SAYS_NOTHING = (".type", ".uuid")
@@ -56,29 +56,58 @@ def strings_of(value: Any, *, place: str = "") -> Iterator[tuple[str, str]]:
             yield from strings_of(item, place=f"{place}[]"[-_LONGEST_PLACE:])
 
 
-def rewrite(value: Any, change: Callable[[str], str]) -> Any:
-    """``value`` with every string in it, keys included, replaced by ``change`` of it."""
+def members_of(value: Any) -> Iterator[tuple[str, str | int]]:
+    """(key, item) for every text and whole number that an object in ``value`` holds by a name."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(key, str) and _is_scalar(item):
+                yield key, item
+            else:
+                yield from members_of(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from members_of(item)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def rewrite(
+    value: Any,
+    change: Callable[[str], str],
+    member: Callable[[str, str | int], str | int] | None = None,
+) -> Any:
+    """``value`` with every string in it, keys included, replaced by ``change`` of it.
+
+    What ``members_of`` yields is replaced by ``member`` of key and item instead, if that is given.
+    """
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
         return {
-            change(key) if isinstance(key, str) else key: rewrite(item, change)
+            change(key) if isinstance(key, str) else key: (
+                member(key, item)
+                if member is not None and isinstance(key, str) and _is_scalar(item)
+                else rewrite(item, change, member)
+            )
             for key, item in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return type(value)(rewrite(item, change) for item in value)
+        return type(value)(rewrite(item, change, member) for item in value)
     return value
 
 
 class _String(NamedTuple):
     """One string or a part of it: its offset (-1: a gap), its text, and what it belongs to.
 
-    That is the value, and where its list counts the item in it.
+    That is the value, and where its list counts the item in it. ``place`` is its place in there.
     """
 
     offset: int
     text: str
     value: tuple[int, int]
+    place: str
 
 
 class Joined:
@@ -123,7 +152,7 @@ class Joined:
             run = self._runs[name] = self._runs.pop(name, [])
             # The parts of one message are items of a list.
             item = self._item if _ITEMS in name else 0
-            ends = self._ends(_String(offset, text, (self._number, item)))
+            ends = self._ends(_String(offset, text, (self._number, item), place))
             run += ends
             self._lengths[name] = self._lengths.get(name, 0) + sum(len(one.text) for one in ends)
             if self._lengths[name] >= _FLUSH:
@@ -160,11 +189,19 @@ class Joined:
                 return
             self._given.add(same)
         view = RunsView((part.text, part.offset) for part in run)
-        if self._several:
-            starts = accumulate(len(part.text) for part in run)
-            meet = zip(starts, pairwise(run), strict=False)
-            view.borders = [at for at, (one, other) in meet if one.value[0] == other.value[0]]
+        starts = accumulate(len(part.text) for part in run)
+        meet = zip(starts, pairwise(run), strict=False)
+        view.borders = [at for at, (one, other) in meet if self._meets(one, other)]
         yield view
+
+    def _meets(self, one: _String, other: _String) -> bool:
+        """Whether the second one of two strings of a name begins something new.
+
+        Two calls with ids of their own, or two entries, are two commands, and no parts of one.
+        """
+        if self._several:
+            return one.value[0] == other.value[0]
+        return _ID.sub("", one.place) != _ID.sub("", other.place)
 
 
 def _tail(run: list[_String]) -> list[_String]:
