@@ -612,8 +612,18 @@ def test_the_network_is_off_in_replay(tmp_path: Path, provider: Provider) -> Non
         with socket.socket() as one:
             one.setblocking(False)
             tried.append("blocked" if isinstance(_connects(one), NetworkBlockedError) else "free")
-        with pytest.raises(NetworkBlockedError):
-            socket.getaddrinfo("api.example.com", 443)
+        for look_up in (
+            lambda name: socket.getaddrinfo(name, 443),
+            socket.gethostbyname, socket.gethostbyname_ex, socket.gethostbyaddr,
+        ):  # fmt: skip
+            with pytest.raises(NetworkBlockedError):
+                look_up("api.example.com")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            with pytest.raises(NetworkBlockedError):
+                one.sendto(b"x", ("192.0.2.1", 53))
+            with pytest.raises(NetworkBlockedError):
+                one.sendmsg([b"x"], [], 0, ("192.0.2.1", 53))
+        assert socket.gethostbyname("localhost") == "127.0.0.1"
 
     async def in_a_loop() -> None:
         with socket.socket() as one, pytest.raises(NetworkBlockedError):
