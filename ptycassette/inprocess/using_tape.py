@@ -465,7 +465,7 @@ class UseTape:
                 raise
             finally:
                 result.divergences = tuple(served.divergences)
-                result.notes = tuple(filter(None, (served.fault_note,)))
+                result.notes = served.notes
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
                 raise _error_of(served.divergences, path)

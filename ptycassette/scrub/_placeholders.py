@@ -93,6 +93,23 @@ class Placeholders:
 
         return rewrite(value, lambda text: self.text(text, channel=channel), member)
 
+    def secrets(self, value: Any) -> list[str]:
+        """What would be replaced in the strings of a JSON value, in their order."""
+        found: list[str] = []
+
+        def look(text: str, name: str = "") -> str:
+            raw = canonical(text)
+            matches = list(self._searcher.search(raw))
+            matches += self._searcher.search_member(name, text) if name else ()
+            found.extend(plain(piece.was) for piece in _spliced(raw, matches) if piece.rule)
+            return text
+
+        def member(name: str, item: str | int) -> str | int:
+            return look(item, name) if isinstance(item, str) else item
+
+        rewrite(value, look, member)
+        return found
+
     def _number(self, name: str, value: int, *, channel: str) -> int:
         matches = list(self._searcher.search_member(name, value))
         for match in matches if self.counts else ():

@@ -258,6 +258,10 @@ class SessionScrubber:
         """See ``model.Scrubber.value``."""
         return self._placeholders.value(value, channel=channel)
 
+    def secrets(self, value: Any) -> list[str]:
+        """What would be replaced in the strings of a JSON value, in their order."""
+        return self._placeholders.secrets(value)
+
     @property
     def replacements(self) -> tuple[Replacement, ...]:
         """The replacements for people: places and rules, no values. At most some thousands."""
