@@ -119,7 +119,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
         if isinstance(found, type) and issubclass(found, Exception):
             try:
                 return found(*(self.args or (self.message,)))
-            except TypeError:  # it takes other arguments
+            except (TypeError, ValueError):  # it takes other arguments
                 pass
         return ToolError(self.error, self.message)
 

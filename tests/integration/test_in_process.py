@@ -873,10 +873,11 @@ def test_a_tool_is_served_and_does_not_run(tmp_path: Path) -> None:
 )
 def test_nothing_that_a_cassette_names_is_imported(name: str) -> None:
     """A stranger may have written which exception a tool has raised."""
-    made = ToolOutcome(error=name, message="x", args=("echo",)).exception(())
+    for args in (("echo",), ("x", ["echo"]), ("x", [])):
+        made = ToolOutcome(error=name, message="x", args=args).exception(())
 
-    assert isinstance(made, ToolError)
-    assert made.type == name
+        assert isinstance(made, ToolError)
+        assert made.type == name
 
 
 def test_a_block_is_a_tool_call(tmp_path: Path) -> None:
