@@ -6,7 +6,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import msgspec
 from ptycassette.scrub._mask import BASE32, BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.decode import Decoded, decoded_views
 from ptycassette.scrub.match import canonical, spread, squeeze
-from ptycassette.scrub.rules import RuleSet, secret_name
+from ptycassette.scrub.rules import RuleSet, declares_a_secret, secret_name
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner, SearchedTexts
@@ -56,6 +56,12 @@ class Match(msgspec.Struct, frozen=True):
     rule: str
     placeholder: str
     value: str = ""
+
+
+@lru_cache(4096)
+def _tells(name: str, is_number: bool) -> bool:  # noqa: FBT001
+    """Whether a name may declare its value; counts of tokens are numbers that are no secrets."""
+    return declares_a_secret(name) if is_number else secret_name(name)
 
 
 class _Text(NamedTuple):
@@ -175,7 +181,7 @@ class Searcher:
 
         Places count in the canonical text of the value, or in the digits of a number.
         """
-        if not secret_name(name):
+        if not _tells(name, isinstance(value, int)):
             return
         text = canonical(str(value))
         written = canonical(json.dumps(value, ensure_ascii=False))

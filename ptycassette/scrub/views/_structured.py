@@ -147,8 +147,7 @@ class Joined:
         if len(self._runs) >= _MOST_PLACES:  # those that got nothing for the longest time go
             yield from self._forget([*self._runs][: _MOST_PLACES // 2])
         self._item += 1
-        anonymous = _ID.sub("", place) if "[id=" in place else place
-        for name in dict.fromkeys((place, anonymous, place.rsplit(".", 1)[-1])):
+        for name in dict.fromkeys((place, _anonymous(place), place.rsplit(".", 1)[-1])):
             run = self._runs[name] = self._runs.pop(name, [])
             # The parts of one message are items of a list.
             item = self._item if _ITEMS in name else 0
@@ -201,7 +200,11 @@ class Joined:
         """
         if self._several:
             return one.value[0] == other.value[0]
-        return _ID.sub("", one.place) != _ID.sub("", other.place)
+        return one.place != other.place and _anonymous(one.place) != _anonymous(other.place)
+
+
+def _anonymous(place: str) -> str:
+    return _ID.sub("", place) if "[id=" in place else place
 
 
 def _tail(run: list[_String]) -> list[_String]:
