@@ -86,6 +86,8 @@ class Bench:
         self.rounds = 1 if quick else ROUNDS
         self.report = Report(name="saving", title="Saving", machine=machine())
         self.env = {**os.environ, "PTYCASSETTE_STATE_DIR": str(folder / "state")}
+        # Otherwise each run compiles its modules anew, and those with output more than `true`.
+        self.env.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def file(self, name: str, data: bytes) -> Path:
         """An input."""
@@ -123,6 +125,7 @@ class Bench:
 
     def processor_s(self, *programs: str, path: Path) -> dict[str, float]:
         """The least that recording each program took, in turn; each is given the file."""
+        self.rec(programs[0], str(path))  # compiles what is loaded
         rounds = [
             [self.rec(program, str(path)).processor_s for program in programs]
             for _ in range(self.rounds)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ptycassette.harness.io import scenario_environment
     from ptycassette.inprocess import (
         OpenTape,
+        TapeFork,
         TapeResult,
         ToolError,
         UseTape,
@@ -105,6 +106,7 @@ else:
             "harness.io": ("scenario_environment",),
             "inprocess": (
                 "OpenTape",
+                "TapeFork",
                 "TapeResult",
                 "ToolError",
                 "UseTape",
@@ -213,6 +215,7 @@ __all__ = [
     "StreamKinds",
     "Style",
     "StyleRun",
+    "TapeFork",
     "TapeResult",
     "TerminalSignal",
     "ToolError",

@@ -148,6 +148,21 @@ def _run(experiment: Experiment, batch: Batch) -> Generator[Batch, Results, None
             experiment.note(trial, results[trial])
 
 
+def outcome_of(ran: Ran) -> str:
+    """What a run without a change showed.
+
+    Raises:
+        DivergenceError: it does not count.
+    """
+    if ran.value is None:
+        assert ran.undefined is not None  # noqa: S101 - narrows the type
+        raise DivergenceError(
+            f"the unmodified run cannot be repeated: {UNDEFINED[ran.undefined]}: {ran.detail}",
+            hint=_SEE,
+        )
+    return ran.value
+
+
 def _check_unmodified(experiment: Experiment) -> None:
     ran = experiment.checks()
     values = _values(ran)

@@ -59,6 +59,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         value: what the oracle answered; None where the run does not count.
         undefined, detail: why it does not.
+        raised: of code in ``use_tape``: the exception that left its block, or its command.
         signature: a digest of all that was compared of it, to see whether runs repeat.
         retried: whether it was tried before and did not count.
     """
@@ -66,6 +67,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     value: str | None = None
     undefined: UndefinedKind | None = None
     detail: str = ""
+    raised: str = ""
     signature: str = ""
     retried: bool = False
 

@@ -1,6 +1,7 @@
 """The steps of a recording, and what is done to each of them. Pure.
 
-A step is an exchange of the terminal, or a request to a model with its answer. An intervention is
+A step is an exchange of the terminal, a request to a model with its answer, or a tool call of code
+in ``use_tape``. An intervention is
 a fork at the step with one change; beside it stands the control, the same fork without the change.
 """
 
@@ -34,8 +35,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         at: where it is forked.
         what: for people, without control characters.
-        text: what was typed, without the Enter behind it; empty where that is no text.
-        route: where a request went: only answers of one route can be swapped.
+        text: what was typed, without the Enter behind it; empty where that is no text. Of a tool
+            call its result, as ``tool-result`` takes it.
+        route: where a request went, or the name of the tool: only answers of one route can be
+            swapped.
         tells_result: whether a request tells the model the result of a tool.
     """
 
@@ -92,6 +95,8 @@ def _change(
         return Change(kind="none")
     if step.at.kind == "tape":
         return _of_answer(step, others, intervention, neutral)
+    if step.at.kind == "tool":
+        return _of_tool(step, others, intervention, neutral)
     return _of_input(step, others, intervention, neutral)
 
 
@@ -107,6 +112,15 @@ def _of_answer(
     same = (one for one in others if one.at.kind == "tape" and one.route == step.route)
     other = next(same, None)
     return None if other is None else Change.parse(f"swap={other.at}")
+
+
+def _of_tool(
+    step: Step, others: Sequence[Step], intervention: Intervention, neutral: str
+) -> Change | None:
+    same = [one.text for one in others if (one.at.kind, one.route) == ("tool", step.route)]
+    given = {"neutral": [neutral], "drop": [""], "swap": same}.get(intervention, [])
+    text = next((one for one in given if one != step.text), None)
+    return None if text is None else Change(kind="tool-result", value=text)
 
 
 def _of_input(

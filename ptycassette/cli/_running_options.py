@@ -12,7 +12,14 @@ from ptycassette.cli._options import TIME, pairs_of
 from ptycassette.cli._program_words import program_words
 
 if TYPE_CHECKING:
+    from ptycassette.model import Manifest
     from ptycassette.rerun.io import RerunOptions
+
+
+def is_of_code(manifest: Manifest) -> bool:
+    """Whether a cassette is one of ``use_tape``, which has no program of its own."""
+    return "in_process" in (manifest.optional or {})
+
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 _CWD = click.option(

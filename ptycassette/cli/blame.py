@@ -12,11 +12,12 @@ from ptycassette.cli._fork_live import live_options, live_terms_of
 from ptycassette.cli._options import TIME, json_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli._program_words import CommandWithProgram
-from ptycassette.cli._running_options import copied_program_options, run_options
+from ptycassette.cli._running_options import copied_program_options, is_of_code, run_options
 from ptycassette.extras import needing_extra
+from ptycassette.model import printable
 
 if TYPE_CHECKING:
-    from ptycassette.blame import Intervention
+    from ptycassette.blame import BlameReport, Intervention
     from ptycassette.blame.io import BlameOptions
     from ptycassette.fork.io import ForkOptions
 
@@ -100,6 +101,13 @@ _ORDER: tuple[Intervention, ...] = ("neutral", "drop", "tool-result", "swap")
     help="Keep the cassettes of all runs in DIR.",
 )
 @click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also write a page to FILE: steps, intervals, controls.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing file of --html.")
+@click.option(
     "--validate",
     is_flag=True,
     help="Test the method on sessions with planted causes; end with 1 if it fails.",
@@ -126,11 +134,15 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
 
     Example: ptycassette blame --trust a.cassette --oracle 'text:2 failed' --budget 50 --copy work
 
+    Example: ptycassette blame --trust a.cassette --oracle exit --budget 50 --html blame.html
+
+    Example: ptycassette blame run.cassette --oracle exit --budget 30 -- pytest test_x.py::test_y
+
     Example: ptycassette blame --validate
     """
     jobs = given["jobs"] or min(8, 4 * (os.cpu_count() or 1))
     with needing_extra("tape"):
-        from ptycassette.blame.io import blame, validate
+        from ptycassette.blame.io import validate
     from ptycassette.blame import blame_json, blame_lines, validation_json, validation_lines
 
     if given["validate"]:
@@ -148,12 +160,39 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
         if value is None:
             raise click.UsageError(f"{name} is missing (or --validate)")
     assert cassette is not None  # noqa: S101 - narrows the type
-    report = blame(cassette, _options(given, jobs))
+    page: Path | None = given["html"]
+    if page is not None:  # before minutes of work
+        from ptycassette.system.files import check_replaceable
+
+        check_replaceable(page, overwrite=given["overwrite"])
+    report = _blamed(cassette, _options(given, jobs))
+    if page is not None:
+        from ptycassette.cli._run_pages import blame_page
+        from ptycassette.system.files import write_whole
+
+        kept = "" if given["keep"] is None else str(given["keep"])
+        write_whole(page, blame_page(report, kept), overwrite=given["overwrite"])
     if as_json:
-        write_lines([json_text(blame_json(report))])
+        write_lines([json_text({**blame_json(report), "page": page and str(page)})])
     elif not quiet:
         write_lines(blame_lines(report))
+        if page is not None:
+            write_lines([f"page: {printable(str(page))}"])
     return STOPPED_STATUS if report.stopped else 0
+
+
+def _blamed(cassette: Path, options: BlameOptions) -> BlameReport:
+    """The report of a recording of a program, or of code in ``use_tape``."""
+    from ptycassette.blame.io import blame
+    from ptycassette.cassette.io import open_cassette
+
+    with open_cassette(cassette, check="manifest") as source:
+        of_code = is_of_code(source.manifest)
+    if not of_code:
+        return blame(cassette, options)
+    from ptycassette.inprocess import blame_command
+
+    return blame_command(cassette, options)
 
 
 def _options(given: dict[str, Any], jobs: int) -> BlameOptions:

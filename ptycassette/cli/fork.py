@@ -11,7 +11,7 @@ from ptycassette.cli._fork_live import live_options, live_terms_of
 from ptycassette.cli._options import json_option, opened
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli._program_words import CommandWithProgram
-from ptycassette.cli._running_options import program_options, run_options
+from ptycassette.cli._running_options import is_of_code, program_options, run_options
 from ptycassette.extras import needing_extra
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MOST_SCRIPT = 1 << 20
 @click.option(
     "--at",
     metavar="PLACE",
-    help="Fork at exchange:3 (or 3), a typed exchange, or at tape:2, a request.",
+    help="Fork at exchange:3 (or 3), a typed exchange, at tape:2, a request, or in code at tool:1.",
 )
 @click.option(
     "--change", metavar="NAME=VALUE", help="Change this one thing at PLACE (docs/fork.md)."
@@ -86,11 +86,15 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
     there (binary=PATH), the size of the terminal (size=COLSxROWS), the end
     (exit=STATUS), or no change (none).
 
-    CHILD is a cassette that can be played and run again. See docs/fork.md.
+    CHILD is a cassette that can be played and run again. See docs/fork.md. A
+    cassette of use_tape takes the command that runs its code, above all a test; it
+    can also be forked at a tool call (tool:1) (docs/in-process.md).
 
     Example: ptycassette fork --trust a.cassette --at tape:2 --change response=No -o b.cassette
 
     Example: ptycassette fork --trust a.cassette --fault overloaded@2 -o b.cassette
+
+    Example: ptycassette fork a.cassette --at tool:1 --change tool-result=No -o b.cassette -- pytest
 
     Example: ptycassette fork --places a.cassette
     """
@@ -105,6 +109,8 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         from ptycassette.fork.io import place_lines
 
         with opened(cassette) as parent:
+            if is_of_code(parent.manifest):
+                from ptycassette.inprocess import call_places as place_lines
             write_lines(place_lines(parent))
         return 0
     change, place = _changed(given)
@@ -127,6 +133,8 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         run=run_options(given),
     )
     with opened(cassette) as parent:
+        if is_of_code(parent.manifest):
+            from ptycassette.inprocess import fork_command as fork
         report = fork(parent, given["output"], options)
     if as_json:
         write_lines([json_text(fork_json(report))])

@@ -40,6 +40,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
         "PTYCASSETTE_FAULT",
         "a fault of all that is played, as stand-in --fault, or rerun, as fork --fault",
     ),
+    ("PTYCASSETTE_FORK", "set for a command of fork and blame: the fork that use_tape makes"),
     ("PTYCASSETTE_FAULT_LOG", "a file that gets a line when a driver meets the fault"),
     ("PTYCASSETTE_SCRUB_CONFIG", "the file with rules of your own for scrubbing"),
     ("PTYCASSETTE_PROJECT", "the project file, in place of the nearest one"),

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from .lineage import Descent as Descent
     from .lineage import lineage_json as lineage_json
     from .lineage import lineage_lines as lineage_lines
+    from .places import Cut as Cut
     from .places import ForkPlace as ForkPlace
     from .record import FORK as FORK
     from .record import ForkRecord as ForkRecord
+    from .record import ParentOf as ParentOf
+    from .record import PrefixProof as PrefixProof
     from .record import fork_of as fork_of
     from .report import ForkReport as ForkReport
     from .report import fork_json as fork_json
@@ -25,8 +28,8 @@ else:
         {
             "changes": "CHANGES Change Tail",
             "lineage": "Descent lineage_json lineage_lines",
-            "places": "ForkPlace",
-            "record": "FORK ForkRecord fork_of",
+            "places": "Cut ForkPlace",
+            "record": "FORK ForkRecord ParentOf PrefixProof fork_of",
             "report": "ForkReport fork_json fork_lines",
         },
     )

@@ -23,7 +23,8 @@ CHANGES: dict[ChangeKind, str] = {
     "skip": "an exchange of the terminal is not typed",
     "response": "what the model answers to a request of the tape; @FILE reads it from a file",
     "swap": "the answer to a request is the recorded one to another request, tape:N",
-    "tool-result": "the result of the last tool that a request of the tape tells the model",
+    "tool-result": "the result of the last tool that a request of the tape tells the model; at a"
+    " tool call of use_tape, what the tool returns",
     "model": "the model that answers from there on",
     "binary": "the program: another version that does the same up to there",
     "size": "the size of the terminal, COLSxROWS",
@@ -36,14 +37,18 @@ CHANGES: dict[ChangeKind, str] = {
 
 _BARE = frozenset(("skip", "none", "ask"))
 
-_ONLY_AT: dict[str, str] = {
-    "input": "exchange",
-    "skip": "exchange",
-    "response": "tape",
-    "swap": "tape",
-    "ask": "tape",
-    "tool-result": "tape",
-    "fault": "tape",
+_AT_EXCHANGE, _AT_REQUEST = "an input: --at exchange:N", "a request: --at tape:N"
+_ONLY_AT: dict[str, tuple[frozenset[str], str]] = {
+    "input": (frozenset(("exchange",)), _AT_EXCHANGE),
+    "skip": (frozenset(("exchange",)), _AT_EXCHANGE),
+    "response": (frozenset(("tape",)), _AT_REQUEST),
+    "swap": (frozenset(("tape",)), _AT_REQUEST),
+    "ask": (frozenset(("tape",)), _AT_REQUEST),
+    "tool-result": (
+        frozenset(("tape", "tool")),
+        f"{_AT_REQUEST}, or at a tool call of use_tape: --at tool:N",
+    ),
+    "fault": (frozenset(("tape",)), _AT_REQUEST),
 }
 _MOST_STATUS = 255
 
@@ -117,12 +122,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: it cannot apply.
         """
         wanted = _ONLY_AT.get(self.kind)
-        if wanted is not None and place.kind != wanted:
-            what = "a request: --at tape:N" if wanted == "tape" else "an input: --at exchange:N"
-            raise UsageError(f"{self.kind} cannot be changed at {place}: it is changed at {what}")
+        if wanted is not None and place.kind not in wanted[0]:
+            raise UsageError(
+                f"{self.kind} cannot be changed at {place}: it is changed at {wanted[1]}"
+            )
         asks = self.fault is not None and provider_fault(self.fault).of_questions
         is_recorded = tail == "held" or (tail == "scripted" and not script)
-        if (asks or self.kind in {"tool-result", "model", "ask"}) and is_recorded:
+        reads = self.kind in {"model", "ask"} or (self.kind, place.kind) == ("tool-result", "tape")
+        if (asks or reads) and is_recorded:
             raise UsageError(
                 f"a recorded answer does not depend on {self.value if asks else self.kind}",
                 hint="--tail fake, --tail live, or --script FILE with answers",

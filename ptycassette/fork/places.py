@@ -1,4 +1,4 @@
-"""Where a run is forked: ``exchange:3`` of the terminal, ``tape:2`` of the tape. Pure.
+"""Where a run is forked: ``exchange:3`` of the terminal, ``tape:2``, a tool call. Pure.
 
 ``Cut`` says what stands before that place, and is therefore verified, and what comes after it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -16,13 +16,18 @@ from ptycassette.model import Event, TapeEntry, visible
 from ptycassette.rerun import RerunStep, script_of
 from ptycassette.timeline import exchanges
 
-_PLACE = re.compile(r"(?:(exchange|tape):)?([0-9]{1,9})")
+PlaceKind = Literal["exchange", "tape", "tool"]
+_PLACE = re.compile(r"(?:(exchange|tape|tool):)?([0-9]{1,9})")
 
 
 class ForkPlace(msgspec.Struct, frozen=True):
-    """An exchange of the terminal, numbered as ``ptycassette events`` does, or a tape's entry."""
+    """An exchange of the terminal, numbered as ``ptycassette events`` does, or a tape's entry.
 
-    kind: Literal["exchange", "tape"]
+    In a recording of ``use_tape`` it is a request (``tape:2``), a tool call (``tool:1``), or, as an
+    ``exchange``, the call with this number among both.
+    """
+
+    kind: PlaceKind
     number: int
 
     def __str__(self) -> str:
@@ -30,7 +35,7 @@ class ForkPlace(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> ForkPlace:
-        """Read ``exchange:3``, ``tape:2``, or ``3``, an exchange of the terminal.
+        """Read ``exchange:3``, ``tape:2``, ``tool:1``, or ``3``, an exchange.
 
         Raises:
             UsageError: it is no place.
@@ -39,9 +44,10 @@ class ForkPlace(msgspec.Struct, frozen=True):
         if match is None or int(match[2]) < 1:
             raise UsageError(
                 f"{visible(text, limit=40)} is no place to fork at",
-                hint="write exchange:3 (what is typed), or tape:2 (a request)",
+                hint="write exchange:3 (what is typed), tape:2 (a request), or tool:1 (a tool call"
+                " of use_tape)",
             )
-        return cls("tape" if match[1] == "tape" else "exchange", int(match[2]))
+        return cls(cast("PlaceKind", match[1] or "exchange"), int(match[2]))
 
 
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +88,13 @@ def cut_at(place: ForkPlace, events: Iterable[Event], entries: Sequence[TapeEntr
 
     Raises:
         NotFoundError: there is no such place.
+        UsageError: it is a tool call, which only a recording of ``use_tape`` has.
     """
+    if place.kind == "tool":
+        raise UsageError(
+            f"{place}: a program's own tool calls are not recorded, so they cannot be changed",
+            hint="change what the model is told: --at tape:N --change tool-result=TEXT",
+        )
     kept = list(events)
     steps = script_of(kept).steps
     end_us = kept[-1].t_us if kept else 0

@@ -25,6 +25,7 @@ class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
         inputs: how many inputs were sent after the change.
         left: how many were not, because the program had ended.
         exit: how the program ended.
+        raised: of code in ``use_tape``: the exception that left its block, or its command.
         notes: what else a reader should know.
     """
 
@@ -38,6 +39,7 @@ class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
     inputs: int = 0
     left: int = 0
     exit: ExitStatus | None = None
+    raised: str = ""
     notes: tuple[str, ...] = ()
 
 

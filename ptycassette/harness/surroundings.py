@@ -31,7 +31,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         binary: the digest of the program's real path.
-        version: the line that it says about its version.
+        version: the line that it says about its version; of code in ``use_tape`` its Python.
         models, modes, features: what it offers.
         asked: the models that were asked for; now those of them that there still are.
         platform: system and architecture.
@@ -42,6 +42,9 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         served: which model answered each model that was asked for.
         statuses: of the provider's answers.
         events: the kinds of events in them.
+        asked_features: what requests ask with: the keys of their bodies, and the tools in them.
+        asked_headers: headers of requests, with their values where these name software or an API.
+        answer_headers: headers of answers, in the same way.
         unknown: why facts are not known, by the name of their cause.
     """
 
@@ -62,6 +65,9 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     served: tuple[str, ...] | None = None
     statuses: tuple[str, ...] | None = None
     events: tuple[str, ...] | None = None
+    asked_features: tuple[str, ...] | None = None
+    asked_headers: tuple[str, ...] | None = None
+    answer_headers: tuple[str, ...] | None = None
     unknown: Mapping[str, str] = {}
 
 
@@ -98,6 +104,9 @@ _CAUSES: tuple[tuple[str, Callable[[Surroundings], Fact], str | None], ...] = (
     ("provider-models", lambda one: one.served, _RECORD),
     ("provider-statuses", lambda one: one.statuses, _RECORD),
     ("provider-events", lambda one: one.events, _RECORD),
+    ("provider-headers", lambda one: one.answer_headers, _RECORD),
+    ("request-features", lambda one: one.asked_features, _RECORD),
+    ("request-headers", lambda one: one.asked_headers, _RECORD),
 )
 CAUSES = (*(name for name, _, _ in _CAUSES), "age", "settings")
 """Every cause, in the order of the report."""

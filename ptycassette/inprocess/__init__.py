@@ -8,6 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .active import activated as activated
     from .calls import ToolError as ToolError
+    from .commands import blame_command as blame_command
+    from .commands import call_places as call_places
+    from .commands import fork_command as fork_command
+    from .forking import TapeFork as TapeFork
     from .tools import tape_tool as tape_tool
     from .tools import tool_call as tool_call
     from .using_tape import OpenTape as OpenTape
@@ -20,6 +24,8 @@ else:
         {
             "active": "activated",
             "calls": "ToolError",
+            "commands": "blame_command fork_command call_places",
+            "forking": "TapeFork",
             "tools": "tape_tool tool_call",
             "using_tape": "OpenTape TapeResult UseTape use_tape",
         },

@@ -13,10 +13,15 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from ptycassette.errors import UsageError
-from ptycassette.inprocess.calls import Asked, CallLog, Headers
+from ptycassette.inprocess.calls import (
+    MISS_HEADERS,
+    MISS_STATUS,
+    Asked,
+    CallLog,
+    Headers,
+    miss_body,
+)
 from ptycassette.model import ExchangeOutcome
 from ptycassette.tape.matching import Hit, Miss
 
@@ -26,8 +31,6 @@ if TYPE_CHECKING:
 Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 _CHOICE = "_transport_for_url"
-_MISS_STATUS = 404
-"""As ``rerun`` answers a question that is not on its tape: SDKs do not ask again after it."""
 _OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
 )
@@ -96,7 +99,12 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
         async def handle_async_request(self, request: Any) -> Any:
             asked = _asked(request, await request.aread())
-            served = self._tape.ask(asked)
+            if self._tape.waits:
+                from anyio import to_thread  # httpx needs it anyway  # noqa: PLC0415
+
+                served = await to_thread.run_sync(self._tape.ask, asked)
+            else:
+                served = self._tape.ask(asked)
             if not isinstance(served, CallLog):
                 return await answers.asynchronous(served, self._tape, request)
             number = served.ask(asked)
@@ -266,16 +274,8 @@ class _Answers:
 
     def _response(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
         if isinstance(answer, Miss):
-            error = {
-                "type": "not_found_error",
-                "code": "not_on_the_tape",
-                "message": answer.text(),
-            }
             return self._module.Response(
-                _MISS_STATUS,
-                headers={"content-type": "application/json", "x-should-retry": "false"},
-                content=msgspec.json.encode({"type": "error", "error": error}),
-                request=request,
+                MISS_STATUS, headers=MISS_HEADERS, content=miss_body(answer), request=request
             )
         headers = [pair for pair in answer.headers if pair[0] not in _OF_THE_CONNECTION]
 

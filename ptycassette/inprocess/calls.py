@@ -9,10 +9,12 @@ out. Threads and tasks of one block share one of these objects, so each method t
 from __future__ import annotations
 
 import builtins
+import os
 import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
@@ -40,6 +42,7 @@ from ptycassette.replaying import (
     Divergence,
     DivergenceSide,
 )
+from ptycassette.replaying.io import FAULT_VARIABLE, note_met
 from ptycassette.rerun import TapeDesk
 from ptycassette.scrub import SessionScrubber
 from ptycassette.system import MonotonicClock, monotonic_s
@@ -66,9 +69,14 @@ from ptycassette.tape.matching import MOST_DIGESTS, Hit, Miss, Question
 
 Headers = tuple[tuple[str, str], ...]
 Order = Literal["strict", "loose"]
+FORK_VARIABLE = "PTYCASSETTE_FORK"
+"""Names a file with a ``ForkOrder`` of another process."""
 IN_PROCESS_OPTION = "in_process"
 _MOST_SHOWN = 300
 _MASKS = re.compile(r"<[a-z][a-z0-9-]*>|\$(?:HOME|PWD)|x{3,}|8{3,}")
+MISS_STATUS = 404
+"""As ``rerun`` answers a question that is not on its tape: SDKs do not ask again after it."""
+MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"))
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -161,6 +169,12 @@ def _dumped(value: Any) -> Any:
     if callable(dump):
         return dump(mode="json")
     raise TypeError(f"{type(value).__qualname__} is no JSON value")
+
+
+def miss_body(miss: Miss) -> bytes:
+    """The body of the answer to a question that is not on the tape."""
+    error = {"type": "not_found_error", "code": "not_on_the_tape", "message": miss.text()}
+    return msgspec.json.encode({"type": "error", "error": error})
 
 
 # -- recording ----------------------------------------------------------------------------
@@ -310,6 +324,7 @@ class RecordedTool(msgspec.Struct, kw_only=True):
     """The recorded call of a tool; ``outcome`` is None where it never ended.
 
     ``digests`` are those of its masked arguments (``SecretsOfCalls``).
+    ``changed`` says that a fork has another outcome in its place, so that the tool does not run.
     """
 
     call_id: str
@@ -321,6 +336,7 @@ class RecordedTool(msgspec.Struct, kw_only=True):
     end_seq: int | None = None
     digests: tuple[str, ...] = ()
     asked: bool = False
+    changed: bool = False
 
 
 class SecretsOfCalls:
@@ -378,8 +394,33 @@ class CallFault:
         return struck_entry(exchanges, self.spec, self._fault, self._clock)
 
     def answer(self, question: Question, recorded: Hit) -> Hit:
-        """What the client gets in place of the recorded answer."""
+        """What the client gets in place of the recorded answer. It is met then."""
+        note_met(os.environ)
         return self._fault.answer(question, recorded, self._clock)
+
+
+def fault_of_environment(environment: Mapping[str, str]) -> tuple[CallFault | None, str]:
+    """The fault that a test run wants of this process, and why there is none.
+
+    Faults of the terminal do not concern it.
+
+    Raises:
+        UsageError: there is no such fault.
+    """
+    text = environment.get(FAULT_VARIABLE, "")
+    if not text:
+        return None, ""
+    from ptycassette.faults import TERMINAL_FAULTS, parse_fault, provider_fault  # noqa: PLC0415
+
+    spec = parse_fault(text)
+    if spec.name in TERMINAL_FAULTS:
+        return None, ""
+    if provider_fault(spec).of_questions:
+        return None, (
+            f"{spec} was not met: it changes the request, on which a recorded answer does not"
+            " depend; TapeFork(fault=..., tail='fake') asks a provider"
+        )
+    return CallFault(text), ""
 
 
 class ServedCalls:
@@ -388,6 +429,7 @@ class ServedCalls:
     Attributes:
         divergences: what differed, in order; it never becomes shorter.
         draws: those of the recording, in their order.
+        waits: whether an answer may take time, because a live provider gives it.
         desk: answers model calls; ask it through ``ask_question``.
 
     Raises:
@@ -403,6 +445,8 @@ class ServedCalls:
         scrubbed: masks a JSON value as the recording was masked.
         scrubber: makes a fresh scrubber, as ``TapeDesk`` takes it.
     """
+
+    waits = False
 
     def __init__(
         self,
@@ -424,8 +468,12 @@ class ServedCalls:
         rules = load_matching_rules((), tape=tape_facts(cassette.manifest))
         drawn = drawn_in(event.payload for event in cassette.service_events())
         self._drawn: list[Draw] = []
+        self._beyond: MachineDraws | None = None
         self.draws = ServedDraws(
-            drawn.draws, self._drawn.append, lambda said: self.add(CALL_CHANGED.name, said)
+            drawn.draws,
+            self._keep_draw,
+            lambda said: self.add(CALL_CHANGED.name, said),
+            beyond=lambda: self._beyond,
         )
         self.desk = TapeDesk(
             exchanges,
@@ -453,6 +501,24 @@ class ServedCalls:
         self._asked: set[int] = set()
         self._tools = recorded_tools(list(cassette.service_events()))
         self._upstreams = {entry.upstream for entry in self._entries}
+        self._mark_changed_tool(cassette)
+
+    def _mark_changed_tool(self, cassette: Cassette) -> None:
+        """A child of a fork may have a result that no tool gave: that tool does not run."""
+        if not cassette.final.metadata:
+            return
+        from ptycassette.fork import ForkPlace, fork_of  # noqa: PLC0415 - few are children
+
+        origin = fork_of(cassette.final.metadata)
+        if origin is None or origin.change != "tool-result" or not origin.at.startswith("tool:"):
+            return
+        with suppress(UsageError):  # what a cassette says may be anything
+            number = ForkPlace.parse(origin.at).number
+            for tool in self._tools[number - 1 : number]:
+                tool.changed = True
+
+    def _keep_draw(self, draw: Draw) -> None:
+        self._drawn.append(draw)
 
     # -- models ---------------------------------------------------------------------------
 
@@ -515,28 +581,16 @@ class ServedCalls:
 
     # -- tools ----------------------------------------------------------------------------
 
-    def tool(self, name: str, arguments: Any) -> RecordedTool | None:
+    def tool(self, name: str, arguments: Any, *, serve: bool = False) -> RecordedTool | None:
         """The first recorded call of that tool with these arguments that is left.
 
-        None, and a divergence, if the recording does not have it.
+        None, and a divergence, if the recording does not have it. ``serve`` says that the tool
+        would not run again.
         """
+        del serve
         with self._lock:
-            left = [one for one in self._tools if not one.asked]
-            names = (
-                {name, self._scrubbed(name)} if any(one.name != name for one in left) else {name}
-            )
-            left = [one for one in left if one.name in names]
-            found = next((one for one in left if one.arguments == arguments), None)
-            alike: list[RecordedTool] = []
-            if found is None and left:
-                masked = self._scrubbed(arguments)
-                alike = [one for one in left if one.arguments == masked] or [
-                    one
-                    for one in left
-                    if is_masked_form(one.arguments, arguments)
-                    or is_masked_form(one.arguments, masked)
-                ]
-                found = self._of_these_secrets(alike, arguments)
+            left = self._tools_left(name)
+            found = self._equal_tool(left, arguments)
             if found is None:
                 near = left[0] if left else None
                 shown = self._scrubbed(name)
@@ -544,7 +598,7 @@ class ServedCalls:
                     CALL_CHANGED.name,
                     f"tool {shown} is not in the recording with these masked values"
                     " (PTYCASSETTE_SECRETS=any accepts any)"
-                    if alike
+                    if self._alike(left, arguments)
                     else f"tool {shown} is not in the recording with these arguments",
                     seq=0 if near is None else near.seq,
                     t_ms=0 if near is None else near.t_ms,
@@ -555,6 +609,26 @@ class ServedCalls:
             found.asked = True
             self._check_order(f"tool {found.name}", found.seq, found.t_ms * 1000)
             return found
+
+    def _tools_left(self, name: str) -> list[RecordedTool]:
+        left = [one for one in self._tools if not one.asked]
+        names = {name, self._scrubbed(name)} if any(one.name != name for one in left) else {name}
+        return [one for one in left if one.name in names]
+
+    def _equal_tool(self, left: list[RecordedTool], arguments: Any) -> RecordedTool | None:
+        found = next((one for one in left if one.arguments == arguments), None)
+        if found is None and left:
+            found = self._of_these_secrets(self._alike(left, arguments), arguments)
+        return found
+
+    def _alike(self, left: list[RecordedTool], arguments: Any) -> list[RecordedTool]:
+        """The calls whose arguments are equal but for what is masked in them."""
+        masked = self._scrubbed(arguments)
+        return [one for one in left if one.arguments == masked] or [
+            one
+            for one in left
+            if is_masked_form(one.arguments, arguments) or is_masked_form(one.arguments, masked)
+        ]
 
     def _of_these_secrets(self, alike: list[RecordedTool], arguments: Any) -> RecordedTool | None:
         """The first of these calls whose masked values are those of the arguments."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 
 import msgspec
 
@@ -12,7 +11,7 @@ from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import CassetteError
 from ptycassette.export.trajectory import read_tape
 from ptycassette.inprocess.calls import recorded_tools
-from ptycassette.replaying import Drift, DriftChange
+from ptycassette.replaying import Drift, DriftChange, aligned
 from ptycassette.timeline import Scorer, semantic_match
 
 
@@ -112,8 +111,7 @@ def drift_of_turns(
     changes: list[DriftChange] = []
     before = [(turn.what, turn.asked) for turn in old]
     after = [(turn.what, turn.asked) for turn in new]
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for kind, i, i_end, j, j_end in matcher.get_opcodes():
+    for kind, i, i_end, j, j_end in aligned(before, after):
         pairs = min(i_end - i, j_end - j) if kind != "equal" else i_end - i
         for one in range(pairs):
             change = _change(old, new, (i + one, j + one), threshold, scorer)

@@ -69,7 +69,12 @@ def head_of(target: Path) -> SessionMeta:
 
 
 def publish(
-    head: SessionMeta, log: CallLog, target: Path, *, hidden: Mapping[str, Any]
+    head: SessionMeta,
+    log: CallLog,
+    target: Path,
+    *,
+    hidden: Mapping[str, Any],
+    metadata: dict[str, Any] | None = None,
 ) -> Manifest:
     """Scrub, verify and publish the calls. A cassette that is there is replaced.
 
@@ -78,11 +83,12 @@ def publish(
         log: of the block, which is over.
         target: where the cassette will be.
         hidden: what the scrubber must know of the proxy of programs.
+        metadata: of the final record.
 
     Raises:
         CassetteError: nothing was published; the message says why.
     """
-    end = Finished(t_us=log.t_us)
+    end = Finished(t_us=log.t_us, metadata=metadata)
     secrets_of = SecretsOfCalls(head.options[IN_PROCESS_OPTION]["salt"], default_scrubber)
     notes = [_with_digests(note, secrets_of) for note in log.notes]
 

@@ -132,6 +132,8 @@ def tool_call(name: str, arguments: Mapping[str, Any] | None = None) -> Iterator
     """
     with _tool_call(name, dict(arguments or {}), serve=False) as call:
         yield call
+    if call.recorded is not None:  # a fork has changed it
+        call.result = call.recorded.output
 
 
 @contextmanager
@@ -140,8 +142,9 @@ def _tool_call(name: str, arguments: dict[str, Any], *, serve: bool) -> Iterator
     if tape is None:
         yield ToolCall()
         return
-    tool = tape.begin_tool(name, as_json(arguments, f"an argument of tool {name}"))
-    if serve and tool.recorded is not None:
+    tool = tape.begin_tool(name, as_json(arguments, f"an argument of tool {name}"), serve=serve)
+    if tool.recorded is not None and (serve or tool.changed):
+        tool.end(tool.recorded)
         yield ToolCall(tool.recorded)
         return
     call = ToolCall()

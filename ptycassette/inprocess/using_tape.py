@@ -18,7 +18,7 @@ import os
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -27,6 +27,7 @@ import msgspec
 
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import (
+    CassetteError,
     DivergenceError,
     NotFoundError,
     RefusedError,
@@ -35,6 +36,7 @@ from ptycassette.errors import (
 )
 from ptycassette.inprocess.active import activated
 from ptycassette.inprocess.calls import (
+    FORK_VARIABLE,
     Asked,
     CallFault,
     CallLog,
@@ -42,6 +44,7 @@ from ptycassette.inprocess.calls import (
     RecordedTool,
     ServedCalls,
     ToolOutcome,
+    fault_of_environment,
 )
 from ptycassette.model import TapeEntry
 from ptycassette.replaying import CALL_CHANGED, Divergence, divergence_error, divergence_lines
@@ -64,6 +67,8 @@ from ptycassette.tape.io import MachineDraws
 from ptycassette.tape.matching import Hit, Miss
 
 if TYPE_CHECKING:
+    from ptycassette.fork import ForkReport  # noqa: TC004 - never decoded
+    from ptycassette.inprocess.forking import ForkOrder, TapeFork
     from ptycassette.inprocess.programs import Programs
     from ptycassette.replaying import Drift  # noqa: TC004 - never decoded
     from ptycassette.replaying.io import Action  # noqa: TC004
@@ -78,8 +83,9 @@ class TapeResult(msgspec.Struct, kw_only=True):
 
     ``action`` is what was done in this mode, ``recorded`` whether that published a cassette, and
     ``over`` whether the block was left. ``rerecord``, and ``rewrite`` where it replaced a
-    cassette, set ``drift``. ``fingerprint`` is computed from what was asked and served in this
-    run; a replay of the whole recording in its order has ``expected_fingerprint``.
+    cassette, set ``drift``. ``fork`` is the report of a fork. ``fingerprint`` is computed from
+    what was asked and served in this run; a replay of the whole recording in its order has
+    ``expected_fingerprint``.
     """
 
     action: Action
@@ -87,6 +93,7 @@ class TapeResult(msgspec.Struct, kw_only=True):
     divergences: tuple[Divergence, ...] = ()
     notes: tuple[str, ...] = ()
     drift: Drift | None = None
+    fork: ForkReport | None = None
     fingerprint: str = ""
     expected_fingerprint: str = ""
     recorded: bool = False
@@ -116,13 +123,21 @@ class TapeResult(msgspec.Struct, kw_only=True):
 
 
 class BegunTool:
-    """A tool call that is under way. ``recorded`` is its recorded outcome, in replay."""
+    """A tool call that is under way. ``recorded`` is its recorded outcome, in replay.
+
+    ``changed`` says that a fork has changed it, so that the tool does not run.
+    """
 
     def __init__(
-        self, end: Callable[[ToolOutcome], None], recorded: ToolOutcome | None = None
+        self,
+        end: Callable[[ToolOutcome], None],
+        recorded: ToolOutcome | None = None,
+        *,
+        changed: bool = False,
     ) -> None:
         self.end = end
         self.recorded = recorded
+        self.changed = changed
 
 
 class OpenTape:
@@ -210,8 +225,13 @@ class OpenTape:
         assert self._log is not None  # noqa: S101 - the caller asked whether it passes
         return self._log
 
-    def begin_tool(self, name: str, arguments: Any) -> BegunTool:
-        """Note or find the call of a tool.
+    @property
+    def waits(self) -> bool:
+        """Whether an answer may take time: a fork asks a live provider."""
+        return self._served is not None and self._served.waits
+
+    def begin_tool(self, name: str, arguments: Any, *, serve: bool) -> BegunTool:
+        """Note or find the call of a tool; ``serve`` says that it does not run in replay.
 
         Raises:
             DivergenceError: the recording does not have it.
@@ -223,11 +243,13 @@ class OpenTape:
         if self._served is None:
             return BegunTool(lambda outcome: None)  # noqa: ARG005 - nothing is kept in mode live
         served = self._served
-        found = served.tool(name, arguments)
+        found = served.tool(name, arguments, serve=serve)
         if found is None:
             raise divergence_error(served.divergences[-1], where=str(self.path))
         tool: RecordedTool = found
-        return BegunTool(lambda outcome: served.compare_tool(tool, outcome), tool.outcome)
+        return BegunTool(
+            lambda outcome: served.compare_tool(tool, outcome), tool.outcome, changed=tool.changed
+        )
 
     def report_further_reading(self, entry: TapeEntry) -> None:
         """The client reads on where the recorded one had stopped, so nothing is there for it."""
@@ -253,7 +275,7 @@ class UseTape:
         result: of the last block that was entered in this context.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each thing that ``use_tape`` takes
         self,
         path: Path,
         folders: tuple[tuple[Path, ...], bool],
@@ -264,12 +286,18 @@ class UseTape:
         allow_unplayed: bool,
         follow_links: bool | None,
         fault: str | None,
+        fork: TapeFork | None,
     ) -> None:
         self._path, self._mode, self._order = path, mode, order
         self._folders, self._in_test = folders
         self._lenient, self._allow_unplayed = lenient, allow_unplayed
         self._follow_links = follow_links
         self._fault = None if fault is None else CallFault(fault)  # complain about it now
+        self._fork = fork
+        if fork is not None:
+            fork.options()  # complain about it now, too
+            if fault is not None:
+                raise UsageError("a fork has one change: no fault beside it")
         self._stack: ContextVar[tuple[ExitStack, ...]] = ContextVar("use-tape", default=())
         self._result: ContextVar[TapeResult | None] = ContextVar("tape-result", default=None)
         mode_in_force(mode, env=os.environ)  # complain about a typo now
@@ -324,6 +352,7 @@ class UseTape:
 
         wrapped = self._wrapped(function, given)
         left = [one for name, one in signature.parameters.items() if name != "tape"]
+        wrapped.uses_ptycassette_tape = True  # type: ignore[attr-defined]  # for the plugin
         wrapped.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
         return wrapped
 
@@ -381,12 +410,22 @@ class UseTape:
         action = action_of(mode, exists=path.exists(), env=os.environ)
         if action == "rerun":  # the code of the test runs, answered from the tape: a replay
             action = "replay"
+        order = None
+        if FORK_VARIABLE in os.environ and path.exists():
+            from ptycassette.inprocess.forking import ordered_fork  # noqa: PLC0415 - few are
+
+            order = ordered_fork(path, os.environ)
+        if order is not None or self._fork is not None:
+            action = "replay"
         if action in {"record", "rewrite"}:
             announce_recording(path, stated=self._mode == mode)
         result = TapeResult(action=action, cassette=str(path))
         self._result.set(result)
         try:
-            if action == "replay":
+            if order is not None or self._fork is not None:
+                with self._forked(path, result, order) as tape:
+                    yield tape
+            elif action == "replay":
                 with self._replayed(path, result) as tape:
                     yield tape
             elif action == "live":
@@ -442,17 +481,56 @@ class UseTape:
             result.drift = drifting.drift_of_turns(*result.turns)
 
     @contextmanager
+    def _forked(
+        self, path: Path, result: TapeResult, order: ForkOrder | None
+    ) -> Iterator[OpenTape]:
+        """The change is made in replay; the child is written whatever came of the block then."""
+        from ptycassette.inprocess import forking  # noqa: PLC0415 - few blocks are
+
+        fork = self._fork if order is None else order.fork
+        assert fork is not None  # noqa: S101 - the caller asked
+        child = None if fork.child is None else path.parent / fork.child
+        with self._opened(path) as cassette:
+            block = forking.ForkedBlock(
+                lambda: forking.ForkedCalls(cassette, fork.options(), child, **self._serving()),
+                order,
+            )
+            raised: BaseException | None = None
+            with closing(block.calls):
+                try:
+                    with self._entered(
+                        OpenTape(path, result, log=None, served=block.calls)
+                    ) as tape:
+                        yield tape
+                except BaseException as exc:
+                    if not forking.is_failure(exc):
+                        raise
+                    raised = exc
+                result.divergences = tuple(block.calls.divergences)
+                try:
+                    result.fork = block.finished(raised)
+                except CassetteError as exc:
+                    raise exc from raised
+            if raised is not None:
+                raise raised
+
+    def _serving(self) -> dict[str, Any]:
+        """How recorded calls are found."""
+        return {
+            "declared": _declared(),
+            "order": self._order,
+            "compare_secrets": resolve_secrets(os.environ) == "same",
+            "scrubbed": _scrubbed_as_recorded,
+            "scrubber": _scrubber,
+        }
+
+    @contextmanager
     def _replayed(self, path: Path, result: TapeResult) -> Iterator[OpenTape]:
         with self._opened(path) as cassette:
-            served = ServedCalls(
-                cassette,
-                declared=_declared(),
-                order=self._order,
-                fault=self._fault,
-                compare_secrets=resolve_secrets(os.environ) == "same",
-                scrubbed=_scrubbed_as_recorded,
-                scrubber=_scrubber,
-            )
+            fault, unmet = self._fault, ""
+            if fault is None:
+                fault, unmet = fault_of_environment(os.environ)
+            served = ServedCalls(cassette, fault=fault, **self._serving())
             tape = OpenTape(path, result, log=None, served=served)
             try:
                 with self._entered(tape):
@@ -465,7 +543,7 @@ class UseTape:
                 raise
             finally:
                 result.divergences = tuple(served.divergences)
-                result.notes = served.notes
+                result.notes = tuple(filter(None, (*served.notes, unmet)))
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
                 raise _error_of(served.divergences, path)
@@ -542,6 +620,7 @@ def use_tape(
     allow_unplayed: bool = False,
     follow_links: bool | None = None,
     fault: str | None = None,
+    fork: TapeFork | None = None,
 ) -> UseTape:
     """Use a cassette for the model and tool calls of code in this process.
 
@@ -561,9 +640,12 @@ def use_tape(
         fault: in replay, what goes wrong with one answer of the provider, as ``rate-limit@2``;
             docs/faults.md lists them. A client that asks again gets the recorded answer.
             Behind the fault nothing is compared, and ``result.notes`` has where it struck.
+        fork: replay up to a place, in every mode, change one thing there, and record what follows
+            as a new cassette. Behind the change nothing is compared; ``result.fork`` has the
+            report.
 
     Raises:
-        UsageError: the mode or the fault is unknown.
+        UsageError: the mode, the fault or the fork is wrong.
         ValueError: the order is unknown.
 
     Entering raises what opening a cassette raises. Leaving raises ``DivergenceError`` when the
@@ -580,4 +662,5 @@ def use_tape(
         allow_unplayed=allow_unplayed,
         follow_links=follow_links,
         fault=fault,
+        fork=fork,
     )

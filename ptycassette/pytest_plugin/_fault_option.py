@@ -33,29 +33,71 @@ def fault_specs(config: pytest.Config) -> tuple[FaultSpec, ...]:
     given = config.getoption("ptycassette_faults")
     if given is None:
         return ()
-    from ptycassette.faults import TERMINAL_FAULTS, answer_fault, check_terminal, parse_fault
+    from ptycassette.faults import TERMINAL_FAULTS, answer_fault, parse_fault
 
     mode = settings_of(config, None, {}).mode
     if mode not in {"replay", "auto", "rerun"}:
         raise pytest.UsageError(
             "--ptycassette-faults: faults of the terminal happen where recordings are played, in "
-            "mode replay, and those of the provider in mode rerun"
+            "mode replay, and those of the provider in mode rerun, or in replay to code in use_tape"
         )
     if not config.getoption("ptycassette_fault_timeout") > 0:
         raise pytest.UsageError("--ptycassette-fault-timeout: write seconds, more than 0")
-    check = answer_fault if mode == "rerun" else check_terminal
-    every = _OF_PROVIDER if mode == "rerun" else TERMINAL_FAULTS
+    every = _OF_PROVIDER if mode == "rerun" else (*TERMINAL_FAULTS, *_OF_PROVIDER)
     words = [*every] if given == "all" else given.split(",")
     try:
         found = tuple(parse_fault(word) for word in words)
-        for spec in found:
-            check(spec)
+        for spec in found if mode == "rerun" else ():
+            answer_fault(spec)
     except CassetteError as wrong:
         hint = ""
         if Path(given).exists():
             hint = f"\n  hint: for the path {given}, write --ptycassette-faults=all {given}"
         raise pytest.UsageError(f"--ptycassette-faults: {wrong}{hint}") from wrong
     return found
+
+
+def faults_for(
+    config: pytest.Config, specs: tuple[FaultSpec, ...], *, plays: bool, is_code: bool
+) -> tuple[FaultSpec, ...]:
+    """The faults that a test can have.
+
+    Args:
+        config: of the run.
+        specs: all.
+        plays: whether it plays or reruns recordings of programs.
+        is_code: whether it uses the tape of its own code.
+    """
+    from ptycassette.faults import TERMINAL_FAULTS
+
+    of_terminal = plays and settings_of(config, None, {}).mode != "rerun"
+    of_provider = is_code or (plays and not of_terminal)
+    return tuple(
+        spec for spec in specs if (of_terminal if spec.name in TERMINAL_FAULTS else of_provider)
+    )
+
+
+def refuse_unfit(fit: tuple[FaultSpec, ...], specs: tuple[FaultSpec, ...], given: str) -> None:
+    """Refuse a fault that no test of the run can have.
+
+    Raises:
+        pytest.UsageError: one was named that is not in ``fit``.
+    """
+    from ptycassette.faults import TERMINAL_FAULTS
+
+    unfit = [spec for spec in specs if spec not in fit]
+    if given == "all" or not unfit:
+        return
+    name = unfit[0].name
+    of, where = (
+        ("terminal", "tests that play recordings of programs")
+        if name in TERMINAL_FAULTS
+        else ("provider", "code in use_tape (ptycassette_tape), and in mode rerun programs")
+    )
+    raise pytest.UsageError(
+        f"--ptycassette-faults: {name} is a fault of the {of}, and no test here can have it: it"
+        f" happens to {where}"
+    )
 
 
 def without_fault(nodeid: str) -> str:

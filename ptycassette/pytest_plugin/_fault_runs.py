@@ -15,10 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ptycassette.pytest_plugin._fault_option import FAULT, is_varied, spec_of, without_fault
+from ptycassette.pytest_plugin._fault_option import (
+    FAULT,
+    faults_for,
+    is_varied,
+    refuse_unfit,
+    spec_of,
+    without_fault,
+)
 from ptycassette.pytest_plugin._fault_results import FaultResults, judge
 from ptycassette.pytest_plugin._time_bound import bounded
-from ptycassette.pytest_plugin.plugin import RUNNING
+from ptycassette.pytest_plugin.plugin import RUNNING, TAPE, USES_TAPE
 from ptycassette.replaying.io import FAULT_LOG_VARIABLE, FAULT_VARIABLE
 from ptycassette.system.files import temporary_folder
 
@@ -42,21 +49,42 @@ class FaultRuns:
     def __init__(self, config: pytest.Config, specs: tuple[FaultSpec, ...]) -> None:
         self._config, self._specs = config, specs
         self._results = FaultResults()
+        self._fit: set[FaultSpec] = set()
+        self._tests = 0
 
     @pytest.hookimpl(trylast=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make a test one without a fault, and one with each."""
-        marked = metafunc.definition.get_closest_marker("ptycassette") is not None
-        if not (marked or RUNNING & set(metafunc.fixturenames)):
+        """Make a test one without a fault, and one with each that it can have."""
+        names, definition = set(metafunc.fixturenames), metafunc.definition
+        marked = definition.get_closest_marker("ptycassette") is not None
+        is_code = (
+            TAPE in names
+            or definition.get_closest_marker(TAPE) is not None
+            or hasattr(metafunc.function, USES_TAPE)
+            or (FAULT in names and not marked and not RUNNING & names)
+        )
+        marked = marked and not is_code
+        plays = marked or bool(RUNNING & names)
+        if not (plays or is_code):
+            return
+        specs = faults_for(self._config, self._specs, plays=plays, is_code=is_code)
+        self._tests += 1
+        self._fit.update(specs)
+        if not specs:
             return
         if FAULT not in metafunc.fixturenames:
             metafunc.fixturenames.append(FAULT)
         metafunc.parametrize(
             FAULT,
-            [None, *self._specs],
-            ids=["no-fault", *(f"fault:{spec}" for spec in self._specs)],
+            [None, *specs],
+            ids=["no-fault", *(f"fault:{spec}" for spec in specs)],
             indirect=True,
         )
+
+    def pytest_collection_modifyitems(self, config: pytest.Config) -> None:
+        """Refuse faults that no test can have, before any runs."""
+        if self._tests and not hasattr(config, "workerinput"):
+            refuse_unfit(tuple(self._fit), self._specs, config.getoption("ptycassette_faults"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:

@@ -78,6 +78,8 @@ def use_factory(
     from ptycassette.timeline import Matching
 
     state: TestState = request.node.stash[STATE]
+    if settings.fork is not None:
+        raise pytest.UsageError("fork= is for ptycassette_tape, the model and tool calls of code")
 
     def make(
         argv: Sequence[str] | None = None,
@@ -141,6 +143,7 @@ def tape(request: pytest.FixtureRequest, settings: Settings, own: Path) -> Itera
             order="loose" if settings.order == "loose" else "strict",
             lenient=settings.lenient,
             allow_unplayed=settings.allow_unplayed,
+            fork=settings.fork,
         )
         run = SessionRun(using, lenient=settings.lenient)
         try:

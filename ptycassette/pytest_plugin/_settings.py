@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _MARKER_KEYS = {
     "argv", "mode", "match", "order", "size", "streams", "tape", "lenient", "allow_unplayed",
-    "before_record", "hooks",
+    "before_record", "hooks", "fork",
 }  # fmt: skip
-_CODE_KEYS = {"argv", "size", "streams", "tape", "before_record", "hooks"}
+_CODE_KEYS = {"argv", "size", "streams", "tape", "before_record", "hooks", "fork"}
 """What only a test can say: there is no option and no ini key for it."""
 
 
@@ -44,6 +44,7 @@ class Settings(NamedTuple):
     allow_unplayed: bool = False
     before_record: Callable[[Any], Any] | None = None
     hooks: str | None = None
+    fork: Any = None
 
 
 def config_value(config: pytest.Config, name: str, default: str) -> str:
@@ -156,4 +157,5 @@ def settings_of(
         allow_unplayed=bool(pick("allow_unplayed")),
         before_record=pick("before_record"),
         hooks=pick("hooks"),
+        fork=pick("fork"),
     )

@@ -44,13 +44,15 @@ FAULTS_MARKER = (
     "not survive, and the errors by which its code says that a fatal fault leaves it no answer"
 )
 TAPE_MARKER = (
-    "ptycassette_tape(path=None, *, mode=None, order=None, lenient=None, allow_unplayed=None): "
-    "the model and tool calls of the test are recorded into a cassette, or answered from it; "
-    "the same as the fixture ptycassette_tape"
+    "ptycassette_tape(path=None, *, mode=None, order=None, lenient=None, allow_unplayed=None, "
+    "fork=None): the model and tool calls of the test are recorded into a cassette, or answered "
+    "from it; the same as the fixture ptycassette_tape"
 )
 FAULTS = "ptycassette_faults"
 TAPE = "ptycassette_tape"
 """A fixture and a marker."""
+USES_TAPE = "uses_ptycassette_tape"
+"""An attribute of functions that ``use_tape`` decorates."""
 RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
 """Fixtures that play a recording to a driver."""
 CHOICES = {

@@ -41,6 +41,7 @@ from ptycassette.scrub.views import (
     FoundInBody,
     Joined,
     ScreenReader,
+    ScreenView,
     Seen,
     StreamText,
     StreamView,
@@ -60,6 +61,8 @@ _CACHE_KEY = re.compile(
 """OpenAI's name of a prefix of prompts. Agents send the id of their session, which is no secret."""
 _QUESTIONS, _QUESTIONS_BYTES = 4, 16 << 20
 """So many questions are kept: those of an agent and of its helpers, which the next ones repeat."""
+_SHOWN = frozenset({"output", "input"})
+"""Channels whose views are read as a terminal shows them."""
 _OF_TERMINALS = frozenset({"terminal", "null", "device"})
 
 
@@ -133,6 +136,7 @@ class Finder:
         self._fed = 0
         self._t_us = 0
         self._past = SearchedTexts()
+        self._knew = searcher.known.version
         searcher.past = self._past
         self.screen = self._reader.emulator
         self.found: dict[Found, list[int]] = {}
@@ -143,6 +147,12 @@ class Finder:
     def blind(self) -> bool:
         """Whether the screen must be read again, by a reader that is ``traced``."""
         return any(one.screen is not None and one.screen.blind for one in self._streams.values())
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found or learnt: the same events would be read in the same way."""
+        learnt = self._searcher.known.version != self._knew
+        return not (self.found or self.in_strings or learnt)
 
     def late(self) -> bool:
         """Whether a value was learnt that also occurs in text that was searched before.
@@ -170,12 +180,15 @@ class Finder:
                 self._traffic(event)
             case Noted():
                 if isinstance(event, TapeMoment):
-                    self._payload("tape", event.head)
+                    self._payload("tape", event.head, strings_of(event.head))
                     self._learn(event.dropped)
-                self._payload("service-events", event.payload)
-                self._search("service-events", self._service.add(event.payload))
+                strings = strings_of(event.payload)
+                self._payload("service-events", event.payload, strings)
+                if views := self._service.add(strings):
+                    self._search("service-events", views)
             case Probed() | Finished():
-                self._payload("final", msgspec.to_builtins(event))
+                built = msgspec.to_builtins(event)
+                self._payload("final", built, strings_of(built))
             case _:
                 pass
 
@@ -249,11 +262,10 @@ class Finder:
                 pass
         self._adopt(())
 
-    def _payload(self, channel: str, payload: Any) -> None:
+    def _payload(self, channel: str, payload: Any, strings: Iterable[tuple[str, str]]) -> None:
         """Search the strings of one payload, each alone. They are masked when they are written."""
-        for _, text in strings_of(payload):
-            for match in self._searcher.search(canonical(text)):
-                self._note(self.in_strings, channel, match.rule)
+        for match in self._searcher.each(text for _, text in strings):
+            self._note(self.in_strings, channel, match.rule)
         for name, item in members_of(payload):
             for match in self._searcher.search_member(name, item):
                 self._note(self.in_strings, channel, match.rule)
@@ -262,36 +274,58 @@ class Finder:
     def _search(self, channel: str, views: Iterable[View]) -> None:
         """Search texts; those that belong together come together.
 
-        The iterator advances only after the text before was searched: the screen reader depends
-        on what was found there.
+        First all are searched by rules, then for what is known, with what the rules found. But
+        the screen reader depends on what was found in its text before the iterator advances.
         """
         before = self._past.count
         searched: list[View] = []
+        later: list[View] = []
         for view in views:
             searched.append(view)
-            for match in self._search_in(channel, view):
+            on_screen = isinstance(view, ScreenView)
+            if on_screen:
+                self._search_known(channel, later)
+            else:
+                later.append(view)
+            for match in self._searcher.search(
+                view.text,
+                for_known=on_screen,
+                source=(channel, view.kind),
+                shown=channel in _SHOWN,
+                borders=view.borders,
+            ):
                 self._take(channel, view, match)
             wraps = channel == "output" and not isinstance(view, StreamView)
             joined = joined_lines(view, self._cols) if wraps else None
             if joined is not None:
                 for match in self._searcher.search_joined(joined):
                     self._take(channel, joined, match)
+        self._search_known(channel, later)
         lesson = self._adopt(searched)
         while lesson is not None:
             self._past.ask(lesson, but_last=self._past.count - before)
-            with self._searcher.knowing_only(lesson.values):
+            with self._searcher.knowing_only(lesson):
                 for view in searched:
-                    for match in self._search_in(channel, view, by_rules=False):
+                    for match in self._search_again(channel, view, by_rules=False):
                         self._take(channel, view, match)
             lesson = self._adopt(searched)
+        self._searcher.forget_texts()
 
-    def _search_in(self, channel: str, view: View, *, by_rules: bool = True) -> Iterator[Match]:
-        """Search one text. Output and input are read as a terminal shows them before."""
-        source, shown = (channel, view.kind), channel in {"output", "input"}
-        borders = view.borders
-        return self._searcher.search(
-            view.text, by_rules=by_rules, source=source, shown=shown, borders=borders
-        )
+    def _search_known(self, channel: str, views: list[View]) -> None:
+        """Search texts, which were searched by rules, for what is known now; empties the list."""
+        if not views:
+            return
+        lesson = self._adopt(views)
+        if lesson is not None:
+            self._past.ask(lesson)
+        for view in views:
+            for match in self._search_again(channel, view, by_rules=True):
+                self._take(channel, view, match)
+        views.clear()
+
+    def _search_again(self, channel: str, view: View, *, by_rules: bool) -> Iterator[Match]:
+        shown = channel in _SHOWN
+        return self._searcher.search_again(view.text, shown=shown, by_rules=by_rules)
 
     def _adopt(self, searched: Iterable[View]) -> Lesson | None:
         """Search for what was learnt from now on; None when nothing was."""

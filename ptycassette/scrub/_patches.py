@@ -43,8 +43,14 @@ class Patches:
 
     def touch(self, start: int, end: int) -> bool:
         """Whether anything is to be written between two offsets."""
-        first, last = start // _PAGE, end // _PAGE
-        return bool(self._pages) and any(page in self._pages for page in range(first, last + 1))
+        for number in range(start // _PAGE, end // _PAGE + 1) if self._pages else ():
+            page = self._pages.get(number)
+            if page is not None:
+                base = number * _PAGE
+                first, last = max(start - base, 0), min(end - base, _PAGE)
+                if page.count(0, first, last) < last - first:
+                    return True
+        return False
 
     def apply(self, data: bytes, offset: int) -> bytes:
         """``data``, which starts at ``offset`` of the channel, with all patches applied.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +21,16 @@ from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.views import View, joined_lines, line_of_text, panes, rewrite, view_of
+from ptycassette.scrub.views import (
+    View,
+    joined_lines,
+    line_of_text,
+    members_of,
+    panes,
+    rewrite,
+    strings_of,
+    view_of,
+)
 
 # What continues the last name of a path; a full stop before a blank ends a sentence.
 _SAME_NAME = lazy_pattern(r"\.?[A-Za-z0-9_\x80-\xff-]")
@@ -49,7 +58,7 @@ class Placeholders:
     def text(self, value: str, *, channel: str, name: str = "") -> str:
         """One string; ``name`` is that of the member of an object that it is."""
         text = canonical(value)
-        matches = list(self._searcher.search(text))
+        matches = list(self._searcher.each([value]))
         if name:
             matches += self._searcher.search_member(name, value)
         if not matches:
@@ -85,6 +94,8 @@ class Placeholders:
 
     def value(self, value: Any, *, channel: str) -> Any:
         """Every string in a JSON value, keys included, and numbers whose name is a secret's."""
+        if self._is_clean(value, strings_of(value)):
+            return value
 
         def member(name: str, item: str | int) -> str | int:
             if isinstance(item, str):
@@ -116,12 +127,35 @@ class Placeholders:
             self._tally.count(channel, match.rule)
         return int("8" * len(str(abs(value)))) if matches else value
 
+    def _is_clean(self, value: Any, strings: Iterable[tuple[str, str]]) -> bool:
+        return next(self._searcher.each(text for _, text in strings), None) is None and not any(
+            next(self._searcher.search_member(name, item), None) for name, item in members_of(value)
+        )
+
     def noted(self, event: Noted, patches: Patches, offset: int) -> tuple[Noted, int]:
         """A service event with placeholders, and the offset after it.
 
         What spans several events is masked by ``patches``, whose offsets count the characters of
         all strings; the rest gets placeholders.
         """
+        strings = strings_of(event.payload)
+        end = offset + sum(len(canonical(text)) for _, text in strings)
+        payload = event.payload
+        if patches.touch(offset, end) or not self._is_clean(payload, strings):
+            payload = self._patched(payload, patches, offset)
+        if isinstance(event, TapeMoment):
+            head, secrets = self.head(event.head)
+            if event.moment != "question":
+                secrets = ()
+            event = msgspec.structs.replace(
+                event, payload=payload, head=head, dropped=(), secrets=secrets
+            )
+        elif payload is not event.payload:
+            event = msgspec.structs.replace(event, payload=payload)
+        return event, end
+
+    def _patched(self, payload: Any, patches: Patches, offset: int) -> Any:
+        """A payload with patches and placeholders."""
         at = offset
 
         def change(text: str, name: str = "") -> str:
@@ -137,16 +171,7 @@ class Placeholders:
                 return change(item, name)
             return self._number(name, item, channel="service-events")
 
-        payload = rewrite(event.payload, change, member)
-        if isinstance(event, TapeMoment):
-            head, secrets = self.head(event.head)
-            if event.moment != "question":
-                secrets = ()
-            changed = msgspec.structs.replace(
-                event, payload=payload, head=head, dropped=(), secrets=secrets
-            )
-            return changed, at
-        return msgspec.structs.replace(event, payload=payload), at
+        return rewrite(payload, change, member)
 
     def probed(self, event: Probed) -> Probed:
         """The result of a probe with placeholders."""

@@ -38,9 +38,14 @@ _X = "u0078"
 def scrubbed_traffic(searcher: Searcher, tally: Tally, chunks: Sequence[bytes]) -> list[bytes]:
     """``chunks`` with their secrets masked; JSON stays JSON."""
     patches = Patches()
-    for by_rules in (True, False):
+    for again in (False, True):
         for view in traffic_views(chunks):
-            for match in searcher.search(view.text, by_rules=by_rules, borders=view.borders):
+            matches = (
+                searcher.search_again(view.text)
+                if again
+                else searcher.search(view.text, borders=view.borders)
+            )
+            for match in matches:
                 if patches.cover(view.masks(match.stretches, match.form)):
                     tally.count(_PROVIDER, match.rule, form=match.form)
             searcher.adopt()

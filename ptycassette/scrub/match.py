@@ -237,7 +237,12 @@ class _Automaton:
 
 def _filter_of(literals: Iterable[str]) -> Any:
     """A pattern that matches one of these strings; None where RE2 has none."""
-    source = "|".join(re.sub(r"[^0-9A-Za-z]", _escaped, literal) for literal in sorted(literals))
+    source = "|".join(
+        literal
+        if literal.isascii() and literal.isalnum()
+        else re.sub(r"[^0-9A-Za-z]", _escaped, literal)
+        for literal in sorted(literals)
+    )
     try:
         return compile_re2(source, latin1=True, max_bytes=_FILTER_BYTES, remembered=False)
     except (PatternError, EngineMissingError):
@@ -372,7 +377,7 @@ class Pattern:
         Of the whole match where the pattern has no such group. Empty ones are left out.
         """
         engine = _compiled(self.source)
-        number = engine.groupindex.get(group.encode(), 0)
+        number = _group_of(self.source, group) if group else 0
         for match in engine.finditer(text.encode("latin-1", "replace")):
             start, end = match.span(number)
             if end > start:
@@ -382,3 +387,10 @@ class Pattern:
 @cache
 def _compiled(source: str) -> Any:
     return compile_re2(source, latin1=True)
+
+
+@cache
+def _group_of(source: str, name: str) -> int:
+    """The number of the group of that name; 0, the whole match, where there is no such group."""
+    number: int = _compiled(source).groupindex.get(name.encode(), 0)
+    return number

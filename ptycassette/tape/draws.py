@@ -141,6 +141,7 @@ class ServedDraws(Draws):
         draws: the log.
         keep: is given each draw that is served, before the program gets it.
         diverged: is given the message of the first divergence, before the program gets it.
+        beyond: gives the source of a draw that the log does not have; None where it diverges.
     """
 
     def __init__(
@@ -148,7 +149,9 @@ class ServedDraws(Draws):
         draws: Iterable[Draw],
         keep: Callable[[Draw], None] | None = None,
         diverged: Callable[[str], None] | None = None,
+        beyond: Callable[[], DrawSource | None] = lambda: None,
     ) -> None:
+        self._beyond = beyond
         self._left = list(draws)
         self._number = 0
         self._keep = keep
@@ -177,12 +180,18 @@ class ServedDraws(Draws):
         self,
         kind: DrawKind,
         asked: str,
-        make: Callable[[DrawSource], T],  # noqa: ARG002 - for those that are recorded
-        write: Callable[[T], str],  # noqa: ARG002
+        make: Callable[[DrawSource], T],
+        write: Callable[[T], str],
         read: Callable[[str], T],
     ) -> T:
         if self._divergence is None:
             self._divergence = self._diverges(kind, asked)
+            if self._divergence is not None and (source := self._beyond()) is not None:
+                self._divergence = None
+                made = make(source)
+                if self._keep is not None:
+                    self._keep(Draw(kind, write(made), asked))
+                return made
             if self._divergence is not None and self._tell is not None:
                 self._tell(self._divergence.message)
         if self._divergence is not None:

@@ -186,3 +186,120 @@ def test_rerecord_reports_the_drift_of_a_test(pytester: pytest.Pytester, provide
     run(pytester, provider, *ALONE, tests=wrong).stderr.fnmatch_lines(["*mod is not one of*"])
     typo = run(pytester, provider, *ALONE, "--ptycassette-mode=recrod", tests=text)
     typo.stderr.fnmatch_lines(["*recrod*is not one of*"])
+
+
+FAULTY = """
+import pytest
+from agent import ask
+from ptycassette import TapeFork, use_tape
+
+def twice(text):
+    try:
+        return ask(text)
+    except Exception:
+        return ask(text)
+
+def test_fixture(ptycassette_tape):
+    assert ask("one") == "one"
+
+@pytest.mark.ptycassette_tape("two.cassette")
+def test_marker():
+    assert twice("two") == "two"
+
+@use_tape("cassettes/three.cassette")
+def test_decorator():
+    assert twice("three") == "three"
+
+def test_block(ptycassette_fault):
+    with use_tape("cassettes/four.cassette") as tape:
+        assert twice("four") == "four"
+    assert ptycassette_fault is None or not tape.result.divergences
+
+def test_other():
+    pass
+"""
+
+
+def faults_of(pytester: pytest.Pytester, url: str, *options: str) -> dict[str, dict[str, str]]:
+    """The outcomes of each test with each fault, after a recording."""
+    run(pytester, url, *ALONE, "--ptycassette-mode=record", tests=FAULTY)
+    run(
+        pytester, "http://127.0.0.1:9", *ALONE, "--ptycassette-faults-json=f.json", *options,
+        tests=FAULTY,
+    )  # fmt: skip
+    found: dict[str, dict[str, str]] = {}
+    for one in json.loads((pytester.path / "f.json").read_text())["results"]:
+        test = one["test"].rpartition("::")[2]
+        found.setdefault(test, {})[one["fault"]] = one["outcome"]
+    return found
+
+
+@pytest.mark.parametrize("mode", ["replay", pytest.param("rerun", marks=pytest.mark.slow)])
+def test_the_provider_of_code_fails_in_replay(
+    pytester: pytest.Pytester, provider: str, mode: str
+) -> None:
+    """By fixture, marker, decorator and block; who asks again survives."""
+    found = faults_of(
+        pytester, provider, "--ptycassette-faults=error,disconnect,dribble",
+        f"--ptycassette-mode={mode}",
+    )  # fmt: skip
+
+    survived = {"": "survived", "error": "survived", "disconnect": "survived"}
+    assert found == {
+        "test_fixture": {
+            "": "survived", "error": "broken", "disconnect": "broken", "dribble": "survived",
+        },
+        **{name: {**survived, "dribble": "survived"} for name in
+           ("test_marker", "test_decorator", "test_block")},
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_all_faults_are_tried_and_those_of_questions_are_not_met(
+    pytester: pytest.Pytester, provider: str
+) -> None:
+    """Code has no terminal, so it gets the eleven of the provider; a twelfth by its name."""
+    found = faults_of(pytester, provider, "--ptycassette-faults=all", "-k", "test_block")
+    assert len(found["test_block"]) == 1 + 11
+    found = faults_of(pytester, provider, "--ptycassette-faults=swapped-tool-result")
+    assert {one["swapped-tool-result"] for one in found.values()} == {"not-met"}
+
+
+def test_a_fault_that_no_test_can_have_is_refused(pytester: pytest.Pytester, provider: str) -> None:
+    """Before any test runs."""
+    refused = run(pytester, provider, *ALONE, "--ptycassette-faults=error,stall", tests=FAULTY)
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*stall is a fault of the terminal, and no test here can*"])
+
+
+FORKED = """
+import pytest
+from agent import ask
+from ptycassette import TapeFork
+
+@pytest.mark.ptycassette_tape(
+    "named.cassette", fork=TapeFork(fault="error@1", child="child.cassette", overwrite=True)
+)
+def test_fork(ptycassette_tape):
+    with pytest.raises(Exception):
+        ask("two")
+    assert ask("two") == "two"
+
+@pytest.mark.ptycassette_tape("named.cassette", fork=TapeFork(at="tape:9", change="response=x"))
+def test_nowhere(ptycassette_tape):
+    pass
+
+@pytest.mark.ptycassette("named.cassette", fork=TapeFork(at="tape:1"))
+def test_program(ptycassette_use):
+    pass
+"""
+
+
+def test_a_marker_forks_the_tape_of_a_test(pytester: pytest.Pytester, provider: str) -> None:
+    """The child is beside its parent; a program's recording has none of it."""
+    run(pytester, provider, *ALONE, "--ptycassette-mode=record", "-k", "test_marker")
+    forked = run(pytester, "http://127.0.0.1:9", *ALONE, tests=FORKED)
+
+    forked.assert_outcomes(passed=1, errors=2)
+    forked.stdout.fnmatch_lines(["*there is no tape:9*", "*fork= is for ptycassette_tape*"])
+    assert (pytester.path / "cassettes" / "child.cassette" / "manifest.json").is_file()

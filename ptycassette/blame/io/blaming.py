@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 
-from ptycassette.blame.course import Experiment, Terms, course
+from ptycassette.blame.course import Experiment, Terms, course, outcome_of
 from ptycassette.blame.io.oracles import Undecided, answer
 from ptycassette.blame.io.reading_steps import steps_of
-from ptycassette.blame.io.running import Job, run
+from ptycassette.blame.io.running import Job, run_job
 from ptycassette.blame.labels import Count, judged
 from ptycassette.blame.meter import Meter, share
 from ptycassette.blame.oracle import Oracle
@@ -22,7 +22,7 @@ from ptycassette.blame.runs import Ran, Trial
 from ptycassette.blame.steps import Cell, Intervention, Step, cells_of
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import NotFoundError, SessionError, UsageError
-from ptycassette.fork import ForkPlace
+from ptycassette.fork import Change, ForkPlace
 from ptycassette.fork.io import ForkOptions
 from ptycassette.rerun.io import admit, prepared_rerun
 from ptycassette.system import WorkerEndedError, Workers
@@ -61,18 +61,39 @@ class BlameOptions(msgspec.Struct, frozen=True, kw_only=True):
     kept: Path | None = None
 
 
-def workers(jobs: int) -> Workers:
+class BlamedCode(msgspec.Struct, frozen=True, kw_only=True):
+    """How to blame a recording that no program of its own made.
+
+    Attributes:
+        steps: those of a recording.
+        run: makes one run; workers call it, so it must be importable.
+        loading: the module of ``run``, which workers load.
+    """
+
+    steps: Callable[[Cassette], list[Step]]
+    run: Callable[[Job], Ran]
+    loading: str
+
+
+def workers(jobs: int, *, loading: str = "ptycassette.blame.io.running") -> Workers:
     """Processes for runs: each has its own threads, signals and folders."""
-    return Workers(jobs, loading="ptycassette.blame.io.running")
+    return Workers(jobs, loading=loading)
 
 
-def blame(path: Path, options: BlameOptions, *, pool: Workers | None = None) -> BlameReport:
+def blame(
+    path: Path,
+    options: BlameOptions,
+    *,
+    pool: Workers | None = None,
+    code: BlamedCode | None = None,
+) -> BlameReport:
     """Find the steps of a recording that caused its outcome.
 
     Args:
         path: the cassette.
         options: how.
         pool: workers that are there already; its own when None.
+        code: how code is run in place of a recorded program.
 
     Raises:
         RefusedError: nobody said that the cassette is trusted. Nothing was started.
@@ -96,14 +117,13 @@ def blame(path: Path, options: BlameOptions, *, pool: Workers | None = None) -> 
     fork_options = _shared(options)
     with open_cassette(path, check="manifest") as cassette:
         admit(cassette)
-        if not options.fork.run.trusted:
+        if code is None and not options.fork.run.trusted:
             with prepared_rerun(cassette, options.fork.run, tapeless=True):
                 pass  # it refuses, and says what would be run
-        steps = _chosen(cassette, options)
+        steps = _chosen(steps_of(cassette) if code is None else code.steps(cassette), options)
         ended = cassette.final.exit
-    cells = _cells(steps, options)
-    outcome = _recorded_outcome(path, options)
-    experiment, meter = Experiment(cells, terms, recorded=outcome), Meter(options.budget)
+    cells, meter = _cells(steps, options), Meter(options.budget)
+    raised: str | None = None
 
     def job_of(trial: Trial) -> Job:
         return Job(
@@ -114,14 +134,26 @@ def blame(path: Path, options: BlameOptions, *, pool: Workers | None = None) -> 
             oracle=options.oracle,
             oracle_s=options.oracle_s,
             kept=None if options.kept is None else str(options.kept),
+            raised=raised,
         )
 
-    runs = course(experiment)
-    with workers(options.jobs) if pool is None else nullcontext(pool) as processes:
+    loading = {} if code is None else {"loading": code.loading}
+    one_run = run_job if code is None else code.run
+    made = workers(options.jobs, **loading) if pool is None else nullcontext(pool)
+    with made as processes:
+        if code is None:
+            experiment = Experiment(cells, terms, recorded=_recorded_outcome(path, options))
+        else:  # what a test says of the recording is known by running it
+            first = Trial(at=cells[0].at, name="as-recorded", change=Change(kind="none"), number=1)
+            ran = _run_all(processes, {first: job_of(first)}, meter, one_run)[first]
+            experiment = Experiment(cells, terms, recorded=outcome_of(ran))
+            raised = ran.raised
+        runs = course(experiment)
         try:
             batch = next(runs)
             while True:
-                results = _run_all(processes, {trial: job_of(trial) for trial in batch}, meter)
+                jobs = {trial: job_of(trial) for trial in batch}
+                results = _run_all(processes, jobs, meter, one_run)
                 batch = runs.send(results)
         except StopIteration:
             pass
@@ -140,8 +172,7 @@ def _shared(options: BlameOptions) -> ForkOptions:
     return msgspec.structs.replace(options.fork, live=msgspec.structs.replace(live, terms=terms))
 
 
-def _chosen(cassette: Cassette, options: BlameOptions) -> list[Step]:
-    steps = steps_of(cassette)
+def _chosen(steps: list[Step], options: BlameOptions) -> list[Step]:
     known = {step.at for step in steps}
     for place in options.at:
         if place not in known:
@@ -169,10 +200,12 @@ def _recorded_outcome(path: Path, options: BlameOptions) -> str:
         raise UsageError(f"the oracle has no verdict on the recording: {nothing}") from nothing
 
 
-def _run_all(pool: Workers, jobs: dict[Trial, Job], meter: Meter) -> dict[Trial, Ran]:
+def _run_all(
+    pool: Workers, jobs: dict[Trial, Job], meter: Meter, one_run: Callable[[Job], Ran]
+) -> dict[Trial, Ran]:
     """The results of a batch, in its order; those that the budget does not allow are left out."""
     futures: dict[Trial, Future[Ran]] = {
-        trial: pool.submit(run, job) for trial, job in jobs.items() if meter.take()
+        trial: pool.submit(one_run, job) for trial, job in jobs.items() if meter.take()
     }
     try:
         return {trial: future.result() for trial, future in futures.items()}

@@ -73,11 +73,19 @@ def _text(pattern: str, path: Path) -> str:
     """Whether the final text has it: the last answer where its profile knows it, or the screen."""
     with open_cassette(path, check="manifest") as cassette:
         text = cassette.final.final_text
+    return text_outcome(pattern, "\n".join(last_rows(path)) if text is None else text)
+
+
+def text_outcome(pattern: str, shown: str) -> str:
+    """Whether a text has a pattern.
+
+    Raises:
+        UsageError: the pattern is wrong.
+    """
     try:
         found = file_pattern(pattern, multiline=True)
     except PatternError as wrong:
         raise UsageError(f"the pattern of the oracle: {wrong}") from wrong
-    shown = "\n".join(last_rows(path)) if text is None else text
     is_there = next(found.matches(shown, max_steps=None), None) is not None
     return "it is there" if is_there else "it is not there"
 

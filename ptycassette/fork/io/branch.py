@@ -78,9 +78,8 @@ class Branch:
             self.reached.set()
             if self._at_once:
                 self.fork()
-                self.proceed()
-            # Whoever types makes the change, in another thread.
-            await asyncio.to_thread(self._proceeds.wait, 4 * self._patience_s)
+            else:  # whoever types makes the change, in another thread
+                await asyncio.to_thread(self._proceeds.wait, 4 * self._patience_s)
             return await self._here(question, found)
         return found
 

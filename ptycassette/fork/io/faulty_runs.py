@@ -8,29 +8,24 @@ more: the driver sees what the program makes of the fault.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults import FaultSpec, ProviderFault, answer_fault
-from ptycassette.fork.conversations import asks
+from ptycassette.faults import FaultSpec, answer_fault
 from ptycassette.fork.io.branch import Branch
-from ptycassette.fork.io.held import HeldTail, recorded_question
+from ptycassette.fork.io.held import HeldTail, struck_entry
 from ptycassette.fork.io.noting import TapeNotes
 from ptycassette.fork.io.server import ForkServer
 from ptycassette.fork.places import ForkPlace, cut_at
-from ptycassette.model import NOT_JSON, Clock, ExitStatus
+from ptycassette.model import ExitStatus
 from ptycassette.rerun import Gates, RerunReport
 from ptycassette.rerun.io import PreparedRerun, Proof, RerunOptions, RunOf, prepared_rerun, proof
 from ptycassette.system import MonotonicClock
-from ptycassette.tape import question_model
-from ptycassette.tape.matching import Hit, Miss, Question, TapeExchange
-
-_COUNTS = ("/count_tokens", ":countTokens")
+from ptycassette.tape.matching import Hit, Miss, Question
 
 
 def run_with_fault(spec: FaultSpec, met: Callable[[], None]) -> RunOf:
@@ -89,40 +84,6 @@ def run_with_fault(spec: FaultSpec, met: Callable[[], None]) -> RunOf:
             yield prepared, lambda status: _proof(prepared, cassette, branch, place, spec, status)
 
     return run_of
-
-
-def struck_entry(
-    exchanges: Sequence[TapeExchange], spec: FaultSpec, fault: ProviderFault, clock: Clock
-) -> int | None:
-    """The entry at which the fault strikes; None where nobody said, and none can have it."""
-    for one in exchanges:
-        if spec.at == one.entry.entry:
-            fault.check(recorded_question(one), clock)
-            return spec.at
-        if spec.at is None and _is_of_model(one):
-            try:
-                fault.check(recorded_question(one), clock)
-            except UsageError:
-                continue
-            return one.entry.entry
-    if spec.at is not None:
-        raise NotFoundError(f"there is no tape:{spec.at}: the tape has {len(exchanges)} requests")
-    return None
-
-
-def _is_of_model(exchange: TapeExchange) -> bool:
-    entry, body = exchange.entry, exchange.question()
-    if entry.target.partition("?")[0].endswith(_COUNTS):
-        return False
-    if entry.kind == "message" and not asks(body):
-        return False
-    try:
-        document = msgspec.json.decode(body)
-    except NOT_JSON:
-        return False
-    if isinstance(document, dict) and document.get("generate") is False:  # it only prepares
-        return False
-    return question_model(document, entry.target) is not None
 
 
 def _asked_of(prepared: PreparedRerun) -> Callable[[Question], Any]:

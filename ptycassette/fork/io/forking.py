@@ -14,18 +14,17 @@ import msgspec
 
 from ptycassette.cassette import tape_facts
 from ptycassette.cassette.io import Cassette
-from ptycassette.errors import DivergenceError, NotFoundError, UsageError
-from ptycassette.faults import last_call, provider_fault, with_model
+from ptycassette.errors import DivergenceError, UsageError
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import Branch
 from ptycassette.fork.io.driving import ForkTypist, TailInputs
-from ptycassette.fork.io.held import HeldTail, recorded_hit, recorded_question
+from ptycassette.fork.io.held import HeldTail
 from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.noting import TapeNotes
 from ptycassette.fork.io.options import ForkOptions
 from ptycassette.fork.io.reading_lineage import manifest_sha256
 from ptycassette.fork.io.server import ForkServer
-from ptycassette.fork.io.tails import MadeTail, tail_of, wire
+from ptycassette.fork.io.tails import MadeTail, check_request, other_answer, tail_of, wire
 from ptycassette.fork.places import Cut, cut_at
 from ptycassette.fork.record import FORK, ForkRecord, ParentOf, PrefixProof
 from ptycassette.fork.report import ForkReport
@@ -41,7 +40,7 @@ from ptycassette.rerun.io import (
 )
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import Hit, Matcher, published_fingerprint
+from ptycassette.tape.matching import Matcher, published_fingerprint
 
 
 def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
@@ -91,7 +90,7 @@ def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:
         with tail_of(
             options, cassette, branch, gates, profile=prepared.profile, places=places
         ) as tail:
-            other = _other_answer(cassette, options.change)
+            other = other_answer(cassette, options.change)
             made = wire(branch, options.change, tail, clock, places, other=other)
             forked = _Forked(cassette, prepared, branch, cut, options)
             if isinstance(tail, HeldTail):
@@ -264,12 +263,8 @@ def _described(cassette: Cassette) -> Mapping[str, Any]:
     return {name: said[name] for name in ("harness", "pointed") if name in said}
 
 
-_OF_ANSWERS = {"response", "swap", "model"}
-"""Changes to what a model is asked or answers. A handshake has neither."""
-
-
 def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
-    """Refuse what needs a tape, a tool's result, or an answer that is not there.
+    """Refuse what needs a tape, or an answer that is not there.
 
     Raises:
         UsageError: it is not.
@@ -281,39 +276,7 @@ def _check_tape(cassette: Cassette, cut: Cut, options: ForkOptions) -> None:
                 hint="--tail scripted; or record with rec --tape",
             )
         return
-    swapped = options.change.entry
-    if swapped is not None and swapped not in {one.entry.entry for one in cassette.tape()}:
-        raise NotFoundError(f"there is no tape:{swapped}, whose answer is to be swapped in")
-    for one in cassette.tape():
-        if one.entry.entry != cut.entry:
-            continue
-        if options.change.fault is not None:
-            fault = provider_fault(options.change.fault)
-            fault.check(recorded_question(one), MonotonicClock())
-        if one.entry.kind == "websocket" and options.change.kind in _OF_ANSWERS:
-            raise UsageError(
-                f"{options.at} opens a WebSocket: there is no answer of the model to change",
-                hint="name a message over it: ptycassette fork --places CASSETTE",
-            )
-        question = recorded_question(one)
-        if options.change.kind == "model" and with_model(question, "") == question:
-            raise UsageError(
-                f"the request at {options.at} names no model",
-                hint="find one with: ptycassette fork --places CASSETTE",
-            )
-        if options.change.kind == "tool-result" and last_call(one.question()) is None:
-            raise UsageError(
-                f"the request at {options.at} has no tool result",
-                hint="find one with: ptycassette fork --places CASSETTE",
-            )
-
-
-def _other_answer(cassette: Cassette, change: Change) -> Hit | None:
-    """The answer that is swapped in, if one is."""
-    if change.entry is None:
-        return None
-    [exchange] = (one for one in cassette.tape() if one.entry.entry == change.entry)
-    return recorded_hit(exchange)
+    check_request(cassette, cut.entry, options.change)
 
 
 def _with_binary(options: ForkOptions, cassette: Cassette) -> RerunOptions:

@@ -12,13 +12,20 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from ptycassette.model import TapeEntry
+import msgspec
+
+from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.faults import FaultSpec, ProviderFault
+from ptycassette.fork.conversations import asks
+from ptycassette.model import NOT_JSON, Clock, TapeEntry
 from ptycassette.rerun import Gates
+from ptycassette.tape import question_model
 from ptycassette.tape.matching import Hit, Miss, Question, TapeExchange
 
 _WAIT_S = 2.0
 """For the input whose answer it may be: a question can come before its input counts as sent."""
 _POLL_S = 0.05
+_COUNTS = ("/count_tokens", ":countTokens")
 
 
 class Recorded(Protocol):
@@ -39,10 +46,19 @@ class HeldTail:
         branch: the run, which knows what was served before the change.
         exchanges: the tape.
         gates: how many inputs were sent.
+        wait_s: how long a question waits for the input whose answer it may be; 2 s when None.
     """
 
-    def __init__(self, branch: Recorded, exchanges: Sequence[TapeExchange], gates: Gates) -> None:
+    def __init__(
+        self,
+        branch: Recorded,
+        exchanges: Sequence[TapeExchange],
+        gates: Gates,
+        *,
+        wait_s: float | None = None,
+    ) -> None:
         self._branch, self._exchanges, self._gates = branch, exchanges, gates
+        self._wait_s = _WAIT_S if wait_s is None else wait_s
         self._served: set[int] = set()
 
     async def __call__(self, question: Question) -> Hit | Miss:
@@ -51,12 +67,13 @@ class HeldTail:
         if isinstance(found, Hit):
             self._served.add(found.entry.entry)
             return found
-        for _ in range(int(_WAIT_S / _POLL_S)):
+        for look in range(int(self._wait_s / _POLL_S) + 1):
+            if look:
+                await asyncio.sleep(_POLL_S)
             held = self._next(question)
             if held is not None:
                 self._served.add(held.entry.entry)
                 return recorded_hit(held)
-            await asyncio.sleep(_POLL_S)
         return found
 
     def is_due(self) -> bool:
@@ -107,3 +124,37 @@ def recorded_hit(exchange: TapeExchange) -> Hit:
 
 def _route(asked: Question | TapeEntry) -> tuple[str, str, str]:
     return asked.kind, asked.method, asked.target.partition("?")[0]
+
+
+def struck_entry(
+    exchanges: Sequence[TapeExchange], spec: FaultSpec, fault: ProviderFault, clock: Clock
+) -> int | None:
+    """The entry at which the fault strikes; None where nobody said, and none can have it."""
+    for one in exchanges:
+        if spec.at == one.entry.entry:
+            fault.check(recorded_question(one), clock)
+            return spec.at
+        if spec.at is None and _is_of_model(one):
+            try:
+                fault.check(recorded_question(one), clock)
+            except UsageError:
+                continue
+            return one.entry.entry
+    if spec.at is not None:
+        raise NotFoundError(f"there is no tape:{spec.at}: the tape has {len(exchanges)} requests")
+    return None
+
+
+def _is_of_model(exchange: TapeExchange) -> bool:
+    entry, body = exchange.entry, exchange.question()
+    if entry.target.partition("?")[0].endswith(_COUNTS):
+        return False
+    if entry.kind == "message" and not asks(body):
+        return False
+    try:
+        document = msgspec.json.decode(body)
+    except NOT_JSON:
+        return False
+    if isinstance(document, dict) and document.get("generate") is False:  # it only prepares
+        return False
+    return question_model(document, entry.target) is not None

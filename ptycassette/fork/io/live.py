@@ -15,7 +15,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from http import HTTPStatus
 
-import aiohttp
 import msgspec
 
 from ptycassette.errors import UsageError
@@ -145,6 +144,8 @@ class LiveTail(Closing):
         return made_hit(question, HTTPStatus.OK, (), made)
 
     async def _http(self, question: Question) -> Hit:
+        import aiohttp  # noqa: PLC0415 - only a live tail needs it
+
         url = f"http://127.0.0.1:{self._proxy.port}/{self._proxy.secrets[0]}/{self._route}"
         try:
             return await self._ask(url + question.target, question)
@@ -152,6 +153,8 @@ class LiveTail(Closing):
             return made_hit(question, 0, (), (), complete=False)
 
     async def _ask(self, url: str, question: Question) -> Hit:
+        import aiohttp  # noqa: PLC0415 - as above
+
         timeout = aiohttp.ClientTimeout(total=_LONGEST_S)
         async with (
             aiohttp.ClientSession(timeout=timeout, auto_decompress=True) as session,

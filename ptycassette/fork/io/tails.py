@@ -10,15 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.errors import UsageError
+from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.faults import MadeAnswers, last_call, provider_fault, said, with_model, with_result
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import AnswerSource, Branch
-from ptycassette.fork.io.held import HeldTail
+from ptycassette.fork.io.held import HeldTail, recorded_hit, recorded_question
 from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.options import ForkOptions
 from ptycassette.harness import example_script
-from ptycassette.harness.io import read_script
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock
 from ptycassette.profiles import Profile
@@ -47,11 +46,22 @@ def response_script(value: str, places: Mapping[str, str]) -> Script:
         return said(value)
     path = Path(value[1:])
     if path.suffix == ".toml":
-        return read_script(path, places)
+        return script_of_file(path, places)
     try:
         return said(read_plain(path, max_bytes=_MOST_BYTES).decode())
     except UnicodeDecodeError as wrong:
         raise UsageError("a response is UTF-8 text", where=str(path)) from wrong
+
+
+def script_of_file(path: Path, places: Mapping[str, str]) -> Script:
+    """The script in a file; ``places`` as in ``response_script``.
+
+    Raises:
+        UsageError: the file cannot be read, or is no script.
+    """
+    from ptycassette.harness.io import read_script  # noqa: PLC0415 - it loads an HTTP server
+
+    return read_script(path, places)
 
 
 def fake_script(profile: Profile | None, places: Mapping[str, str]) -> Script:
@@ -183,12 +193,16 @@ def tail_of(
     *,
     profile: Profile | None,
     places: Mapping[str, str],
+    wait_s: float | None = None,
 ) -> Iterator[AnswerSource | None]:
-    """Who answers after the change; None for the parent's tape. ``places`` as above."""
+    """Who answers after the change; None for the parent's tape.
+
+    ``places`` are as above, ``wait_s`` is as for ``HeldTail``.
+    """
     if options.tail == "held":
-        yield HeldTail(branch, list(cassette.tape()), gates)
+        yield HeldTail(branch, list(cassette.tape()), gates, wait_s=wait_s)
     elif options.script is not None:
-        yield MadeTail(read_script(options.script, places), MonotonicClock(), branch)
+        yield MadeTail(script_of_file(options.script, places), MonotonicClock(), branch)
     elif options.tail == "fake":
         yield MadeTail(fake_script(profile, places), MonotonicClock(), branch)
     elif options.tail == "live":
@@ -199,3 +213,53 @@ def tail_of(
             yield live
     else:
         yield None
+
+
+_OF_ANSWERS = {"response", "swap", "model"}
+"""Changes to what a model is asked or answers. A handshake has neither."""
+
+
+def check_request(cassette: Cassette, entry: int | None, change: Change) -> None:
+    """Refuse a change that a request of the tape cannot have.
+
+    Args:
+        cassette: it has a tape.
+        entry: of the request; None where no request is changed.
+        change: what is changed.
+
+    Raises:
+        NotFoundError: the other answer of ``swap`` is not there.
+        UsageError: the request has no such answer, result or model.
+    """
+    swapped = change.entry
+    if swapped is not None and swapped not in {one.entry.entry for one in cassette.tape()}:
+        raise NotFoundError(f"there is no tape:{swapped}, whose answer is to be swapped in")
+    for one in cassette.tape():
+        if one.entry.entry != entry:
+            continue
+        if change.fault is not None:
+            provider_fault(change.fault).check(recorded_question(one), MonotonicClock())
+        if one.entry.kind == "websocket" and change.kind in _OF_ANSWERS:
+            raise UsageError(
+                f"tape:{entry} opens a WebSocket: there is no answer of the model to change",
+                hint="name a message over it: ptycassette fork --places CASSETTE",
+            )
+        question = recorded_question(one)
+        if change.kind == "model" and with_model(question, "") == question:
+            raise UsageError(
+                f"the request at tape:{entry} names no model",
+                hint="find one with: ptycassette fork --places CASSETTE",
+            )
+        if change.kind == "tool-result" and last_call(one.question()) is None:
+            raise UsageError(
+                f"the request at tape:{entry} has no tool result",
+                hint="find one with: ptycassette fork --places CASSETTE",
+            )
+
+
+def other_answer(cassette: Cassette, change: Change) -> Hit | None:
+    """The answer that is swapped in, if one is."""
+    if change.entry is None:
+        return None
+    [exchange] = (one for one in cassette.tape() if one.entry.entry == change.entry)
+    return recorded_hit(exchange)

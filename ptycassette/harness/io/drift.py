@@ -10,7 +10,7 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette import TAPE_KEY, age_problem
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette.io import Cassette, RecordedExchange, open_cassette
 from ptycassette.harness.io.files import find_binary, known_profiles, load_profile
 from ptycassette.harness.io.offered_models import (
     ModelsQuery,
@@ -35,7 +35,7 @@ from ptycassette.harness.surroundings import (
     compared,
     settings_cause,
 )
-from ptycassette.model import Size, native_text
+from ptycassette.model import Size, decoded_json, native_text
 from ptycassette.profiles import Profile, capability_of
 from ptycassette.recording.io import (
     architecture,
@@ -45,6 +45,7 @@ from ptycassette.recording.io import (
     path_digest,
     system,
 )
+from ptycassette.session import DEFAULT_SIZE
 from ptycassette.system import MonotonicClock
 from ptycassette.tape.io import load_matching_rules
 from ptycassette.terminal import default_emulator
@@ -54,6 +55,14 @@ _PATIENCE_S = 15.0
 _EVENT = re.compile(rb'(?:^data: ?|^|\})\{"type": ?"([\w.]{1,80})"', re.MULTILINE)
 _MODEL = re.compile(rb'"(?:model|modelVersion)": ?"([^"\\]{1,120})"')
 _MOST_BODY = 1 << 20
+_RECORDERS_TERM = "xterm-256color"
+_TELLING_HEADERS = frozenset(
+    ("accept", "anthropic-beta", "anthropic-version", "content-type", "openai-beta",
+     "openai-model", "openai-version", "originator", "user-agent", "version", "x-api-version",
+     "x-app", "x-goog-api-client")
+)  # fmt: skip
+"""Headers whose values name software, an API or a model."""
+_COUNTING = frozenset(("x-stainless-retry-count", "x-stainless-read-timeout"))
 
 
 def drift_causes(
@@ -114,7 +123,25 @@ def _of_cassette(cassette: Cassette) -> Surroundings:
         rules=said.get("rules_digest"),
         recorder=manifest.provenance.recorder_version,
     )
-    return msgspec.structs.replace(found, **_traffic(cassette)) if cassette.has_tape else found
+    if cassette.has_tape:
+        found = msgspec.structs.replace(found, **_traffic(cassette))
+    code = _of_code(cassette)
+    if code is not None:
+        # The format wants a terminal; code has none, so that of this machine says nothing of it.
+        found = msgspec.structs.replace(
+            found, version=_python(code.get("python")), term=None, size=None, emulator=None
+        )
+    return found
+
+
+def _of_code(cassette: Cassette) -> Mapping[str, Any] | None:
+    """What the manifest says of a recording of code in ``use_tape``; None for one of a program."""
+    said = (cassette.manifest.optional or {}).get("in_process")
+    return said if isinstance(said, Mapping) else None
+
+
+def _python(version: object) -> str | None:
+    return f"Python {version}" if isinstance(version, str) else None
 
 
 def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -> Surroundings:
@@ -124,7 +151,7 @@ def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -
     binary = (
         find_binary(profile) if profile is not None else shutil.which(argv[0]) if argv else None
     )
-    version = None
+    version = None if _of_code(cassette) is None else _python(platform.python_version())
     if versions and profile is not None and binary is not None:
         version = installed_version(Path(binary)) or ask_version(
             Path(binary), profile.version_query.argv, timeout_s=_PATIENCE_S
@@ -134,15 +161,23 @@ def _of_machine(cassette: Cassette, recorded: Surroundings, *, versions: bool) -
     emulator = default_emulator(Size(rows=1, cols=1)).identity
     columns, rows = shutil.get_terminal_size((0, 0))
     names = (profile.name,) if profile else ()
+    suits = () if profile is None else (profile.terminal,)
+    unchosen = {f"{one.cols}x{one.rows}" for one in (DEFAULT_SIZE, *suits)}
     return Surroundings(
         binary=None if binary is None else _digest_of(binary, recorded.binary),
         version=version,
         modes=_names(able.get("permission_modes")),
         features=_names(able.get("features")),
         platform=f"{system()} {architecture(platform.machine())}",
-        term=os.environ.get("TERM"),
+        # A recording has the terminal type of its recorder, whatever that of this terminal is.
+        term=_RECORDERS_TERM,
         locale=locale_of(os.environ),
-        size=f"{columns}x{rows}" if columns else None,
+        # Where nobody chose one, it is the recorder's, today as then.
+        size=recorded.size
+        if recorded.size in unchosen
+        else f"{columns}x{rows}"
+        if columns
+        else None,
         emulator=f"{emulator.name} {emulator.version}",
         variables=tuple(name for name in recorded.variables or () if name in os.environ),
         rules=None if recorded.rules is None else load_matching_rules(names).digest,
@@ -199,10 +234,16 @@ def _traffic(cassette: Cassette) -> dict[str, tuple[str, ...]]:
     served: set[str] = set()
     statuses: set[str] = set()
     events: set[str] = set()
+    features: set[str] = set()
+    headers: set[str] = set()
+    answered: set[str] = set()
     for exchange in cassette.tape():
+        headers.update(map(_header, exchange.entry.headers))
+        features.update(_features(exchange))
         answer = exchange.entry.answer
         if answer is None:
             continue
+        answered.update(map(_header, answer.headers))
         if answer.status is not None:
             statuses.add(str(answer.status))
         if answer.body is None or answer.body.bytes > _MOST_BODY:
@@ -218,4 +259,39 @@ def _traffic(cassette: Cassette) -> dict[str, tuple[str, ...]]:
         "served": tuple(sorted(served)),
         "statuses": tuple(sorted(statuses)),
         "events": tuple(sorted(events)),
+        "asked_features": tuple(sorted(features)),
+        "asked_headers": tuple(sorted(headers)),
+        "answer_headers": tuple(sorted(answered)),
     }
+
+
+def _header(header: tuple[str, str]) -> str:
+    """A header; its value, too, where that says the same in every request."""
+    name, value = header
+    says = name in _TELLING_HEADERS or (name.startswith("x-stainless-") and name not in _COUNTING)
+    return f"{name}: {value}" if says else name
+
+
+def _features(exchange: RecordedExchange) -> Iterator[str]:
+    """What a request asks with: the keys of its body, and the names of the tools that it offers."""
+    asked = decoded_json(exchange.question()) if _is_short(exchange) else None
+    if not isinstance(asked, dict):
+        return
+    for name, value in asked.items():
+        yield f"{name} {str(value).lower()}" if isinstance(value, bool) else name
+    offered = asked.get("tools")
+    for tool in offered if isinstance(offered, list) else ():
+        if not isinstance(tool, dict):
+            continue
+        function = tool.get("function")
+        declared = tool.get("functionDeclarations")
+        named = declared if isinstance(declared, list) else [function or tool]
+        for one in named:
+            name = (one.get("name") or one.get("type")) if isinstance(one, dict) else None
+            if isinstance(name, str):
+                yield f"tool {name}"
+
+
+def _is_short(exchange: RecordedExchange) -> bool:
+    body = exchange.entry.body
+    return body is not None and body.bytes <= _MOST_BODY

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .faults import fault_in_force as fault_in_force
     from .faults import faulty_engine_of as faulty_engine_of
     from .faults import faulty_rerun as faulty_rerun
+    from .faults import note_met as note_met
     from .library import ChosenCassette as ChosenCassette
     from .library import Library as Library
     from .library_rules import ProgramStart as ProgramStart
@@ -62,7 +63,7 @@ else:
         {
             "embeddings": "embeddings_scorer",
             "faults": "FAULT_LOG_VARIABLE FAULT_VARIABLE fault_in_force faulty_engine_of "
-            "faulty_rerun",
+            "faulty_rerun note_met",
             "library": "ChosenCassette Library",
             "library_rules": "ProgramStart",
             "start_counts": "forget_starts",

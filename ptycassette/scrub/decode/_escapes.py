@@ -51,7 +51,7 @@ _PRINTABLE = "(?:[2-6][0-9A-F]|7[0-9A-E])"
 # Of at most 76 characters, behind what a mail program may show, or the start of a string of JSON.
 _SOFT_END = r"(?<=[^\n]{69}=)(?:(?<![^\n]{86}=)|(?<![^\n\"]{86}=))\r?\n"
 _EVIDENCE = lazy_pattern(
-    "=(?:3D|[C-F][0-9A-F]=[89AB][0-9A-F]"
+    r"=(?=[2-7C-F\r\n])(?:3D|[C-F][0-9A-F]=[89AB][0-9A-F]"
     rf"|{_PRINTABLE}[A-Za-z0-9_.+/-]{{0,24}}={_PRINTABLE}|{_SOFT_END})"
 )
 # What searches put around a hit (``<em>``, ``<mark>``), and what breaks long words (``<wbr>``).

@@ -128,6 +128,18 @@ class KnownValues:
         pieces = self._index()
         return Lesson(added, pieces, list(self._words)[words:])
 
+    def only(self, lesson: Lesson) -> KnownValues:
+        """What is new of a lesson, for texts that were searched for all that was known before."""
+        new = KnownValues()
+        new._values = {canonical(value.text): value for value in lesson.values}
+        for text in new._values:
+            new.sought.add(text)
+        new._windows = {piece: self._windows[piece] for piece in lesson.pieces}
+        new._words = {word: self._words[word] for word in lesson.words}
+        new._window_finder.add(lesson.pieces)
+        new._word_finder.add(lesson.words)
+        return new
+
     def _index(self) -> list[str]:
         """Index the values that were added since the last call; returns the new pieces.
 

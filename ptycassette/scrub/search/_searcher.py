@@ -17,7 +17,7 @@ from ptycassette.scrub.decode import Decoded, decoded_views
 from ptycassette.scrub.match import canonical, spread, squeeze
 from ptycassette.scrub.rules import RuleSet, declares_a_secret, secret_name
 from ptycassette.scrub.search._key_lines import KeyLines
-from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
+from ptycassette.scrub.search._known import KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner, SearchedTexts
 from ptycassette.scrub.views import (
     WIDEST,
@@ -125,6 +125,7 @@ class Searcher:
         self._learner = learner or Learner()
         self._key_lines = KeyLines(rules.rules)
         self._remembered: dict[str, tuple[Match, ...]] = {}
+        self._read: dict[str, list[tuple[_Text, str]]] = {}
         self._remembered_for: object = None
         self._room = 0
 
@@ -143,9 +144,9 @@ class Searcher:
         return lesson if lesson is not None and lesson.values else None
 
     @contextmanager
-    def knowing_only(self, values: Iterable[KnownValue]) -> Iterator[None]:
-        """A searcher for these values alone, for texts that were searched for all others."""
-        known, self.known = self.known, KnownValues(values)
+    def knowing_only(self, lesson: Lesson) -> Iterator[None]:
+        """A searcher for this lesson alone, for texts that were searched for all else."""
+        known, self.known = self.known, self.known.only(lesson)
         past, self.past = self.past, None
         try:
             yield
@@ -156,7 +157,7 @@ class Searcher:
         self,
         text: str,
         *,
-        by_rules: bool = True,
+        for_known: bool = True,
         source: Hashable = None,
         shown: bool = False,
         borders: Sequence[int] = (),
@@ -171,10 +172,47 @@ class Searcher:
         Short texts without a source come again and again (keys and types of events): they are
         searched once for all that is known.
         """
-        remembered = by_rules and source is None and not (shown or borders)
+        remembered = source is None and not (shown or borders)
         if remembered and len(text) <= _LONGEST_REMEMBERED:
             return iter(self._once(text))
-        return self._search(text, by_rules=by_rules, source=source, shown=shown, borders=borders)
+        return self._search(text, for_known=for_known, source=source, shown=shown, borders=borders)
+
+    def search_again(
+        self, text: str, *, shown: bool = False, by_rules: bool = False
+    ) -> Iterator[Match]:
+        """Known values in a text with a source that was searched before, perhaps by rules alone.
+
+        ``by_rules`` says whether rules apply to what known values are found encoded in.
+        """
+        read = self._read.get(text)
+        for one, squeezed in self._squeezed(text, shown=shown) if read is None else read:
+            yield from self._known(one, squeezed, by_rules=by_rules)
+
+    def forget_texts(self) -> None:
+        """Forget how the texts with a source read: they are not searched again."""
+        self._read.clear()
+
+    def each(self, texts: Iterable[str]) -> Iterator[Match]:
+        """Everything in several texts that must be removed; they need not be canonical.
+
+        As ``search`` without a source, for texts of which most come again and again.
+        """
+        remembered = self._for_what_is_known()
+        for text in texts:
+            matches = remembered.get(text) if text.isascii() else None
+            if matches is None:
+                yield from self.search(canonical(text))
+                remembered = self._for_what_is_known()
+            else:
+                yield from matches
+
+    def _for_what_is_known(self) -> dict[str, tuple[Match, ...]]:
+        """The matches of texts by what is known now."""
+        knows = (self.known, self.known.version, self._key_lines.version)
+        if self._remembered_for != knows:
+            self._remembered.clear()
+            self._remembered_for, self._room = knows, _MOST_REMEMBERED
+        return self._remembered
 
     def search_member(self, name: str, value: str | int) -> Iterator[Match]:
         """What the name of a member of a JSON object gives away of its value.
@@ -201,12 +239,11 @@ class Searcher:
 
     def _once(self, text: str) -> tuple[Match, ...]:
         """The matches in a text that continues no other, found once for all that is known."""
-        knows = (self.known, self.known.version, self._key_lines.version)
-        if self._remembered_for != knows or self._room < len(text):
-            self._remembered.clear()
-            self._remembered_for, self._room = knows, _MOST_REMEMBERED
-        matches = self._remembered.get(text)
+        matches = self._for_what_is_known().get(text)
         if matches is None:
+            if self._room < len(text):
+                self._remembered.clear()
+                self._room = _MOST_REMEMBERED
             matches = tuple(self._search(text))
             self._remembered[text] = matches
             self._room -= len(text) + _OF_AN_ENTRY
@@ -216,20 +253,26 @@ class Searcher:
         self,
         text: str,
         *,
-        by_rules: bool = True,
+        for_known: bool = True,
         source: Hashable = None,
         shown: bool = False,
         borders: Sequence[int] = (),
     ) -> Iterator[Match]:
-        texts = []
+        read: list[tuple[_Text, str]] = []
+        for one, squeezed in self._squeezed(text, shown=shown):
+            read.append((one, squeezed))
+            yield from self._by_rules(one, source, borders)
+            if one.depth or not shown:
+                yield from self._across_lines(one)
+        if source is not None:
+            self._read[text] = read
+        for one, squeezed in read if for_known else ():
+            yield from self._known(one, squeezed, by_rules=True)
+
+    def _squeezed(self, text: str, *, shown: bool) -> Iterator[tuple[_Text, str]]:
+        """A text, and those decoded from it, each with its squeezed form."""
         for one in self._texts(_Text(text), shown=shown):
-            texts.append(one)
-            if by_rules:
-                yield from self._by_rules(one, source, borders)
-                if one.depth or not shown:
-                    yield from self._across_lines(one)
-        for one in texts:
-            yield from self._known(one, by_rules=by_rules)
+            yield one, squeeze(one.text)
 
     def search_joined(self, view: JoinedLines) -> Iterator[Match]:
         """What rules find across the ends of lines."""
@@ -290,9 +333,8 @@ class Searcher:
             stretches = to_source(found.start, found.end)
             yield Match(stretches, shape, found.rule.name, found.rule.placeholder, value)
 
-    def _known(self, one: _Text, *, by_rules: bool) -> Iterator[Match]:
+    def _known(self, one: _Text, squeezed: str, *, by_rules: bool) -> Iterator[Match]:
         """Known values in a text, and everything in the encoded stretches that they lead to."""
-        squeezed = squeeze(one.text)
         if self.past is not None:
             self.past.add(squeezed)
         yield from self._known_in(one, squeezed)
@@ -300,7 +342,7 @@ class Searcher:
             for inner in self._texts(one.decoded(decoded)):
                 if by_rules:
                     yield from self._by_rules(inner)
-                yield from self._known(inner, by_rules=by_rules)
+                yield from self._known(inner, squeeze(inner.text), by_rules=by_rules)
 
     def _known_in(self, one: _Text, squeezed: str) -> Iterator[Match]:
         """Known values in a text."""

@@ -5,7 +5,7 @@ from ptycassette.scrub.views._joined_lines import JoinedLines, joined_lines
 from ptycassette.scrub.views._lines import Line, line_of_text, panes
 from ptycassette.scrub.views._messages import Messages
 from ptycassette.scrub.views._printed import printed_views
-from ptycassette.scrub.views._screen import ScreenReader, Seen, view_of
+from ptycassette.scrub.views._screen import ScreenReader, ScreenView, Seen, view_of
 from ptycassette.scrub.views._shown import WIDEST, lines_of, pane_views, shown_views
 from ptycassette.scrub.views._streams import FoundInBody, StreamText, StreamView, TrafficText
 from ptycassette.scrub.views._structured import Joined, members_of, rewrite, strings_of
@@ -23,6 +23,7 @@ __all__ = [
     "Messages",
     "RunsView",
     "ScreenReader",
+    "ScreenView",
     "Seen",
     "StreamText",
     "StreamView",

@@ -14,6 +14,8 @@ from ptycassette.scrub.views._view import View
 BLOCK = 65536
 _BREAKS = "\n\x1b\r "
 _OVERLAP = 4096
+_STEP = 512
+"""So many bytes are asked for at once: the smaller, the less is read around what is wanted."""
 
 
 class Blocks:
@@ -72,14 +74,14 @@ def around(raw: str, wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, 
     That is as much as two blocks have in common, and the stretches are cut as blocks are.
     """
     begin = end = 0
-    for at in range(0, len(raw) or 1, _OVERLAP):
-        if not wanted(at, min(len(raw), at + _OVERLAP)):
+    for at in range(0, len(raw) or 1, _STEP):
+        if not wanted(at, min(len(raw), at + _STEP)):
             continue
         if at - _OVERLAP > end:
             if end:
                 yield begin, _last_break(raw, end, _OVERLAP)
             begin = _first_break(raw, at - _OVERLAP, _OVERLAP)
-        end = at + 2 * _OVERLAP
+        end = at + _STEP + _OVERLAP
     if end:
         yield begin, _last_break(raw, end, _OVERLAP) if end < len(raw) else len(raw)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from ptycassette.model import lazy_pattern
 from ptycassette.scrub.rules import looks_torn_off, seems_by_chance
@@ -29,22 +29,28 @@ _WORD = lazy_pattern(r"[^\s\x00]+")
 _FIRST = lazy_pattern(rf"[{re.escape(_EDGES)}]*([^\s\x00]+)\s*")
 _DATE = lazy_pattern(r"\W?\d{2,4}[-/.:]\d\d[-/.:]\d\d")
 _ASSIGNED = lazy_pattern(r"[A-Za-z_]\w*=[^=]")
-_PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
-_PLAIN_WORD = lazy_pattern(rf"[(\[\"'`./~*]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`*]*")
+_PLAIN = r"(?>[A-Z]?[a-z]+|[A-Z]+|\d+)"
+_PLAIN_WORD_SOURCE = rf"[(\[\"'`./~*]*+{_PLAIN}(?:[/._:-]{_PLAIN}?)*+[.,:;!?)\]\"'`*]*+"
+_PLAIN_WORD = lazy_pattern(_PLAIN_WORD_SOURCE)
 _GUTTER = lazy_pattern(
     r"(?P<n>\d{1,6}[ \t]{0,4})?"
     r"(?P<sign>[^\w\s\"'`(\[{<$~@=.]{1,4}(?<!://)|(?<=\d)|(?<=[ \t]))[ \t]{0,4}",
     re.ASCII,
 )
 _NUMBERED = lazy_pattern(r"[ \t]*(\d{1,6})(?:[ \t]*(?:\t|\xe2\x86\x92)| {2,})")
+_MAYBE_GOES_ON = lazy_pattern(
+    rf"\n(?<!\n\n)(?:(?![ ]*+(?!\d+\s){_PLAIN_WORD_SOURCE}[^\S\n]++\S)|(?<=[_-]\n))"
+    r"(?![^\n0-9A-Za-z\x80-\xff]*+(?:\n|\Z))"
+)
+"""The line ends that ``_may_continue`` may be right at. In most text few of them are: below others
+is a plain word with another one behind it, or no letter at all."""
 _HYPHENS = frozenset("-_")
 _SAYS = lazy_pattern(r"[^\W_]")
 _APART = "\n\0\n"
 _SIGNS = ".,:;!?)]}\"'`"
 _ORDINARY = 4
 """Shorter words are told from the end of a token by nothing."""
-# Compiled when it is first needed (``re`` keeps it).
-_ITSELF = (
+_ITSELF = lazy_pattern(
     r"[{\"']{0,2}(?:[A-Za-z][A-Za-z0-9]{0,20}[_-]){0,6}(?i:password|passwd|pwd|passphrase|secret|token"
     r"|(?:api|access|private|secret|account|session)_?key|credentials?|auth|cookie|psk)"
     r"(?:[_-](?i:id|key|value|secret|token))?[\"']?(?:[:=]|%3[Dd])[^=:/]"
@@ -126,13 +132,18 @@ def _is_ordinary(piece: str) -> bool:
 
 def joined_lines(view: View, cols: int) -> JoinedLines | None:
     """The lines of a view, joined where they may continue in the next one; None when none does."""
-    lines = view.text.split("\n")
-    continue_below = {
-        number
-        for number, (line, below) in enumerate(pairwise(lines))
-        if line and _may_continue(line, below) and _is_full(lines, number, cols)
-    }
+    text = view.text
+    ends = [match.start() for match in _MAYBE_GOES_ON.finditer(text)]
+    if not ends:
+        return None
+    lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    numbers = [bisect_right(starts, end) - 1 for end in ends]
+    numbers = [at for at in numbers if lines[at] and _may_continue(lines[at], lines[at + 1])]
+    if not numbers:
+        return None
+    widths = [*map(_width, lines)]
+    continue_below = {at for at in numbers if _is_full(lines, widths, at, cols)}
     parts: list[tuple[str, int]] = []
     joined_at: list[int] = []
     length = 0
@@ -150,13 +161,12 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
 
 
 def _may_continue(line: str, below: str) -> bool:
-    """Whether the line below may begin with the end of a word. Fast: it runs for each line."""
-    words = below.split(None, 1)
-    if len(words) > 1 and line[-1:] not in _HYPHENS:
-        # Most lines begin with a word of ASCII, and are told apart without a look at their signs.
-        word = words[0]
-        alone = word.isascii() and word[0].isalpha() and "\0" not in word
-        if alone and (line[:_ALIKE] == below[:_ALIKE] or _PLAIN_WORD.fullmatch(word)):
+    """Whether the line below may begin with the end of a word."""
+    if line[:_ALIKE] == below[:_ALIKE] and line[-1:] not in _HYPHENS:
+        # Lines of a log are told apart without a look at their signs and numbers.
+        words = below.split(None, 1)
+        word = words[0] if len(words) > 1 else ""
+        if word.isascii() and word[:1].isalnum() and not word.isdigit() and "\0" not in word:
             return False
     first = _FIRST.match(below)
     if first is not None and not _says(first[1]) and first[1] in line:
@@ -211,13 +221,13 @@ def _width(line: str) -> int:
     return len(line.encode("latin-1").decode("utf-8", "replace").rstrip())
 
 
-def _is_full(lines: Sequence[str], number: int, cols: int) -> bool:
+def _is_full(lines: Sequence[str], widths: Sequence[int], number: int, cols: int) -> bool:
     """Whether the first word of the line below would not have fitted after a line.
 
     A line may also continue below its own text, or behind a hyphen, where programs break words.
     """
     line, below = lines[number], lines[number + 1]
-    end = _width(line)
+    end = widths[number]
     if end < _LEAST_FULL or not _SAYS.search(line):
         return False
     if line[:_ALIKE] == below[:_ALIKE] and line[:_ALIKE].strip(_EDGES).isalnum():
@@ -226,7 +236,7 @@ def _is_full(lines: Sequence[str], number: int, cols: int) -> bool:
     word = _WORD.match(below, start)
     if word is None or word.end() <= end or line.rstrip(_EDGES)[-1:] in _HYPHENS:
         return word is not None
-    around = map(_width, lines[max(0, number - _AROUND) : number + _AROUND + 1])
+    around = widths[max(0, number - _AROUND) : number + _AROUND + 1]
     margin = max((one for one in around if one <= cols), default=cols)
     return end + word.end() - start > margin
 
@@ -239,7 +249,7 @@ def _stands_alone(last: str, word: str) -> bool:
     """
     if "@" in word and "@" in last and _ADDRESS.fullmatch(last) and _ADDRESS.fullmatch(word):
         return True
-    return last[-1:] not in _LISTS and re.match(_ITSELF, word) is not None
+    return last[-1:] not in _LISTS and _ITSELF.match(word) is not None
 
 
 def _is_a_digest_beside(last: str, word: str) -> bool:

@@ -101,7 +101,7 @@ class StreamText:
         self.name = name
         self.screen = screen
         self._wanted, self._block = wanted or (lambda *_: True), block
-        self._text, self._messages = Blocks(self._printed, block), Messages()
+        self._text, self._messages = Blocks(self._printed, block), Messages(wanted)
         self._places = _Places()
         self._length = 0
 
@@ -115,10 +115,7 @@ class StreamText:
             self._length += len(part)
             if self.screen is not None:
                 self.screen.feed(part)
-            whole = [*self._text.feed(part)]
-            messages = [*self._messages.feed(part)]
-            if self._wanted(self._length - len(part), self._length):
-                whole += messages
+            whole = [*self._text.feed(part), *self._messages.feed(part)]
             if whole or (self.screen is not None and self.screen.full):
                 yield self._placed_views(whole)
 

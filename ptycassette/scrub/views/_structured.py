@@ -8,9 +8,9 @@ searched as one text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.views._view import RunsView
@@ -32,28 +32,40 @@ _SAYS_NOTHING = (".type", ".uuid")
 _ID = re.compile(r"\[id=[^\]]*\]")  # of the message, or of the event alone
 
 
-def strings_of(value: Any, *, place: str = "") -> Iterator[tuple[str, str]]:
+def strings_of(value: Any, *, place: str = "") -> list[tuple[str, str]]:
     """(place, string) for every string in ``value``, in the order in which ``rewrite`` meets them.
 
     The place is the path of keys, with list positions left out; a key has the place ``""``.
     """
+    found: list[tuple[str, str]] = []
+    _collect(value, place, found)
+    return found
+
+
+def tells_nothing_apart(value: dict[Any, Any]) -> bool:
+    """Whether an object has no key by whose value the places of its strings are told apart."""
+    return "id" not in value and _APART.isdisjoint(value)
+
+
+def _collect(value: Any, place: str, found: list[tuple[str, str]]) -> None:
     if isinstance(value, str):
-        yield place, value
+        found.append((place, value))
     elif isinstance(value, dict):
         label = ""
         if not _APART.isdisjoint(value):  # few have any of these
             label = "".join(
                 f"[{value[key]}]" for key in _TELLS_APART if isinstance(value.get(key), (str, int))
             )
-        if isinstance(value.get("id"), (str, int)):
+        if "id" in value and isinstance(value["id"], (str, int)):
             label += f"[id={value['id']}]"
         for key, item in value.items():
             if isinstance(key, str):
-                yield "", key
-            yield from strings_of(item, place=f"{place}{label}.{key}"[-_LONGEST_PLACE:])
+                found.append(("", key))
+            if isinstance(item, (str, dict, list, tuple)):
+                _collect(item, f"{place}{label}.{key}"[-_LONGEST_PLACE:], found)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from strings_of(item, place=f"{place}[]"[-_LONGEST_PLACE:])
+            _collect(item, f"{place}[]"[-_LONGEST_PLACE:], found)
 
 
 def members_of(value: Any) -> Iterator[tuple[str, str | int]]:
@@ -98,16 +110,21 @@ def rewrite(
     return value
 
 
-class _String(NamedTuple):
-    """One string or a part of it: its offset (-1: a gap), its text, and what it belongs to.
+_Part = tuple[int, str, tuple[int, int, str]]
+"""One string or a part of it: its offset (-1: a gap), its text, and what it belongs to.
 
-    That is the value, and where its list counts the item in it. ``place`` is its place in there.
-    """
+That is the value, where its list counts the item in it, and its place where calls are told apart.
+"""
 
-    offset: int
-    text: str
-    value: tuple[int, int]
-    place: str
+
+class _Run:
+    """The strings of one name, the number of their characters, and when the last one came."""
+
+    __slots__ = ("length", "parts", "used")
+
+    def __init__(self) -> None:
+        self.parts: list[_Part] = []
+        self.length = self.used = 0
 
 
 class Joined:
@@ -118,103 +135,164 @@ class Joined:
 
     Args:
         several: return only texts that are spread over several values, each once.
+
+    Attributes:
+        quiet: whether what becomes long enough is dropped, because it need not be searched.
     """
 
     def __init__(self, *, several: bool = False) -> None:
         self.offset = 0
+        self.quiet = False
         self._several = several
         self._given: set[tuple[int, int, int]] = set()
-        self._runs: dict[str, list[_String]] = {}
-        self._lengths: dict[str, int] = {}
-        self._number = self._item = 0
+        self._runs: dict[str, _Run] = {}
+        self._names: dict[str, tuple[tuple[str, bool], ...]] = {}
+        self._only: dict[str, str] = {}
+        self._number = self._item = self._uses = 0
 
-    def add(self, value: Any) -> Iterator[RunsView]:
-        """Take one payload; views that became long enough to be searched."""
+    def add(self, strings: Iterable[tuple[str, str]]) -> list[RunsView]:
+        """Take the strings of one payload; views that became long enough to be searched."""
         self.begin()
-        for place, string in strings_of(value):
+        views: list[RunsView] = []
+        for place, string in strings:
             text = canonical(string)
-            yield from self.put(place, text, self.offset)
+            views += self.put(place, text, self.offset)
             self.offset += len(text)
+        return views
 
     def begin(self) -> None:
         """Begin another value: strings that are put from now on belong to it."""
         self._number += 1
 
-    def put(self, place: str, text: str, offset: int) -> Iterator[RunsView]:
-        """Take one string, which is at ``offset``."""
-        if not (text and place) or (self._several and place.endswith(_SAYS_NOTHING)):
-            return
+    def put(self, place: str, text: str, offset: int) -> Sequence[RunsView]:
+        """Take one string, which is at ``offset``; views that became long enough."""
+        if not text:
+            return ()
+        names = self._names.get(place)
+        if names is None:
+            names = self._names_of(place)
+        if not names:
+            return ()
+        views: list[RunsView] = []
         if len(self._runs) >= _MOST_PLACES:  # those that got nothing for the longest time go
-            yield from self._forget([*self._runs][: _MOST_PLACES // 2])
+            views += self._forget(self._by_use()[: _MOST_PLACES // 2])
         self._item += 1
-        for name in dict.fromkeys((place, _anonymous(place), place.rsplit(".", 1)[-1])):
-            run = self._runs[name] = self._runs.pop(name, [])
+        own = "" if self._several else _anonymous(place)
+        for name, of_list in names:
+            run = self._runs.get(name)
+            if run is None:
+                run = self._runs[name] = _Run()
+            self._uses += 1
+            run.used = self._uses
             # The parts of one message are items of a list.
-            item = self._item if _ITEMS in name else 0
-            ends = self._ends(_String(offset, text, (self._number, item), place))
-            run += ends
-            self._lengths[name] = self._lengths.get(name, 0) + sum(len(one.text) for one in ends)
-            if self._lengths[name] >= _FLUSH:
-                yield from self._view(run)
-                run[:] = _tail(run)
-                self._lengths[name] = sum(len(part.text) for part in run)
+            value = self._number, self._item if of_list else 0, own
+            if self._several and len(text) > 2 * _KEPT:
+                # What another one may continue; the rest is searched elsewhere.
+                run.parts += (
+                    (offset, text[:_KEPT], value),
+                    (-1, _GAP, value),
+                    (offset + len(text) - _KEPT, text[-_KEPT:], value),
+                )
+                run.length += 2 * _KEPT + len(_GAP)
+            else:
+                run.parts.append((offset, text, value))
+                run.length += len(text)
+            if run.length >= _FLUSH:
+                views += self._view(run.parts)
+                run.parts = _tail(run.parts)
+                run.length = sum(len(part) for _, part, _ in run.parts)
+        return views
 
-    def _ends(self, string: _String) -> list[_String]:
-        """Of a long string what another one may continue; the rest is searched elsewhere."""
-        text = string.text
-        if not self._several or len(text) <= 2 * _KEPT:
-            return [string]
-        last = string._replace(offset=string.offset + len(text) - _KEPT, text=text[-_KEPT:])
-        return [string._replace(text=text[:_KEPT]), string._replace(offset=-1, text=_GAP), last]
+    def _names_of(self, place: str) -> tuple[tuple[str, bool], ...]:
+        """The names under which strings of a place are joined, and whether each is of a list.
+
+        Its last key is one of them as soon as another place ends with it.
+        """
+        if len(self._names) >= _MOST_PLACES:
+            self._names.clear()
+        if not place or (self._several and place.endswith(_SAYS_NOTHING)):
+            self._names[place] = ()
+            return ()
+        anonymous = _anonymous(place)
+        names = dict.fromkeys((place, anonymous))
+        key = place.rsplit(".", 1)[-1]
+        only = self._only.setdefault(key, anonymous)
+        if only != anonymous:
+            if only:  # until now it had what that place has
+                self._only[key] = ""
+                self._names.clear()
+                self._share(only, key)
+            names[key] = None
+        made = self._names[place] = tuple((name, _ITEMS in name) for name in names)
+        return made
+
+    def _share(self, name: str, key: str) -> None:
+        """Let a last key have what the only place has that ended with it so far."""
+        held = self._runs.get(name)
+        if held is None or name == key:
+            return
+        run = self._runs[key] = _Run()
+        run.parts = [(at, text, (value[0], 0, value[2])) for at, text, value in held.parts]
+        run.length, run.used = held.length, held.used
 
     def rest(self) -> Iterator[RunsView]:
         """Return the remaining views, and drop them."""
-        yield from self._forget([*self._runs])
+        yield from self._forget(self._by_use())
+
+    def _by_use(self) -> list[str]:
+        """The names, first that which got nothing for the longest time."""
+        return sorted(self._runs, key=lambda name: self._runs[name].used)
 
     def _forget(self, names: list[str]) -> Iterator[RunsView]:
         for name in names:
-            yield from self._view(self._runs.pop(name))
-            del self._lengths[name]
+            yield from self._view(self._runs.pop(name).parts)
+            key = name.rsplit(".", 1)[-1]
+            if name in (key, self._only.get(key)):
+                self._only.pop(key, None)
         self._given.clear()
+        self._names.clear()
 
-    def _view(self, run: list[_String]) -> Iterator[RunsView]:
+    def _view(self, run: list[_Part]) -> Iterator[RunsView]:
         """The strings of a place as one, if that is to be handed out."""
+        if self.quiet:
+            return
+        offset, text, value = run[0]
         if self._several:
-            if run[0].value == run[-1].value or all(part.text == run[0].text for part in run):
+            last, _, last_value = run[-1]
+            if value == last_value or all(part == text for _, part, _ in run):
                 return
             # The strings of one name are those of another one, or some of them.
-            same = (run[0].offset, run[-1].offset, len(run))
+            same = (offset, last, len(run))
             if same in self._given:
                 return
             self._given.add(same)
-        view = RunsView((part.text, part.offset) for part in run)
-        starts = accumulate(len(part.text) for part in run)
+        view = RunsView((part, at) for at, part, _ in run)
+        starts = accumulate(len(part) for _, part, _ in run)
         meet = zip(starts, pairwise(run), strict=False)
         view.borders = [at for at, (one, other) in meet if self._meets(one, other)]
         yield view
 
-    def _meets(self, one: _String, other: _String) -> bool:
+    def _meets(self, one: _Part, other: _Part) -> bool:
         """Whether the second one of two strings of a name begins something new.
 
         Two calls with ids of their own, or two entries, are two commands, and no parts of one.
         """
         if self._several:
-            return one.value[0] == other.value[0]
-        return one.place != other.place and _anonymous(one.place) != _anonymous(other.place)
+            return one[2][0] == other[2][0]
+        return one[2][2] != other[2][2]
 
 
 def _anonymous(place: str) -> str:
     return _ID.sub("", place) if "[id=" in place else place
 
 
-def _tail(run: list[_String]) -> list[_String]:
+def _tail(run: list[_Part]) -> list[_Part]:
     """The last characters, with which the next view begins."""
-    kept: list[_String] = []
+    kept: list[_Part] = []
     room = _KEPT
-    for part in reversed(run):
-        text = part.text[-room:]
-        offset = -1 if part.offset < 0 else part.offset + len(part.text) - len(text)
-        kept.append(part._replace(offset=offset, text=text))
+    for at, whole, value in reversed(run):
+        text = whole[-room:]
+        kept.append((-1 if at < 0 else at + len(whole) - len(text), text, value))
         room -= len(text)
         if room <= 0:
             break

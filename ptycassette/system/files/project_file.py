@@ -176,6 +176,8 @@ def _is_trusted(path: Path) -> bool:
 
 def _table_of(path: Path) -> dict[str, Any] | None:
     """The table of ours in a file; None where there is no file, or it has none."""
+    if not os.path.lexists(path):  # the error would look for names like it, in a folder for each
+        return None
     try:
         data = read_plain(path, max_bytes=MAX_TOML_BYTES)
     except NotFoundError:

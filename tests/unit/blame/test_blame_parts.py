@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.blame import BlameReport, Oracle, blame_json, blame_lines, validation_lines
+from ptycassette.blame import (
+    BlameReport,
+    Judged,
+    JudgedStep,
+    Oracle,
+    blame_json,
+    blame_lines,
+    validation_lines,
+)
 from ptycassette.blame.course import Experiment, Terms, course
 from ptycassette.blame.labels import Count, judged
 from ptycassette.blame.meter import Meter, share
@@ -19,6 +28,7 @@ from ptycassette.blame.runs import Ran, Trial, crash
 from ptycassette.blame.statistics import difference, false_discovery, fisher, wilson
 from ptycassette.blame.steps import INTERVENTIONS, Cell, Step, cells_of
 from ptycassette.blame.validation import SESSIONS, Tally, validated
+from ptycassette.cli._run_pages import blame_page
 from ptycassette.errors import DivergenceError, UsageError
 from ptycassette.fork import ForkPlace
 from ptycassette.model import ExitStatus
@@ -383,3 +393,56 @@ def test_a_tally_has_an_interval() -> None:
 def test_every_intervention_is_described() -> None:
     """In the order in which they are made."""
     assert list(INTERVENTIONS) == ["neutral", "drop", "tool-result", "swap"]
+
+
+def test_a_tool_call_is_a_step_with_results_in_place_of_its_own() -> None:
+    """The neutral text, nothing, and the result of the next call of the same tool."""
+    steps = [
+        Step(at=ForkPlace("tool", 1), what="calls look", text="red", route="look"),
+        Step(at=ForkPlace("tool", 2), what="calls count", text="7", route="count"),
+        Step(at=ForkPlace("tool", 3), what="calls look", text="green", route="look"),
+    ]
+    names = ("neutral", "drop", "tool-result", "swap")
+    cells = cells_of(steps, names, neutral="red", reads=True)
+
+    assert [(cell.intervention, str(cell.at), str(cell.change)) for cell in cells] == [
+        ("neutral", "tool:2", "tool-result=red"),
+        ("neutral", "tool:3", "tool-result=red"),
+        ("drop", "tool:1", "tool-result"),
+        ("drop", "tool:2", "tool-result"),
+        ("drop", "tool:3", "tool-result"),
+        ("swap", "tool:1", "tool-result=green"),
+        ("swap", "tool:3", "tool-result=red"),
+    ]
+    assert {str(cell.control) for cell in cells} == {"none"}
+
+
+def test_the_page_has_steps_intervals_and_controls_and_runs_nothing() -> None:
+    """What programs said stays text; the page loads nothing, and no attribute styles."""
+    hostile = "</td><script>alert(1)</script>\x1b]0;x\x07"
+    counts = Count.of([Ran(value="b")] * 3, "a"), Count.of([Ran(value="a")] * 3, "a")
+    seen = Judged(
+        intervention="neutral", change=f"response={hostile}", label="cause", runs=counts[0],
+        control=counts[1], difference=difference(3, 3, 0, 3), reasons=(hostile,),
+    )  # fmt: skip
+    nothing = msgspec.structs.replace(seen, label="undefined", runs=Count(flips=0, no_flips=0))
+    step = JudgedStep(at="tool:1", label="cause", q=None, interventions=(seen, nothing))
+    sham = JudgedStep(at="tape:1", label="no effect", q=0.5, interventions=(seen,))
+    report = BlameReport(
+        cassette=f"dir/{hostile}", oracle="exit", outcome=hostile, tail="held", neutral="OK.",
+        deterministic=True, control=counts[1], budget=9, runs=7, stopped=2, steps=(step,),
+        texts=(hostile,), shams=(sham,),
+    )  # fmt: skip
+    page = b"".join(blame_page(report, "runs")).decode()
+    said = re.sub("<style>.*?</style>", "", page, flags=re.DOTALL)
+
+    assert "<script" not in said
+    assert "\x1b" not in page
+    assert " style=" not in said
+    assert "default-src &#x27;none&#x27;" in page or "default-src 'none'" in page
+    assert not re.findall("https?:", page)
+    assert "prefers-color-scheme:dark" in page
+    assert page.count("<svg") == 2  # none where no run counts
+    assert "[0.21, 1.00]" in page
+    for text in ("tool:1", "Controls", "tape:1", "3 of 3", "0 of 3", "2 more", "interventional"):
+        assert text in said

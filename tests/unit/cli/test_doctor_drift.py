@@ -167,3 +167,28 @@ def test_right_after_a_recording_the_program_offers_what_it_offered(
 
     same = ("binary", "features", "permission-modes", "platform", "emulator", "recorder")
     assert {name: found[name]["status"] for name in same} == dict.fromkeys(same, "same")
+
+
+def test_the_terminal_of_this_machine_is_not_that_of_a_recorder(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run today gets what the recorder gives, so nothing changed right after a recording."""
+    monkeypatch.setenv("TERM", "screen")
+    manifest = manifest_of(size=Size(rows=24, cols=80))
+    terminal = msgspec.structs.replace(manifest.terminal, term="xterm-256color")
+    manifest = msgspec.structs.replace(manifest, terminal=terminal)
+    write_cassette(tmp_path / "c", Output(1, b"x"), DONE, manifest=manifest)
+    found = causes(run, tmp_path / "c")
+
+    assert (found["term"]["status"], found["size"]["status"]) == ("same", "same")
+
+
+def test_requests_and_headers_are_causes(run: Run) -> None:
+    """What requests ask with, and the headers that name software, of both sides."""
+    tapes = FIXTURES / "tapes"
+    other = causes(run, tapes / "codex-tape", "--now", tapes / "aider-tape")
+
+    assert "messages" in other["request-features"]["now"]
+    assert "tool view_image" in other["request-features"]["recorded"]
+    assert "user-agent: " in other["request-headers"]["now"]
+    assert other["provider-headers"]["status"] == "changed"

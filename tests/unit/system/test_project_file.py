@@ -11,7 +11,7 @@ import pytest
 from ptycassette.errors import UsageError
 from ptycassette.model import Size
 from ptycassette.replaying.io.modes import RUN_MODES as REPLAY_MODES
-from ptycassette.system.files import project_file
+from ptycassette.system.files import plain_file, project_file
 from ptycassette.system.files.project_file import KEYS, MODES, STRATEGIES, Project, find_project
 from ptycassette.timeline.match import Strategy
 
@@ -47,6 +47,17 @@ def test_all_keys(home: Path) -> None:
         compare="normalised",
         scrub={"volatile": True},
     )
+
+
+def test_where_there_is_none_no_other_names_are_compared(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command looks in several folders, and what somebody may have meant takes long."""
+    asked: list[object] = []
+    monkeypatch.setattr(plain_file, "hint_for_missing", asked.append)
+
+    assert find_project(home) == Project()
+    assert asked == []
 
 
 def test_the_same_in_pyproject(home: Path) -> None:
@@ -146,3 +157,12 @@ def test_what_is_allowed_is_what_there_is() -> None:
     assert set(MODES) == set(REPLAY_MODES)
     assert set(STRATEGIES) == set(get_args(Strategy)) - {"custom"}
     assert {field for field, _, _ in KEYS.values()} == set(Project.__struct_fields__) - {"where"}
+
+
+def test_a_file_that_is_not_there_costs_no_look_at_its_neighbours(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command looks in each folder above it; "did you mean" reads all names of a folder."""
+    monkeypatch.setattr("ptycassette.system.files.near_names.did_you_mean", pytest.fail)
+
+    assert find_project(home) == Project(where=None)

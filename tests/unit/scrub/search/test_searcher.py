@@ -14,16 +14,41 @@ from ptycassette.scrub.search import KnownValue, KnownValues, Searcher
 def test_what_is_new_can_be_searched_for_alone() -> None:
     """Where everything else was searched for; after that all is known again."""
     searcher = Searcher(rules=RuleSet([]), known=KnownValues([KnownValue("known-Value-1", "old")]))
+    new = [KnownValue("other-Value-2", "new"), KnownValue("pin", "new", word=True)]
+    text = "known-Value-1 and other-Value-2"
 
-    def found() -> set[str]:
-        text = "known-Value-1 and other-Value-2"
-        return {match.rule for match in searcher.search(text, by_rules=False)}
+    def found(text: str) -> set[str]:
+        return {match.rule for match in searcher.search_again(text)}
 
-    with searcher.knowing_only([KnownValue("other-Value-2", "new")]):
-        alone = found()
+    lesson = searcher.known.learn(new)
+    with searcher.knowing_only(lesson):
+        alone = [found(part) for part in (text, "lue-2 of other-Va", "the pin", "known-Value-1")]
 
-    assert alone == {"new"}
-    assert found() == {"old"}
+    assert alone == [{"new"}, {"new"}, {"new"}, set()]
+    assert found(text) == {"old", "new"}
+
+
+def test_a_text_can_be_searched_by_rules_first() -> None:
+    """Then for all that is known meanwhile, also in what was decoded from it."""
+    rule = Rule(name="named", pattern="token=(?P<s>[A-Za-z0-9]+)", anchors=("token=",))
+    searcher = Searcher(rules=RuleSet([rule]), known=KnownValues())
+    value = "q7Rt" + "Zk29" * 4
+    encoded = base64.b64encode(f"it is {value} there".encode()).decode()
+    texts = [f"token={value}", f"here {value}", f"or {encoded}"]
+
+    def found(text: str, *, again: bool) -> list[str]:
+        if again:
+            return [match.rule for match in searcher.search_again(text, by_rules=True)]
+        return [match.rule for match in searcher.search(text, for_known=False, source="one")]
+
+    by_rules = [found(text, again=False) for text in texts]
+    searcher.adopt()
+    known = [found(text, again=True) for text in texts]
+    searcher.forget_texts()
+
+    assert by_rules == [["named"], [], []]
+    assert known == [["named"]] * 3
+    assert [found(text, again=True) for text in texts] == known
 
 
 def test_a_text_is_searched_again_when_more_of_a_value_identifies_it() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+import re
 import string
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ptycassette.scrub.views import View, joined_lines
+from ptycassette.scrub.views import View, _joined_lines, joined_lines
 from ptycassette.testing import scrub_chunks
+from tests.examples import examples
 
 HEAD = "token=qP7xR2mK9vT4"
 TAIL = "nB8sL3wZaB3dE5gH7"
@@ -144,3 +148,46 @@ def test_a_token_ends_before_a_line_that_names_its_own_value(below: str, seed: i
 
     assert token[27:].encode() not in masked
     assert below.encode() in masked
+
+
+PARTS = [
+    *(
+        "a",
+        "Foo",
+        "HTTP",
+        "A.A.",
+        "3.11",
+        "42",
+        "3 ",
+        "12  ",
+        "13  ",
+        "abcdef",
+        "x=1",
+        "(foo)",
+        "`a",
+    ),
+    *("\n", "\n", "\n", "  ", " ", "\t", "-", "_", "|", ">", "*", "#", " - ", "+ ", '"', ":", ","),
+    *("...", "\0", "\x0c", "\x1c", "\r", "\x85", "\xa0", "\xb2", "\xe2\x86\x92", "\xe2\x94\x82"),
+    *("a@b.de", "0af31", "password:x", "git@a", "/x", "2026-01-02T03:04 INFO "),
+]
+
+
+@examples(300)
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=60), cols=st.sampled_from([6, 20, 80]))
+def test_a_glance_leaves_out_no_line_that_goes_on(parts: list[str], cols: int) -> None:
+    """The line ends that one expression leaves out are those that a closer look would, too."""
+    view = View("".join(parts))
+
+    def made() -> tuple[object, ...]:
+        joined = joined_lines(view, cols)
+        return () if joined is None else (joined.text, *joined.pieces(0, len(joined.text)))
+
+    quick = made()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_joined_lines, "_MAYBE_GOES_ON", re.compile("\n"))
+        assert made() == quick
+
+
+def test_a_line_of_letters_and_dots_is_judged_in_linear_time() -> None:
+    """Each letter could be read in two ways, so that forty of them took for ever."""
+    assert joined_lines(View(f"{HEAD}\n{'A.' * 10_000}( and more"), 80) is not None

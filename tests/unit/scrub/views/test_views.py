@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -164,17 +165,26 @@ def test_strings_at_one_place_are_joined_over_events() -> None:
     """Messages of one message make one text; other messages in between do not disturb it."""
     joined = Joined()
     for index, text in ((0, "se"), (1, "xx"), (0, "cret")):
-        list(joined.add({"index": index, "delta": {"text": text}}))
+        list(joined.add(strings_of({"index": index, "delta": {"text": text}})))
     texts = [view.text for view in joined.rest()]
 
     assert "secret" in texts
 
 
+def test_strings_of_one_key_are_joined_from_all_its_places() -> None:
+    """Also those that came before a second place was seen."""
+    joined = Joined(several=True)
+    for value in ({"a": {"t": "se"}}, {"a": {"t": "cr"}}, {"b": {"t": "et"}}, {"b": [{"t": "!"}]}):
+        list(joined.add(strings_of(value)))
+
+    assert "secret!" in [view.text for view in joined.rest()]
+
+
 def test_long_joined_strings_are_handed_out_in_parts() -> None:
     """Memory is bounded: a view comes when enough is there, and begins with the end of the last."""
     joined = Joined()
-    views = [view for _ in range(40) for view in joined.add({"t": "ab" * 1000})]
-    huge = list(joined.add({"u": "c" * 100_000}))
+    views = [view for _ in range(40) for view in joined.add(strings_of({"t": "ab" * 1000}))]
+    huge = list(joined.add(strings_of({"u": "c" * 100_000})))
 
     assert views
     assert max(map(len, (view.text for view in views))) < 50_000
@@ -184,7 +194,9 @@ def test_long_joined_strings_are_handed_out_in_parts() -> None:
 def test_many_places_are_forgotten_in_time() -> None:
     """Payloads whose keys are data do not fill the memory."""
     joined = Joined()
-    views = [view for number in range(5000) for view in joined.add({f"key{number}": "v"})]
+    views = [
+        view for number in range(10_000) for view in joined.add(strings_of({f"key{number}": "v"}))
+    ]
 
     assert len(views) >= 4096
 
@@ -268,14 +280,33 @@ def test_objects_with_a_key_twice_go_by_their_keys() -> None:
     assert "secret" in [view.text for view in views]
 
 
+@pytest.mark.parametrize("step", [997, 1 << 20])
+def test_messages_of_blocks_that_are_not_wanted_are_kept_for_the_next(step: int) -> None:
+    """A block is wanted or not as a whole, however output comes, and forgets nothing."""
+    raw = b"".join(b'{"n": %d, "t": "%06d"}\n' % (number, number) for number in range(16_000))
+    asked = []
+
+    def wanted(start: int, end: int) -> bool:
+        asked.append((start, end))
+        return start <= 300_000 < end
+
+    channel = Messages(wanted)
+    found = [v for at in range(0, len(raw), step) for v in channel.feed(raw[at : at + step])]
+
+    assert found
+    assert all("00" in view.text for view in found)
+    assert all(before[1] == after[0] for before, after in pairwise(asked))
+    assert f"{15_998:06d}{15_999:06d}" in "".join(view.text for view in channel.rest())
+
+
 @pytest.mark.slow
 def test_a_message_outlives_many_places() -> None:
     """What was put last is given up last."""
     joined = Joined(several=True)
     for number in range(9000):
-        list(joined.add({f"key{number}": "v"}))
+        list(joined.add(strings_of({f"key{number}": "v"})))
         if number % 1000 == 0:
-            list(joined.add({"text": f"part{number};"}))
+            list(joined.add(strings_of({"text": f"part{number};"})))
 
     assert "part7000;part8000;" in "".join(view.text for view in joined.rest())
 
