@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -18,7 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.cassette import tape_facts
+from ptycassette.cassette import LEAST_BITS, digest_of, guessing_bits, tape_facts
 from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.model import (
@@ -44,6 +45,7 @@ from ptycassette.replaying import (
 )
 from ptycassette.replaying.io import FAULT_VARIABLE, note_met
 from ptycassette.rerun import TapeDesk
+from ptycassette.scrub import SessionScrubber
 from ptycassette.system import MonotonicClock, monotonic_s
 from ptycassette.tape import (
     AnswerBegun,
@@ -64,14 +66,15 @@ from ptycassette.tape import (
     unpacked_body,
 )
 from ptycassette.tape.io import MachineDraws, load_matching_rules
-from ptycassette.tape.matching import Hit, Miss, Question
+from ptycassette.tape.matching import MOST_DIGESTS, Hit, Miss, Question
 
 Headers = tuple[tuple[str, str], ...]
 Order = Literal["strict", "loose"]
 FORK_VARIABLE = "PTYCASSETTE_FORK"
 """Names a file with a ``ForkOrder`` of another process."""
-_SECRET = "secret"  # noqa: S105 - the type of tokens that the scrubber masks
+IN_PROCESS_OPTION = "in_process"
 _MOST_SHOWN = 300
+_MASKS = re.compile(r"<[a-z][a-z0-9-]*>|\$(?:HOME|PWD)|x{3,}|8{3,}")
 MISS_STATUS = 404
 """As ``rerun`` answers a question that is not on its tape: SDKs do not ask again after it."""
 MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"))
@@ -125,7 +128,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
         if isinstance(found, type) and issubclass(found, Exception):
             try:
                 return found(*(self.args or (self.message,)))
-            except TypeError:  # it takes other arguments
+            except (TypeError, ValueError):  # it takes other arguments
                 pass
         return ToolError(self.error, self.message)
 
@@ -326,6 +329,7 @@ _SOME_ERROR = "Exception"
 class RecordedTool(msgspec.Struct, kw_only=True):
     """The recorded call of a tool; ``outcome`` is None where it never ended.
 
+    ``digests`` are those of its masked arguments (``SecretsOfCalls``).
     ``changed`` says that a fork has another outcome in its place, so that the tool does not run.
     ``known`` is what is known of its exception: a trace may have the type or the message alone.
     """
@@ -338,8 +342,35 @@ class RecordedTool(msgspec.Struct, kw_only=True):
     outcome: ToolOutcome | None = None
     known: frozenset[str] = _OF_ERRORS
     end_seq: int | None = None
+    digests: tuple[str, ...] = ()
     asked: bool = False
     changed: bool = False
+
+
+class SecretsOfCalls:
+    """Digests of what is masked in arguments of tools, so that two calls are told apart.
+
+    As for questions of a tape, what could be guessed has none (an empty text in its place).
+
+    Args:
+        salt: of the cassette.
+        scrubber: makes a fresh scrubber.
+    """
+
+    def __init__(self, salt: str, scrubber: Callable[[], SessionScrubber]) -> None:
+        self._salt, self._scrubber = salt, scrubber
+        self._known: dict[str, str] = {}
+
+    def of(self, arguments: Any) -> tuple[str, ...]:
+        """One digest for each masked text, in order; empty where nothing is masked."""
+        return tuple(map(self._digest, self._scrubber().secrets(arguments)))
+
+    def _digest(self, secret: str) -> str:
+        if secret not in self._known and len(self._known) < MOST_DIGESTS:
+            if guessing_bits(secret) < LEAST_BITS:
+                return ""
+            self._known[secret] = digest_of(self._salt, secret)
+        return self._known.get(secret, "")
 
 
 class CallFault:
@@ -420,7 +451,7 @@ class ServedCalls:
         compare_secrets: masked values must be the recorded ones, where the tape can tell.
         fault: what goes wrong with one answer of the provider.
         scrubbed: masks a JSON value as the recording was masked.
-        masked: a body as the scrubber masked it when the tape was saved.
+        scrubber: makes a fresh scrubber, as ``TapeDesk`` takes it.
     """
 
     waits = False
@@ -434,7 +465,7 @@ class ServedCalls:
         compare_secrets: bool,
         fault: CallFault | None,
         scrubbed: Callable[[Any], Any],
-        masked: Callable[[bytes], bytes],
+        scrubber: Callable[[], SessionScrubber],
     ) -> None:
         self.divergences: list[Divergence] = []
         self._lock = threading.RLock()
@@ -452,9 +483,6 @@ class ServedCalls:
             lambda said: self.add(CALL_CHANGED.name, said),
             beyond=lambda: self._beyond,
         )
-        holds_secrets = any(
-            token.type == _SECRET for entry in self._entries for token in entry.tokens
-        )
         self.desk = TapeDesk(
             exchanges,
             rules,
@@ -463,13 +491,17 @@ class ServedCalls:
             facts=tape_facts(cassette.manifest),
             draws=drawn.draws,
             compare_secrets=compare_secrets,
-            # A tape without secrets has no question that is equal to one with a secret.
-            masked=masked if holds_secrets else bytes,
+            scrubber=scrubber,
         )
         if self.desk.damage:
             raise TapeError(
                 f"the tape was changed: {self.desk.damage[0]}", where=visible(str(cassette.path))
             )
+        self._compares = compare_secrets
+        self._uncompared: list[str] = []
+        said = (cassette.manifest.optional or {}).get(IN_PROCESS_OPTION)
+        salt = said.get("salt") if isinstance(said, dict) else None
+        self._secrets = SecretsOfCalls(str(salt or cassette.manifest.id), scrubber)
         self._fault = fault
         self._struck_entry = None if fault is None else fault.entry_of(exchanges)
         self._struck: Question | None = None
@@ -542,16 +574,17 @@ class ServedCalls:
 
     def _report_miss(self, asked: Question, miss: Miss) -> None:
         near = next((one for one in self._entries if one.entry == miss.nearest), None)
+        what = f"request {asked.method} {self.desk.shown_target(asked)}"
         text = "\n".join(
             [
-                f"request {asked.method} {asked.target}",
+                what,
                 *(f"  {one}" for one in miss.differences),
                 *([f"  and {miss.more} more differences"] if miss.more else []),
             ]
         )
         self._add(
             CALL_CHANGED.name,
-            f"request {asked.method} {asked.target} is not in the recording: {miss.reason}",
+            f"{what} is not in the recording: {miss.reason}",
             seq=0 if near is None else near.seq,
             t_ms=0 if near is None else near.t_us // 1000,
             expected=None if near is None else f"the nearest is entry {near.entry}",
@@ -580,33 +613,72 @@ class ServedCalls:
             found = self._equal_tool(left, arguments, defaults)
             if found is None:
                 near = left[0] if left else None
+                shown = self._scrubbed(name)
                 self._add(
                     CALL_CHANGED.name,
-                    f"tool {name} is not in the recording with these arguments",
+                    f"tool {shown} is not in the recording with these masked values"
+                    " (PTYCASSETTE_SECRETS=any accepts any)"
+                    if self._alike(left, arguments)
+                    else f"tool {shown} is not in the recording with these arguments",
                     seq=0 if near is None else near.seq,
                     t_ms=0 if near is None else near.t_ms,
                     expected=None if near is None else _json_text(near.arguments),
-                    got=_json_text(arguments if near is None else self._scrubbed(arguments)),
+                    got=_json_text(self._scrubbed(arguments)),
                 )
                 return None
             found.asked = True
-            self._check_order(f"tool {name}", found.seq, found.t_ms * 1000)
+            self._check_order(f"tool {found.name}", found.seq, found.t_ms * 1000)
             return found
 
     def _tools_left(self, name: str) -> list[RecordedTool]:
-        return [one for one in self._tools if not one.asked and one.name == name]
+        left = [one for one in self._tools if not one.asked]
+        names = {name, self._scrubbed(name)} if any(one.name != name for one in left) else {name}
+        return [one for one in left if one.name in names]
 
     def _equal_tool(
         self, left: list[RecordedTool], arguments: Any, defaults: Collection[str]
     ) -> RecordedTool | None:
-        def fits(recorded: Any, asked: Any) -> bool:
-            return recorded == asked or (self._imported and _was_given(recorded, asked, defaults))
-
-        found = next((one for one in left if fits(one.arguments, arguments)), None)
+        found = next((one for one in left if self._fits(one, arguments, defaults)), None)
         if found is None and left:
-            masked = self._scrubbed(arguments)
-            found = next((one for one in left if fits(one.arguments, masked)), None)
+            found = self._of_these_secrets(self._alike(left, arguments, defaults), arguments)
         return found
+
+    def _fits(self, recorded: RecordedTool, arguments: Any, defaults: Collection[str]) -> bool:
+        old = recorded.arguments
+        return old == arguments or (self._imported and _was_given(old, arguments, defaults))
+
+    def _alike(
+        self, left: list[RecordedTool], arguments: Any, defaults: Collection[str] = ()
+    ) -> list[RecordedTool]:
+        """The calls whose arguments are equal but for what is masked in them."""
+        masked = self._scrubbed(arguments)
+        return [one for one in left if self._fits(one, masked, defaults)] or [
+            one
+            for one in left
+            if is_masked_form(one.arguments, arguments) or is_masked_form(one.arguments, masked)
+        ]
+
+    def _of_these_secrets(self, alike: list[RecordedTool], arguments: Any) -> RecordedTool | None:
+        """The first of these calls whose masked values are those of the arguments."""
+        if not alike:
+            return None
+        digests = self._secrets.of(arguments) if any(one.digests for one in alike) else ()
+        for one in alike:
+            known = [*zip(one.digests, digests, strict=False)]
+            same = len(known) == len(one.digests) == len(digests)
+            same = same and all(old in {"", new} for old, new in known)
+            if not self._compares or not one.digests or same:
+                if not (self._compares and one.digests and all(one.digests)):
+                    self._uncompared.append(one.name)
+                return one
+        return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be compared, and what became of the fault of this run."""
+        tools = ", ".join(visible(name, limit=40) for name in dict.fromkeys(self._uncompared))
+        of_tools = f"masked values in calls of {tools} could not be compared" if tools else ""
+        return tuple(filter(None, (*self.desk.notes(), of_tools, self.fault_note)))
 
     def compare_tool(self, recorded: RecordedTool, outcome: ToolOutcome) -> None:
         """Compare the outcome of a tool that ran again."""
@@ -614,18 +686,23 @@ class ServedCalls:
             old = recorded.outcome
             if old is None or self._same_outcome(recorded, old, outcome):
                 return
-            masked = msgspec.convert(
-                self._scrubbed(msgspec.to_builtins(outcome)), resolved(ToolOutcome), strict=False
+            built = msgspec.to_builtins(outcome)
+            scrubbed = self._scrubbed(built)
+            masked = msgspec.convert(scrubbed, resolved(ToolOutcome), strict=False)
+            if self._same_outcome(recorded, old, masked):
+                return
+            recorded_form = msgspec.to_builtins(old)
+            if any(is_masked_form(recorded_form, form) for form in (built, scrubbed)):
+                self._uncompared.append(recorded.name)
+                return
+            self._add(
+                TOOL_CHANGED.name,
+                TOOL_CHANGED.says.format(what=recorded.name),
+                seq=recorded.end_seq or recorded.seq,
+                t_ms=recorded.t_ms,
+                expected=old.text,
+                got=masked.text,
             )
-            if not self._same_outcome(recorded, old, masked):
-                self._add(
-                    TOOL_CHANGED.name,
-                    TOOL_CHANGED.says.format(what=recorded.name),
-                    seq=recorded.end_seq or recorded.seq,
-                    t_ms=recorded.t_ms,
-                    expected=old.text,
-                    got=masked.text,
-                )
 
     def _same_outcome(self, tool: RecordedTool, old: ToolOutcome, new: ToolOutcome) -> bool:
         if not (old.error and new.error):
@@ -749,6 +826,7 @@ def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
                     call_id=call_id,
                     name=name,
                     arguments=more.get("arguments"),
+                    digests=_texts(more.get("digests")),
                     seq=event.seq,
                     t_ms=event.t_ms,
                 )
@@ -790,6 +868,45 @@ def _parsed(value: Any) -> Any:
     """A value that a trace may have as it is, or as JSON in a text."""
     found = decoded_json(value) if isinstance(value, str) else None
     return value if found is None else found
+
+
+def is_masked_form(recorded: Any, live: Any) -> bool:
+    """Whether a recorded JSON value is a live one with masks in place of some of its text.
+
+    The recorder may have masked what only another call of the session gives away.
+    """
+    match recorded, live:
+        case str(), str():
+            return recorded == live or _is_masked_text(recorded, live)
+        case dict(), dict():
+            return len(recorded) == len(live) and all(
+                is_masked_form(old, new)
+                for old, new in zip(recorded.items(), live.items(), strict=True)
+            )
+        case ((list() | tuple()), (list() | tuple())):
+            return len(recorded) == len(live) and all(map(is_masked_form, recorded, live))
+        case int(), int() if not isinstance(live, bool):
+            return recorded == live or _is_masked_text(str(recorded), str(live))
+    return bool(recorded == live and type(recorded) is type(live))
+
+
+def _is_masked_text(recorded: str, live: str) -> bool:
+    """Each mask stands for some text, the shortest that fits, so that this takes linear time."""
+    literals = _MASKS.split(recorded)
+    if len(literals) == 1 or not live.startswith(literals[0]):
+        return False
+    at = len(literals[0])
+    for literal in literals[1:-1]:
+        at = live.find(literal, at + 1)
+        if at < 0:
+            return False
+        at += len(literal)
+    return live.endswith(literals[-1]) and len(live) - len(literals[-1]) > at
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    texts = value if isinstance(value, list) else []
+    return tuple(one for one in texts if isinstance(one, str))
 
 
 def _same(one: Question, other: Question) -> bool:

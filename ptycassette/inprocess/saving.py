@@ -13,25 +13,31 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.inprocess.calls import CallLog, ItemsInMemory
+from ptycassette.inprocess.calls import (
+    IN_PROCESS_OPTION,
+    CallLog,
+    ItemsInMemory,
+    SecretsOfCalls,
+)
 from ptycassette.model import (
     EventSource,
     Finished,
     Harness,
     JournalEvent,
     Manifest,
+    Noted,
     SessionMeta,
     Size,
     StreamKinds,
 )
 from ptycassette.recording import TAPE_OPTION, TapeSource
 from ptycassette.recording.io import Finaliser, architecture, system, timestamp
+from ptycassette.scrub import default_scrubber
 from ptycassette.system.files import current_dir
 from ptycassette.tape.io import load_prices
 from ptycassette.version import __version__
 
 HARNESS = "in-process"
-IN_PROCESS_OPTION = "in_process"
 _SIZE = Size(24, 80)
 """The format wants a size; there is no terminal."""
 
@@ -42,8 +48,10 @@ def head_of(target: Path) -> SessionMeta:
     There is no program and no terminal: the command is empty, and all streams are ``null``.
     """
     environment = dict(os.environ)
+    number = str(uuid.uuid4())
+    option = {"version": 1, "python": platform.python_version(), "salt": number}
     return SessionMeta(
-        id=str(uuid.uuid4()),
+        id=number,
         argv=(),
         size=_SIZE,
         recorded_at=timestamp(datetime.now(UTC)),
@@ -56,7 +64,7 @@ def head_of(target: Path) -> SessionMeta:
         arch=architecture(),
         recorder_version=f"ptycassette/{__version__}",
         target=str(target),
-        options={IN_PROCESS_OPTION: {"version": 1, "python": platform.python_version()}},
+        options={IN_PROCESS_OPTION: option},
     )
 
 
@@ -81,9 +89,11 @@ def publish(
         CassetteError: nothing was published; the message says why.
     """
     end = Finished(t_us=log.t_us, metadata=metadata)
+    secrets_of = SecretsOfCalls(head.options[IN_PROCESS_OPTION]["salt"], default_scrubber)
+    notes = [_with_digests(note, secrets_of) for note in log.notes]
 
     def events() -> Iterator[JournalEvent]:
-        yield from log.notes
+        yield from notes
         yield end
 
     source: EventSource = events
@@ -93,3 +103,14 @@ def publish(
         source = TapeSource(events, lambda: ItemsInMemory(log.items), load_prices())
     head = msgspec.structs.replace(head, options=options, target=str(target))
     return Finaliser().publish(head, source, target, overwrite=True)
+
+
+def _with_digests(note: JournalEvent, secrets_of: SecretsOfCalls) -> JournalEvent:
+    """The call of a tool with digests of its masked arguments."""
+    match note:
+        case Noted(payload={"type": "tool-call", "arguments": arguments}):
+            digests = secrets_of.of(arguments)
+            if digests:
+                payload = {**note.payload, "digests": list(digests)}
+                return msgspec.structs.replace(note, payload=payload)
+    return note

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from ptycassette.inprocess.programs import Programs
     from ptycassette.replaying import Drift  # noqa: TC004 - never decoded
     from ptycassette.replaying.io import Action  # noqa: TC004
+    from ptycassette.scrub import SessionScrubber
     from ptycassette.timeline import Scorer
 
 __all__ = ["OpenTape", "TapeResult", "UseTape", "use_tape"]
@@ -524,7 +525,7 @@ class UseTape:
             "order": self._order,
             "compare_secrets": resolve_secrets(os.environ) == "same",
             "scrubbed": _scrubbed_as_recorded,
-            "masked": _masked_body,
+            "scrubber": _scrubber,
         }
 
     @contextmanager
@@ -546,7 +547,7 @@ class UseTape:
                 raise
             finally:
                 result.divergences = tuple(served.divergences)
-                result.notes = tuple(filter(None, (served.fault_note, unmet)))
+                result.notes = tuple(filter(None, (*served.notes, unmet)))
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
                 raise _error_of(served.divergences, path)
@@ -591,12 +592,11 @@ def _declared() -> dict[str, str]:
     }
 
 
-def _masked_body(body: bytes) -> bytes:
-    """A body as the scrubber masked it when the tape was saved."""
+def _scrubber() -> SessionScrubber:
+    """A scrubber like the one that masked the tape when it was saved."""
     from ptycassette.scrub import default_scrubber  # noqa: PLC0415 - 0.1 s
 
-    [masked] = default_scrubber().traffic([body])
-    return masked
+    return default_scrubber()
 
 
 def _scrubbed_as_recorded(value: Any) -> Any:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .geometry import Size as Size
     from .journal import Begun as Begun
     from .journal import Finished as Finished
+    from .journal import HeadSecret as HeadSecret
     from .journal import JournalEvent as JournalEvent
     from .journal import Noted as Noted
     from .journal import Output as Output
@@ -143,7 +144,7 @@ else:
             "geometry": "Cursor Size",
             "journal": (
                 "Finished JournalEvent Noted Output Probed Resized SessionMeta "
-                "Signalled Begun TapeMoment Traffic Typed"
+                "Signalled Begun HeadSecret TapeMoment Traffic Typed"
             ),
             "json_values": (
                 "NOT_JSON as_msgpack decoded_json foreign_json from_msgpack native native_text "

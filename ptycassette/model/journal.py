@@ -156,6 +156,22 @@ class Begun(msgspec.Struct, frozen=True, omit_defaults=True, tag="tape"):
     wall: str = ""
 
 
+class HeadSecret(msgspec.Struct, frozen=True):
+    """A secret in the head of a question, behind a placeholder.
+
+    Attributes:
+        where: ``target``, or the name of a header: the first one of this name.
+        offset: of the placeholder, in bytes of UTF-8 of the text that is kept.
+        length: of the placeholder.
+        value: what it replaces.
+    """
+
+    where: str
+    offset: int
+    length: int
+    value: bytes
+
+
 class TapeMoment(Noted, frozen=True, omit_defaults=True, kw_only=True, tag="tape-moment"):
     """A service event of the tape. None is in a recorder's journal: they are made when saving.
 
@@ -165,12 +181,14 @@ class TapeMoment(Noted, frozen=True, omit_defaults=True, kw_only=True, tag="tape
         head: what the entry says of it besides bodies (see ``TapeEntry``), scrubbed like a payload.
         dropped: texts that are kept nowhere, such as headers with credentials. What is secret in
             them is removed everywhere else.
+        secrets: of the head of a question, once it is scrubbed.
     """
 
     entry: int
     moment: Literal["question", "answer", "end"]
     head: dict[str, Any]
     dropped: tuple[str, ...] = ()
+    secrets: tuple[HeadSecret, ...] = ()
 
 
 class Traffic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="traffic"):

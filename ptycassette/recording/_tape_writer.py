@@ -11,6 +11,7 @@ from ptycassette.model import (
     BodySink,
     Chunk,
     EntrySink,
+    HeadSecret,
     MaskedDigest,
     TapeAnswer,
     TapeEntry,
@@ -34,12 +35,17 @@ class EntryKeys(Protocol):
         ...
 
     def of(
-        self, head: Mapping[str, Any], body: bytes, stored: bytes
+        self,
+        head: Mapping[str, Any],
+        body: bytes,
+        stored: bytes,
+        secrets: Sequence[HeadSecret] = (),
     ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """The key and the volatile tokens of a question, and digests of what was scrubbed.
 
         Args:
             head: as it is kept, with ``entry``.
+            secrets: what was scrubbed of the head.
             body: as it was sent, unpacked.
             stored: as it is kept: scrubbed, and as long.
         """
@@ -113,6 +119,7 @@ class _Entry:
         self._sink = sink
         self._fields: dict[str, Any] = {}
         self._head: Mapping[str, Any] = {}
+        self._secrets: tuple[HeadSecret, ...] = ()
         self._question = _Body(sink, kept=True)
         self._raw: bytearray | None = bytearray()
         self._answer: dict[str, Any] | None = None
@@ -121,6 +128,7 @@ class _Entry:
 
     def begin(self, event: TapeMoment, *, seq: int, t_us: int) -> None:
         self._head = {**event.head, "entry": event.entry}
+        self._secrets = event.secrets
         self._fields = {"entry": event.entry, "seq": seq, "t_us": t_us, **_filled(event.head)}
 
     def answer(self, event: TapeMoment, *, seq: int, t_us: int) -> None:
@@ -160,7 +168,7 @@ class _Entry:
             return
         raw, stored = bytes(self._raw), self._question.whole()
         self._raw = self._question.kept = None
-        key, tokens, digests = keys.of(self._head, raw, stored)
+        key, tokens, digests = keys.of(self._head, raw, stored, self._secrets)
         if len(tokens) <= _MOST_TOKENS:
             self._fields |= {"key": key, "tokens": tuple(tokens), "digests": tuple(digests)}
 

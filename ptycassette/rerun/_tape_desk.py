@@ -12,7 +12,7 @@ import msgspec
 
 from ptycassette.model import TapeEntry, decoded_json, objects_in
 from ptycassette.rerun.report import RequestMiss
-from ptycassette.scrub import masked_places
+from ptycassette.scrub import SessionScrubber, masked_places
 from ptycassette.tape import Draw
 from ptycassette.tape.consent import body_without
 from ptycassette.tape.matching import (
@@ -29,7 +29,6 @@ from ptycassette.tape.matching import (
 )
 
 _MOST_MISSES = 100
-_MOST_TRIED = 200
 _SHORTEST_NAME = 8
 _SHOWN = 10
 _OF_OPENAI = ("/responses", "/chat/completions")
@@ -44,7 +43,9 @@ class TapeDesk:
         rules: what may vary.
         key: the key of the cassette.
         declared: the values of this run: ``cwd``, ``home``.
-        masked: a body as the tape would have it: scrubbed, and as long.
+        scrubber: makes a fresh scrubber, which masks a question as the tape would have it. Of a
+            tape without secrets no question is equal to one with a secret, so that only what is
+            shown of a miss is masked.
         facts: what the manifest has of the tape, its fingerprint among it.
         draws: the draws of the recording.
         stripped: keys of inputs that questions were recorded without.
@@ -64,7 +65,7 @@ class TapeDesk:
         *,
         key: bytes,
         declared: Mapping[str, str],
-        masked: Callable[[bytes], bytes],
+        scrubber: Callable[[], SessionScrubber],
         facts: Mapping[str, Any] | None = None,
         draws: Sequence[Draw] = (),
         stripped: Sequence[str] = (),
@@ -73,6 +74,9 @@ class TapeDesk:
     ) -> None:
         self._entries = [exchange.entry for exchange in exchanges]
         self._exchanges = {exchange.entry.entry: exchange for exchange in exchanges}
+        self._holds_secrets = any(
+            token.type == SECRET for entry in self._entries for token in entry.tokens
+        )
         version = published_fingerprint(facts or {}, rules)[1]
         self._matcher = Matcher(
             exchanges,
@@ -83,7 +87,7 @@ class TapeDesk:
             compare_secrets=compare_secrets,
             fingerprint_version=version,
         )
-        self._masked, self._stripped, self._compared = masked, stripped, compare_secrets
+        self._scrubber, self._stripped, self._compared = scrubber, stripped, compare_secrets
         self._imported = "compared_headers" in (facts or {})
         self._rebuilt = _RebuiltQuestions(exchanges, (facts or {}).get("rebuilt"))
         self.expected_fingerprint = tape_fingerprint(
@@ -105,7 +109,7 @@ class TapeDesk:
             self.misses.append(
                 RequestMiss(
                     method=question.method,
-                    target=question.target,
+                    target=self.shown_target(question),
                     nearest=answer.nearest,
                     differences=tuple(
                         f"{one.path}: recorded {one.recorded}, now {one.live}"
@@ -116,9 +120,11 @@ class TapeDesk:
             )
         return answer
 
+    def shown_target(self, question: Question) -> str:
+        """The target of a question as the tape would have it, for people."""
+        return self._as_stored(question).target
+
     def _answer(self, question: Question) -> Hit | Miss:
-        upstream = question.upstream or self.upstream(question.target)
-        question = msgspec.structs.replace(question, upstream=upstream)
         answer = self._match(question)
         if isinstance(answer, Hit):
             return self._rebuilt.answer(answer, question) if self._imported else answer
@@ -134,30 +140,38 @@ class TapeDesk:
         return min(misses, key=lambda miss: len(miss.differences) or _SHOWN, default=answer)
 
     def _match(self, question: Question) -> Hit | Miss:
-        answer = self._matcher.ask(_as_stored(question, self._masked(question.body)))
+        if not self._holds_secrets:
+            upstream = question.upstream or self.upstream(question.target)
+            answer = self._matcher.ask(msgspec.structs.replace(question, upstream=upstream))
+            if isinstance(answer, Hit):
+                return answer
+        stored = self._as_stored(question)
+        answer = self._matcher.ask(stored)
         if isinstance(answer, Hit):
             return answer
-        for stored in self._masked_as_recorded(question.body):
-            found = self._matcher.ask(_as_stored(question, stored))
+        others = [msgspec.structs.replace(stored, head_secrets=())] if stored.head_secrets else []
+        bare = msgspec.structs.replace(question, upstream=stored.upstream)
+        for other in (*others, *self._matcher.masked_as_recorded(bare)):
+            found = self._matcher.ask(other)
             if isinstance(found, Hit):
                 return found
         return answer
 
-    def _masked_as_recorded(self, body: bytes) -> Iterator[bytes]:
-        """A body, masked where recorded ones of its length are.
-
-        The recorder may have known secrets that nothing in one body gives away.
-        """
-        for number in [one.entry for one in self._matcher.unused()][:_MOST_TRIED]:
-            exchange = self._exchanges[number]
-            places = [one for one in exchange.entry.tokens if one.type == SECRET and not one.where]
-            recorded = exchange.question() if places else b""
-            if places and len(recorded) == len(body):
-                stored = bytearray(body)
-                for one in places:
-                    end = one.offset + one.length
-                    stored[one.offset : end] = recorded[one.offset : end]
-                yield bytes(stored)
+    def _as_stored(self, question: Question) -> Question:
+        """A question as a tape has it."""
+        head = {"target": question.target, "headers": question.headers}
+        masked, secrets = self._scrubber().head(head)
+        [stored] = self._scrubber().traffic([question.body])
+        target = masked["target"]
+        return msgspec.structs.replace(
+            question,
+            upstream=question.upstream or self.upstream(target),
+            target=target,
+            headers=tuple((name, value) for name, value in masked["headers"]),
+            head_secrets=secrets,
+            stored=stored,
+            secrets=masked_places(question.body, stored),
+        )
 
     def messages_within(self, handshake: TapeEntry) -> int:
         """How many messages were sent over a recorded WebSocket."""
@@ -297,13 +311,6 @@ class _NoClock:
     @staticmethod
     def wall() -> datetime:
         return datetime.fromtimestamp(0, UTC)
-
-
-def _as_stored(question: Question, stored: bytes) -> Question:
-    """A question with its body as a tape has it."""
-    return msgspec.structs.replace(
-        question, stored=stored, secrets=masked_places(question.body, stored)
-    )
 
 
 def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -49,6 +49,7 @@ from ptycassette.scrub.views import (
     View,
     input_views,
     joined_lines,
+    members_of,
     strings_of,
 )
 
@@ -179,14 +180,15 @@ class Finder:
                 self._traffic(event)
             case Noted():
                 if isinstance(event, TapeMoment):
-                    self._payload("tape", strings_of(event.head))
+                    self._payload("tape", event.head, strings_of(event.head))
                     self._learn(event.dropped)
                 strings = strings_of(event.payload)
-                self._payload("service-events", strings)
+                self._payload("service-events", event.payload, strings)
                 if views := self._service.add(strings):
                     self._search("service-events", views)
             case Probed() | Finished():
-                self._payload("final", strings_of(msgspec.to_builtins(event)))
+                built = msgspec.to_builtins(event)
+                self._payload("final", built, strings_of(built))
             case _:
                 pass
 
@@ -260,10 +262,13 @@ class Finder:
                 pass
         self._adopt(())
 
-    def _payload(self, channel: str, strings: Iterable[tuple[str, str]]) -> None:
+    def _payload(self, channel: str, payload: Any, strings: Iterable[tuple[str, str]]) -> None:
         """Search the strings of one payload, each alone. They are masked when they are written."""
         for match in self._searcher.each(text for _, text in strings):
             self._note(self.in_strings, channel, match.rule)
+        for name, item in members_of(payload):
+            for match in self._searcher.search_member(name, item):
+                self._note(self.in_strings, channel, match.rule)
         self._adopt(())
 
     def _search(self, channel: str, views: Iterable[View]) -> None:

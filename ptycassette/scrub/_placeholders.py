@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ptycassette.model import Finished, Noted, Probed, TapeMoment, lazy_pattern, resolved
+from ptycassette.model import (
+    Finished,
+    HeadSecret,
+    Noted,
+    Probed,
+    TapeMoment,
+    lazy_pattern,
+    resolved,
+)
 from ptycassette.scrub._mask import TEXT, mask
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
@@ -17,6 +25,7 @@ from ptycassette.scrub.views import (
     View,
     joined_lines,
     line_of_text,
+    members_of,
     panes,
     rewrite,
     strings_of,
@@ -46,25 +55,82 @@ class Placeholders:
         self._tally = tally
         self.counts = True
 
-    def text(self, value: str, *, channel: str) -> str:
-        """One string."""
+    def text(self, value: str, *, channel: str, name: str = "") -> str:
+        """One string; ``name`` is that of the member of an object that it is."""
+        text = canonical(value)
         matches = list(self._searcher.each([value]))
+        if name:
+            matches += self._searcher.search_member(name, value)
         if not matches:
             return value
-        text = canonical(value)
-        masked, rules = _spliced(text, matches)
-        for rule in rules if self.counts else ():
-            self._tally.count(channel, rule)
-        return plain(masked)
+        pieces = _spliced(text, matches)
+        for piece in pieces if self.counts else ():
+            if piece.rule:
+                self._tally.count(channel, piece.rule)
+        return plain("".join(piece.shown for piece in pieces))
+
+    def head(self, head: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[HeadSecret, ...]]:
+        """The head of a question, and the secrets in its target and in its headers.
+
+        Only the first header of a name is looked at for these; the others are masked as well.
+        """
+        masked: dict[str, Any] = self.value(head, channel="tape")
+        secrets: dict[str, tuple[HeadSecret, ...]] = {}
+        for where, text in (("target", head.get("target")), *head.get("headers", ())):
+            if isinstance(text, str) and where not in secrets:
+                secrets[where] = self._secrets(where, text)
+        return masked, tuple(one for found in secrets.values() for one in found)
+
+    def _secrets(self, where: str, text: str) -> tuple[HeadSecret, ...]:
+        raw = canonical(text)
+        found: list[HeadSecret] = []
+        at = 0
+        for piece in _spliced(raw, list(self._searcher.search(raw))):
+            if piece.rule:
+                value = piece.was.encode("latin-1")
+                found.append(HeadSecret(where, at, len(piece.shown), value))
+            at += len(piece.shown)
+        return tuple(found)
 
     def value(self, value: Any, *, channel: str) -> Any:
-        """Every string in a JSON value, keys included."""
-        if self._is_clean(strings_of(value)):
+        """Every string in a JSON value, keys included, and numbers whose name is a secret's."""
+        if self._is_clean(value, strings_of(value)):
             return value
-        return rewrite(value, lambda text: self.text(text, channel=channel))
 
-    def _is_clean(self, strings: Iterable[tuple[str, str]]) -> bool:
-        return next(self._searcher.each(text for _, text in strings), None) is None
+        def member(name: str, item: str | int) -> str | int:
+            if isinstance(item, str):
+                return self.text(item, channel=channel, name=name)
+            return self._number(name, item, channel=channel)
+
+        return rewrite(value, lambda text: self.text(text, channel=channel), member)
+
+    def secrets(self, value: Any) -> list[str]:
+        """What would be replaced in the strings of a JSON value, in their order."""
+        found: list[str] = []
+
+        def look(text: str, name: str = "") -> str:
+            raw = canonical(text)
+            matches = list(self._searcher.search(raw))
+            matches += self._searcher.search_member(name, text) if name else ()
+            found.extend(plain(piece.was) for piece in _spliced(raw, matches) if piece.rule)
+            return text
+
+        def member(name: str, item: str | int) -> str | int:
+            return look(item, name) if isinstance(item, str) else item
+
+        rewrite(value, look, member)
+        return found
+
+    def _number(self, name: str, value: int, *, channel: str) -> int:
+        matches = list(self._searcher.search_member(name, value))
+        for match in matches if self.counts else ():
+            self._tally.count(channel, match.rule)
+        return int("8" * len(str(abs(value)))) if matches else value
+
+    def _is_clean(self, value: Any, strings: Iterable[tuple[str, str]]) -> bool:
+        return next(self._searcher.each(text for _, text in strings), None) is None and not any(
+            next(self._searcher.search_member(name, item), None) for name, item in members_of(value)
+        )
 
     def noted(self, event: Noted, patches: Patches, offset: int) -> tuple[Noted, int]:
         """A service event with placeholders, and the offset after it.
@@ -75,11 +141,15 @@ class Placeholders:
         strings = strings_of(event.payload)
         end = offset + sum(len(canonical(text)) for _, text in strings)
         payload = event.payload
-        if patches.touch(offset, end) or not self._is_clean(strings):
+        if patches.touch(offset, end) or not self._is_clean(payload, strings):
             payload = self._patched(payload, patches, offset)
         if isinstance(event, TapeMoment):
-            head = self.value(event.head, channel="tape")
-            event = msgspec.structs.replace(event, payload=payload, head=head, dropped=())
+            head, secrets = self.head(event.head)
+            if event.moment != "question":
+                secrets = ()
+            event = msgspec.structs.replace(
+                event, payload=payload, head=head, dropped=(), secrets=secrets
+            )
         elif payload is not event.payload:
             event = msgspec.structs.replace(event, payload=payload)
         return event, end
@@ -88,14 +158,20 @@ class Placeholders:
         """A payload with patches and placeholders."""
         at = offset
 
-        def change(text: str) -> str:
+        def change(text: str, name: str = "") -> str:
             nonlocal at
             raw = canonical(text)
             patched = patches.apply(raw.encode("latin-1"), at).decode("latin-1")
             at += len(raw)
-            return self.text(plain(patched) if patched != raw else text, channel="service-events")
+            shown = plain(patched) if patched != raw else text
+            return self.text(shown, channel="service-events", name=name)
 
-        return rewrite(payload, change)
+        def member(name: str, item: str | int) -> str | int:
+            if isinstance(item, str):
+                return change(item, name)
+            return self._number(name, item, channel="service-events")
+
+        return rewrite(payload, change, member)
 
     def probed(self, event: Probed) -> Probed:
         """The result of a probe with placeholders."""
@@ -138,10 +214,18 @@ class Placeholders:
         return tuple(plain(masked).split("\n")) if found else rows
 
 
-def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
-    """``text`` with placeholders for plain secrets and masks for encoded ones.
+class _Piece(NamedTuple):
+    """A stretch of a text: how it is shown, what it was, and the rule that replaced it, if any."""
 
-    Also returns the rule of each replacement. Overlapping ones get the placeholder of the longest.
+    shown: str
+    was: str
+    rule: str = ""
+
+
+def _spliced(text: str, matches: list[Match]) -> list[_Piece]:
+    """The pieces of ``text``, with placeholders for plain secrets and masks for encoded ones.
+
+    Secrets that overlap get the placeholder of the longest.
     A folder is named (``$PWD``) only where its path ends; what is beside it is masked.
     """
     spans = sorted(
@@ -149,8 +233,7 @@ def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
         for at, match in enumerate(matches)
         for number, stretch in enumerate(match.stretches)
     )
-    parts: list[str] = []
-    rules: list[str] = []
+    pieces: list[_Piece] = []
     at = 0
     while spans:
         start, end = spans[0][:2]
@@ -163,7 +246,10 @@ def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
         named = longest.placeholder if longest.form == TEXT and not number else ""
         if named.startswith("$") and _SAME_NAME.match(text, end):
             named = ""  # /x/work.py is beside /x/work: $PWD.py would be another file elsewhere
-        parts += [text[at:start], named or mask(text[start:end], longest.form)]
-        rules.append(longest.rule)
+        was = text[start:end]
+        pieces += [
+            _Piece(text[at:start], text[at:start]),
+            _Piece(named or mask(was, longest.form), was, longest.rule),
+        ]
         at = end
-    return "".join([*parts, text[at:]]), rules
+    return [*pieces, _Piece(text[at:], text[at:])]

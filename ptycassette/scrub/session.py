@@ -21,6 +21,7 @@ import msgspec
 from ptycassette.model import (
     EventSource,
     Finished,
+    HeadSecret,
     JournalEvent,
     Noted,
     Output,
@@ -243,6 +244,10 @@ class SessionScrubber:
                 self._tally.count(channel, rule)
         return text
 
+    def head(self, head: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[HeadSecret, ...]]:
+        """The head of a question (see ``TapeEntry``), scrubbed, and the secrets in it."""
+        return self._placeholders.head(head)
+
     def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
         """The rows of a frame that another emulator made, masked cell for cell."""
         return self._placeholders.rows(rows)
@@ -254,6 +259,10 @@ class SessionScrubber:
     def value(self, value: Any, *, channel: str) -> Any:
         """See ``model.Scrubber.value``."""
         return self._placeholders.value(value, channel=channel)
+
+    def secrets(self, value: Any) -> list[str]:
+        """What would be replaced in the strings of a JSON value, in their order."""
+        return self._placeholders.secrets(value)
 
     @property
     def replacements(self) -> tuple[Replacement, ...]:

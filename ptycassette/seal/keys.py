@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 import msgspec
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -62,7 +62,7 @@ def public_key(text: str, *, where: str) -> PublicKey:
     try:
         load = load_pem_public_key if data.startswith(b"-----BEGIN") else load_ssh_public_key
         found = load(data)
-    except (ValueError, UnsupportedAlgorithm) as exc:
+    except (ValueError, UnsupportedAlgorithm, InternalError) as exc:
         raise UsageError("not a public key", where=where, hint=_HINT) from exc
     return checked(found, where=where)
 
@@ -101,7 +101,7 @@ def signer_of(data: bytes, *, where: str) -> tuple[CryptoSigner, PublicKey]:
     try:
         load = load_ssh_private_key if data.startswith(_SSH_PRIVATE) else load_pem_private_key
         key = load(data, password=None)
-    except (TypeError, ValueError, UnsupportedAlgorithm) as exc:
+    except (TypeError, ValueError, UnsupportedAlgorithm, InternalError) as exc:
         encrypted = isinstance(exc, TypeError) or "encrypted" in str(exc).lower()
         what = "a key with a passphrase" if encrypted else "not a private key"
         raise UsageError(what, where=where, hint=_HINT) from exc

@@ -16,6 +16,12 @@ from typing import Any
 NETWORK_LEVEL = "Python sockets of the test process (not of programs that it starts)"
 
 
+_SENDING = ("connect", "connect_ex", "sendto", "sendmsg")
+_TO = {"sendmsg": 3}
+"""Where the address is among the arguments; it is the last one of the others."""
+_LOOKING_UP = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr")
+
+
 class NetworkBlockedError(RuntimeError):
     """A test that replays tried to reach another machine."""
 
@@ -36,16 +42,20 @@ def blocked_network(
         applies: asked at each attempt: whether the code that makes it is blocked.
         advice: what to do about it, for the message.
     """
-    before = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto")}
+    before = {
+        name: getattr(socket.socket, name) for name in _SENDING if hasattr(socket.socket, name)
+    }
     own = {name for name in before if name in vars(socket.socket)}
-    look_up = socket.getaddrinfo
+    look_ups = {name: getattr(socket, name) for name in _LOOKING_UP}
     for name, method in before.items():
         setattr(socket.socket, name, _guarded(method, applies, advice))
-    socket.getaddrinfo = _guarded_look_up(look_up, applies, advice)
+    for name, look_up in look_ups.items():
+        setattr(socket, name, _guarded_look_up(look_up, applies, advice))
     try:
         yield
     finally:
-        socket.getaddrinfo = look_up
+        for name, look_up in look_ups.items():
+            setattr(socket, name, look_up)
         for name, method in before.items():
             if name in own:
                 setattr(socket.socket, name, method)
@@ -56,8 +66,10 @@ def blocked_network(
 def _guarded(
     method: Callable[..., Any], applies: Callable[[], bool], advice: str
 ) -> Callable[..., Any]:
+    at = _TO.get(method.__name__, -1)
+
     def guarded(self: socket.socket, *args: Any) -> Any:
-        address = args[-1] if args else None
+        address = args[at] if len(args) > at else None
         internet = self.family in {socket.AF_INET, socket.AF_INET6}
         if internet and not _is_local(address) and applies():
             raise _blocked(f"connecting to {address!r}", advice)

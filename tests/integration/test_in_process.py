@@ -8,8 +8,10 @@ import asyncio
 import importlib
 import json
 import os
+import random
 import shlex
 import socket
+import string
 import subprocess
 import sys
 import threading
@@ -632,8 +634,18 @@ def test_the_network_is_off_in_replay(tmp_path: Path, provider: Provider) -> Non
         with socket.socket() as one:
             one.setblocking(False)
             tried.append("blocked" if isinstance(_connects(one), NetworkBlockedError) else "free")
-        with pytest.raises(NetworkBlockedError):
-            socket.getaddrinfo("api.example.com", 443)
+        for look_up in (
+            lambda name: socket.getaddrinfo(name, 443),
+            socket.gethostbyname, socket.gethostbyname_ex, socket.gethostbyaddr,
+        ):  # fmt: skip
+            with pytest.raises(NetworkBlockedError):
+                look_up("api.example.com")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            with pytest.raises(NetworkBlockedError):
+                one.sendto(b"x", ("192.0.2.1", 53))
+            with pytest.raises(NetworkBlockedError):
+                one.sendmsg([b"x"], [], 0, ("192.0.2.1", 53))
+        assert socket.gethostbyname("localhost") == "127.0.0.1"
 
     async def in_a_loop() -> None:
         with socket.socket() as one, pytest.raises(NetworkBlockedError):
@@ -881,10 +893,11 @@ def test_a_tool_is_served_and_does_not_run(tmp_path: Path) -> None:
 )
 def test_nothing_that_a_cassette_names_is_imported(name: str) -> None:
     """A stranger may have written which exception a tool has raised."""
-    made = ToolOutcome(error=name, message="x", args=("echo",)).exception(())
+    for args in (("echo",), ("x", ["echo"]), ("x", [])):
+        made = ToolOutcome(error=name, message="x", args=args).exception(())
 
-    assert isinstance(made, ToolError)
-    assert made.type == name
+        assert isinstance(made, ToolError)
+        assert made.type == name
 
 
 def test_a_block_is_a_tool_call(tmp_path: Path) -> None:
@@ -924,6 +937,58 @@ def test_arguments_and_results_are_scrubbed_and_compared_as_they_are_scrubbed(
     assert token.encode() not in text
     with use_tape(tmp_path / "run.cassette"):
         assert login(token)["said"].endswith(token)
+
+
+def test_tool_calls_that_differ_only_in_a_secret_get_their_own_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whatever order; another secret is none of them, and the error shows none."""
+    path = tmp_path / "run.cassette"
+    letters = string.ascii_letters + string.digits
+    tokens = ["ghp_" + "".join(random.Random(n).choices(letters, k=36)) for n in range(3)]
+
+    @tape_tool(replay="serve")
+    def account(token: str) -> int:
+        return tokens.index(token)
+
+    with use_tape(path, mode="record"):
+        assert [account(token) for token in tokens[:2]] == [0, 1]
+    with use_tape(path, order="loose") as tape:
+        assert [account(token) for token in tokens[1::-1]] == [1, 0]
+    assert tape.result.notes == ()
+    with pytest.raises(DivergenceError, match="masked values") as caught, use_tape(path):
+        account(tokens[2])
+    assert not [token for token in tokens if token[4:] in repr(caught.value) + str(caught.value)]
+    monkeypatch.setenv("PTYCASSETTE_SECRETS", "any")
+    with use_tape(path, allow_unplayed=True) as tape:
+        assert account(tokens[2]) == 0
+    assert "could not be compared" in " ".join(tape.result.notes)
+
+
+def test_a_tool_call_is_found_that_was_masked_for_what_another_one_gives_away(
+    tmp_path: Path,
+) -> None:
+    """Also where its name is masked; what is no mask is compared."""
+    path = tmp_path / "run.cassette"
+    password, token = "hunter" + "22x", "ghp_" + "aB3dE6gH9" * 4
+
+    def run(command: str) -> None:
+        with tool_call("shell", {"cmd": command}) as call:
+            call.result = f"signed in with {password}"
+        with tool_call(f"of-{token}", {"password": password, "n": 1}) as call:
+            call.result = [1, True, None]
+
+    with use_tape(path, mode="record"):
+        run(f"login {password} now")
+    text = b"".join(one.read_bytes() for one in path.iterdir())
+    assert password.encode() not in text
+    assert token[4:].encode() not in text
+    with use_tape(path) as tape:
+        run(f"login {password} now")
+    [note] = tape.result.notes
+    assert note == "masked values in calls of shell, of-<github-token> could not be compared"
+    with pytest.raises(DivergenceError, match="with these arguments"), use_tape(path):
+        run(f"logout {password} now")
 
 
 def test_draws_are_recorded_and_served(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from ptycassette.recording.io import Finaliser
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io import TapeServer
+from ptycassette.scrub import default_scrubber
 from ptycassette.tape.io import load_matching_rules, start_proxy
 from ptycassette.testing import fixed_id
 
@@ -228,7 +229,7 @@ def test_a_client_reads_from_the_tape_what_it_read_before(
         rules = load_matching_rules((), env={"HOME": str(tmp_path)})
         desk = TapeDesk(
             list(cassette.tape()), rules, key=bytes.fromhex(KEY), declared={},
-            masked=lambda body: body,
+            scrubber=default_scrubber,
         )  # fmt: skip
         server.desk = desk
         again = talk(server.url)

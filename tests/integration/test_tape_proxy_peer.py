@@ -8,10 +8,21 @@ import shutil
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
+pytest.importorskip("aiohttp", reason="servers need the extra `tape`")
+
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake import Script
+from ptycassette.rerun import Gates
+from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun.io import TapeServer
+from ptycassette.scrub import default_scrubber
 from ptycassette.tape.io._peer import _owner, belongs_to_another_user
+from tests.tapes import KEY, rules
 
 pytestmark = pytest.mark.integration
 
@@ -55,3 +66,43 @@ def test_another_user_is_a_stranger() -> None:
             with accepted:
                 assert belongs_to_another_user(peer, own)
             client.communicate()
+
+
+ASK = """
+import sys, urllib.error, urllib.request
+try:
+    print(urllib.request.urlopen(sys.argv[1], data=b"{}", timeout=20).status)
+except urllib.error.HTTPError as refused:
+    print(refused.code)
+"""
+
+
+def as_user(uid: int, url: str) -> str:
+    """The status that a user of the machine gets at a URL."""
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("setpriv is not installed")
+    python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
+    argv = [setpriv, f"--reuid={uid}", "--clear-groups", python, "-c", ASK, url]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd="/")
+    return done.stdout.strip()
+
+
+@needs_linux
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("kind", ["fake provider", "tape of a rerun"])
+def test_another_user_gets_no_recorded_or_scripted_answer(kind: str) -> None:
+    """The one who started the server does."""
+    script = 'version = 1\n[[replies]]\ntext = "hello"\n'
+    with ExitStack() as stack:
+        if kind == "fake provider":
+            server: Any = stack.enter_context(FakeProviderServer(Script.parse(script)))
+            answered = "200"
+        else:
+            server = stack.enter_context(TapeServer(Gates([]), hold_s=20))
+            server.desk = TapeDesk([], rules(), key=KEY, declared={}, scrubber=default_scrubber)
+            answered = "404"
+        url = f"{server.url}/v1/responses"
+
+        assert as_user(pwd.getpwnam("nobody").pw_uid, url) == "403"
+        assert as_user(0, url) in {answered, "400"}

@@ -15,6 +15,7 @@ from aiohttp import web
 from ptycassette.rerun import Gates, made_hit
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.io import TapeServer
+from ptycassette.scrub import default_scrubber
 from ptycassette.tape.matching import Hit, Question
 from tests.conftest import PATIENCE_S
 from tests.tapes import KEY, rules
@@ -30,7 +31,7 @@ class Leaving(TapeServer):
 
     def __init__(self, status: int) -> None:
         super().__init__(Gates([]))
-        self.desk = TapeDesk([], rules(), key=KEY, declared={}, masked=lambda body: body)
+        self.desk = TapeDesk([], rules(), key=KEY, declared={}, scrubber=default_scrubber)
         self._status = status
         self.over = threading.Event()
 

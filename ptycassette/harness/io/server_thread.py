@@ -1,5 +1,7 @@
 """A server on 127.0.0.1 in a thread of its own, so that synchronous code can use it.
 
+Other users of the machine get status 403: they could read recorded answers, and use them up.
+
 Needs the extra ``provider`` (aiohttp).
 """
 
@@ -12,8 +14,10 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from ptycassette.errors import StorageError, UsageError
+from ptycassette.tape.io import belongs_to_another_user
 
 HOST = "127.0.0.1"
 _START_TIMEOUT_S = 10.0
@@ -91,8 +95,10 @@ class ServerThread:
     async def _serve(self) -> None:
         self.loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
+        application = self._make()
+        application.middlewares.insert(0, _not_for_others)
         runner = web.AppRunner(
-            self._make(),
+            application,
             handler_cancellation=True,
             shutdown_timeout=0.1,
             access_log=None,
@@ -109,3 +115,15 @@ class ServerThread:
                 await self._stop.wait()
         finally:
             await asyncio.wait_for(runner.cleanup(), _STOP_TIMEOUT_S)
+
+
+@web.middleware
+async def _not_for_others(request: web.Request, handler: Handler) -> web.StreamResponse:
+    transport = request.transport
+    own, peer = (
+        transport.get_extra_info(name) if transport is not None else None
+        for name in ("sockname", "peername")
+    )
+    if own is not None and peer is not None and belongs_to_another_user(peer, own):
+        raise web.HTTPForbidden(text="this server is for the user who started it")
+    return await handler(request)

@@ -9,6 +9,7 @@ import msgspec
 
 from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.model import (
+    HeadSecret,
     MaskedDigest,
     Noted,
     TapeEntry,
@@ -65,13 +66,17 @@ class TapeAgain:
         return {}
 
     def of(
-        self, head: Mapping[str, Any], body: bytes, stored: bytes
+        self,
+        head: Mapping[str, Any],
+        body: bytes,
+        stored: bytes,
+        secrets: Sequence[HeadSecret] = (),
     ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """See ``EntryKeys``: as it was, unless more of the question was scrubbed.
 
         The key is one of the question as it was asked, which nobody has any more.
         """
-        if body != stored:
+        if body != stored or secrets:
             return "", (), ()
         entry = self._keys[head["entry"]]
         return entry.key, entry.tokens, entry.digests

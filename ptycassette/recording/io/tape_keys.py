@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ptycassette.model import MaskedDigest, SessionMeta, VolatileToken
+from ptycassette.model import HeadSecret, MaskedDigest, SessionMeta, VolatileToken
 from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.scrub import masked_places
 from ptycassette.system import monotonic_s
@@ -47,7 +47,11 @@ class TapeKeys:
         return {"rules": list(self._rules.names), "rules_digest": self._rules.digest}
 
     def of(
-        self, head: Mapping[str, Any], body: bytes, stored: bytes
+        self,
+        head: Mapping[str, Any],
+        body: bytes,
+        stored: bytes,
+        secrets: Sequence[HeadSecret] = (),
     ) -> tuple[str, Sequence[VolatileToken], Sequence[MaskedDigest]]:
         """See ``EntryKeys.of``."""
         number = head["entry"] if head["kind"] == "websocket" else head.get("within")
@@ -63,6 +67,7 @@ class TapeKeys:
                 within=number,
                 stored=stored,
                 secrets=masked_places(body, stored),
+                head_secrets=tuple(secrets),
             )
         )
         return keyed.key, keyed.tokens, keyed.digests

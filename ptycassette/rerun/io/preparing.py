@@ -166,7 +166,7 @@ def prepared_rerun(
             declared={
                 "home": str(place.home), "cwd": str(place.cwd), "tmp": tempfile.gettempdir()
             },
-            masked=_masked_body,
+            scrubber=default_scrubber,
             facts=tape_facts(cassette.manifest),
             draws=drawn.draws if recorded else (),
             stripped=recorded_pointing(cassette).get("stripped", ()),
@@ -230,12 +230,6 @@ def _untrusted(
         where=visible(str(cassette.path)),
         hint="if you trust its author: --trust (trusted=True in Python)",
     )
-
-
-def _masked_body(body: bytes) -> bytes:
-    """A body as the scrubber masked it when the tape was saved."""
-    [masked] = default_scrubber().traffic([body])
-    return masked
 
 
 def _secrets_policy() -> SecretsPolicy:

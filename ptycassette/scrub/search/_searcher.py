@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import msgspec
 from ptycassette.scrub._mask import BASE32, BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.decode import Decoded, decoded_views
 from ptycassette.scrub.match import canonical, spread, squeeze
-from ptycassette.scrub.rules import RuleSet
+from ptycassette.scrub.rules import RuleSet, declares_a_secret, secret_name
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.search._known import KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner, SearchedTexts
@@ -55,6 +56,12 @@ class Match(msgspec.Struct, frozen=True):
     rule: str
     placeholder: str
     value: str = ""
+
+
+@lru_cache(4096)
+def _tells(name: str, is_number: bool) -> bool:  # noqa: FBT001
+    """Whether a name may declare its value; counts of tokens are numbers that are no secrets."""
+    return declares_a_secret(name) if is_number else secret_name(name)
 
 
 class _Text(NamedTuple):
@@ -206,6 +213,29 @@ class Searcher:
             self._remembered.clear()
             self._remembered_for, self._room = knows, _MOST_REMEMBERED
         return self._remembered
+
+    def search_member(self, name: str, value: str | int) -> Iterator[Match]:
+        """What the name of a member of a JSON object gives away of its value.
+
+        Places count in the canonical text of the value, or in the digits of a number.
+        """
+        if not _tells(name, isinstance(value, int)):
+            return
+        text = canonical(str(value))
+        written = canonical(json.dumps(value, ensure_ascii=False))
+        quote = int(isinstance(value, str))
+        before = canonical(json.dumps(name, ensure_ascii=False)) + ": "
+        first, last = len(before) + quote, len(before) + len(written) - quote
+        for match in self.search(before + written):
+            within = tuple(
+                (max(start, first) - first, min(end, last) - first)
+                for start, end in match.stretches
+                if start < last and end > first
+            )
+            if within and written[quote : len(written) - quote] != text:  # escapes
+                within = ((0, len(text)),)
+            if within and text:
+                yield msgspec.structs.replace(match, stretches=within)
 
     def _once(self, text: str) -> tuple[Match, ...]:
         """The matches in a text that continues no other, found once for all that is known."""

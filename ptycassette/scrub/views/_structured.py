@@ -25,7 +25,7 @@ _LONGEST_PLACE = 512
 _TELLS_APART = (
     *("index", "output_index", "content_index", "outputIndex", "contentIndex"),
     *("item_id", "itemId", "call_id", "callId", "message_id", "messageId"),
-    *("parent_tool_use_id", "type"),
+    *("parent_tool_use_id", "entry", "type"),
 )
 _APART = frozenset(_TELLS_APART)
 _SAYS_NOTHING = (".type", ".uuid")
@@ -69,24 +69,52 @@ def _collect(value: Any, place: str, found: list[tuple[str, str]]) -> None:
             _collect(item, f"{place}[]"[-_LONGEST_PLACE:], found)
 
 
-def rewrite(value: Any, change: Callable[[str], str]) -> Any:
-    """``value`` with every string in it, keys included, replaced by ``change`` of it."""
+def members_of(value: Any) -> Iterator[tuple[str, str | int]]:
+    """(key, item) for every text and whole number that an object in ``value`` holds by a name."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(key, str) and _is_scalar(item):
+                yield key, item
+            else:
+                yield from members_of(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from members_of(item)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def rewrite(
+    value: Any,
+    change: Callable[[str], str],
+    member: Callable[[str, str | int], str | int] | None = None,
+) -> Any:
+    """``value`` with every string in it, keys included, replaced by ``change`` of it.
+
+    What ``members_of`` yields is replaced by ``member`` of key and item instead, if that is given.
+    """
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
         return {
-            change(key) if isinstance(key, str) else key: rewrite(item, change)
+            change(key) if isinstance(key, str) else key: (
+                member(key, item)
+                if member is not None and isinstance(key, str) and _is_scalar(item)
+                else rewrite(item, change, member)
+            )
             for key, item in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return type(value)(rewrite(item, change) for item in value)
+        return type(value)(rewrite(item, change, member) for item in value)
     return value
 
 
-_Part = tuple[int, str, tuple[int, int]]
+_Part = tuple[int, str, tuple[int, int, str]]
 """One string or a part of it: its offset (-1: a gap), its text, and what it belongs to.
 
-That is the value, and where its list counts the item in it.
+That is the value, where its list counts the item in it, and its place where calls are told apart.
 """
 
 
@@ -150,6 +178,7 @@ class Joined:
         if len(self._runs) >= _MOST_PLACES:  # those that got nothing for the longest time go
             views += self._forget(self._by_use()[: _MOST_PLACES // 2])
         self._item += 1
+        own = "" if self._several else _anonymous(place)
         for name, of_list in names:
             run = self._runs.get(name)
             if run is None:
@@ -157,7 +186,7 @@ class Joined:
             self._uses += 1
             run.used = self._uses
             # The parts of one message are items of a list.
-            value = self._number, self._item if of_list else 0
+            value = self._number, self._item if of_list else 0, own
             if self._several and len(text) > 2 * _KEPT:
                 # What another one may continue; the rest is searched elsewhere.
                 run.parts += (
@@ -185,7 +214,7 @@ class Joined:
         if not place or (self._several and place.endswith(_SAYS_NOTHING)):
             self._names[place] = ()
             return ()
-        anonymous = _ID.sub("", place) if _HAS_ID in place else place
+        anonymous = _anonymous(place)
         names = dict.fromkeys((place, anonymous))
         key = place.rsplit(".", 1)[-1]
         only = self._only.setdefault(key, anonymous)
@@ -204,7 +233,7 @@ class Joined:
         if held is None or name == key:
             return
         run = self._runs[key] = _Run()
-        run.parts = [(at, text, (value[0], 0)) for at, text, value in held.parts]
+        run.parts = [(at, text, (value[0], 0, value[2])) for at, text, value in held.parts]
         run.length, run.used = held.length, held.used
 
     def rest(self) -> Iterator[RunsView]:
@@ -242,11 +271,23 @@ class Joined:
                 return
             self._given.add(same)
         view = RunsView((part, at) for at, part, _ in run)
-        if self._several:
-            starts = accumulate(len(part) for _, part, _ in run)
-            meet = zip(starts, pairwise(run), strict=False)
-            view.borders = [at for at, (one, other) in meet if one[2][0] == other[2][0]]
+        starts = accumulate(len(part) for _, part, _ in run)
+        meet = zip(starts, pairwise(run), strict=False)
+        view.borders = [at for at, (one, other) in meet if self._meets(one, other)]
         yield view
+
+    def _meets(self, one: _Part, other: _Part) -> bool:
+        """Whether the second one of two strings of a name begins something new.
+
+        Two calls with ids of their own, or two entries, are two commands, and no parts of one.
+        """
+        if self._several:
+            return one[2][0] == other[2][0]
+        return one[2][2] != other[2][2]
+
+
+def _anonymous(place: str) -> str:
+    return _ID.sub("", place) if "[id=" in place else place
 
 
 def _tail(run: list[_Part]) -> list[_Part]:

@@ -6,6 +6,7 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._peer import belongs_to_another_user as belongs_to_another_user
     from ._proxy_messages import ProxyPlan as ProxyPlan
     from .draw_log import MachineDraws as MachineDraws
     from .draw_log import open_draws as open_draws
@@ -29,6 +30,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_peer": "belongs_to_another_user",
             "_proxy_messages": "ProxyPlan",
             "draw_log": "MachineDraws open_draws served_draws",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",

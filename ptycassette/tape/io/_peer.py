@@ -29,14 +29,15 @@ _TIMEOUT_S = 1.0
 def belongs_to_another_user(peer: tuple[str, int], own: tuple[str, int]) -> bool:
     """Whether the client's end of a connection belongs to another user.
 
-    False where that is not known: the connection is gone, or the system does not say.
+    False for root, who needs no server to read anything, and where the owner is not known: the
+    connection is gone, or the system does not say.
 
     Args:
         peer: address and port of the client, IPv4.
         own: address and port of this end.
     """
     owner = _owner(peer, own)
-    return owner is not None and owner != os.geteuid()
+    return owner not in {None, 0, os.geteuid()}
 
 
 def _owner(peer: tuple[str, int], own: tuple[str, int]) -> int | None:

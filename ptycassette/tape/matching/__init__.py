@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .matcher import Hit as Hit
     from .matcher import Matcher as Matcher
     from .matcher import Renaming as Renaming
+    from .question import MOST_DIGESTS as MOST_DIGESTS
     from .question import KeyedQuestion as KeyedQuestion
     from .question import Question as Question
     from .question import QuestionKeys as QuestionKeys
@@ -38,7 +39,9 @@ else:
                 "tape_damage tape_fingerprint"
             ),
             "matcher": "Hit Matcher Renaming",
-            "question": "KeyedQuestion Question QuestionKeys Skeleton Skeletons question_key",
+            "question": (
+                "MOST_DIGESTS KeyedQuestion Question QuestionKeys Skeleton Skeletons question_key"
+            ),
             "rules": "Rules SECRET",
         },
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from ptycassette.model import VolatileToken
+from ptycassette.model import HeadSecret, VolatileToken
 from ptycassette.tape.matching._finder import Finder, Span
 from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
 from ptycassette.tape.matching._paths import PathTree
@@ -32,11 +32,30 @@ class CanonicalBody(msgspec.Struct, frozen=True):
     tokens: tuple[Token, ...]
 
 
-def canonical_text(where: str, text: bytes, finder: Finder | str) -> tuple[bytes, list[Token]]:
-    """A header or a target; a type in the finder's place says that all of it is one token."""
-    spans = [Span(0, len(text), finder)] if isinstance(finder, str) else list(finder.find(text))
+def canonical_text(
+    where: str, text: bytes, finder: Finder | str, secrets: Sequence[HeadSecret] = ()
+) -> tuple[bytes, list[Token]]:
+    """A header or a target; a type in the finder's place means that all of it is one token.
+
+    ``secrets`` are behind placeholders in ``text``, and are tokens with the value of the secret.
+    """
+    if isinstance(finder, str):
+        value = bytearray(text)
+        for one in reversed(secrets):
+            value[one.offset : one.offset + one.length] = one.value
+        whole = Token(where, 0, len(text), finder, bytes(value))
+        return _written(text, [Span(0, len(text), finder)]), [whole]
+    values = {one.offset: one.value for one in secrets}
+    given = [Span(one.offset, one.offset + one.length, SECRET) for one in secrets]
+    spans = _joined(given, finder.find(text))
     tokens = [
-        Token(where, one.start, one.end - one.start, one.type, text[one.start : one.end])
+        Token(
+            where,
+            one.start,
+            one.end - one.start,
+            one.type,
+            values.get(one.start, text[one.start : one.end]),
+        )
         for one in spans
     ]
     return _written(text, spans), tokens

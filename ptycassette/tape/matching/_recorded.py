@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ptycassette.model import Chunk, TapeEntry, VolatileToken
+from ptycassette.model import Chunk, HeadSecret, TapeEntry, VolatileToken
 from ptycassette.tape.matching._answers import Found, found_in, renamed
 from ptycassette.tape.matching._binding import Binding
 from ptycassette.tape.matching._canonical import Token
 from ptycassette.tape.matching._text import Text
 from ptycassette.tape.matching.question import Question
-from ptycassette.tape.matching.rules import DECLARED_TYPES, Rules
+from ptycassette.tape.matching.rules import DECLARED_TYPES, SECRET, Rules
 
 _SHORTEST_NAME = 6
 """Of a name that is looked for in answers: shorter ones stand there by chance."""
@@ -51,6 +51,11 @@ def question_of(exchange: TapeExchange) -> Question:
         form=entry.form,
         within=entry.within if entry.kind == "message" else entry.entry,
         tokens=tuple(token for token in entry.tokens if not token.where),
+        head_secrets=tuple(
+            HeadSecret(token.where, token.offset, token.length, b"\0%d" % token.name)
+            for token in entry.tokens
+            if token.where and token.type == SECRET
+        ),
     )
 
 

@@ -65,16 +65,18 @@ class Text:
         return raws[index] + at - texts[index]
 
     def stretch(self, start: int, end: int) -> tuple[int, int]:
-        """Which stretch of the text holds these places of the body."""
-        return self._text(start), self._text(end)
+        """Which stretch of the text holds these places of the body; an escape counts as a whole."""
+        return self._text(start, ends=False), self._text(end, ends=True)
 
-    def _text(self, raw: int) -> int:
+    def _text(self, raw: int, *, ends: bool) -> int:
         if raw >= self._end:
             return len(self.data)
         texts, raws = self._map
         index = max(0, bisect_right(raws, raw) - 1)
-        at = texts[index] + max(0, raw - raws[index])
-        return min(at, texts[index + 1] if index + 1 < len(texts) else len(self.data))
+        within = max(0, raw - raws[index])
+        if index % 2 and within:  # behind the first byte of an escape
+            return texts[index + ends]
+        return texts[index] + within
 
 
 def _unescaped(raw: bytes) -> bytes:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from heapq import nsmallest
 from http import HTTPStatus
 
 import msgspec
@@ -30,12 +31,15 @@ from ptycassette.tape.matching._binding import Binding, Pair
 from ptycassette.tape.matching._chains import Conversations
 from ptycassette.tape.matching._fingerprint import NEWEST_FINGERPRINT, Fingerprint, Served
 from ptycassette.tape.matching._lookalikes import Lookalikes
-from ptycassette.tape.matching._masked import MaskedValues
+from ptycassette.tape.matching._masked import MaskedValues, masked_like
 from ptycassette.tape.matching._misses import Miss, Misses
 from ptycassette.tape.matching._recorded import Recorded, TapeExchange, question_of
 from ptycassette.tape.matching._waiting import Names, Waiting, names_of, place_of
 from ptycassette.tape.matching.question import Question, Skeleton, Skeletons, question_key
 from ptycassette.tape.matching.rules import DECLARED_TYPES, SECRET, Rules
+
+_MOST_COMPARED = 200
+"""Recorded questions whose masks a question is tried with; the nearest in length come first."""
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +128,28 @@ class Matcher:
         if self._waiting.first(key) is not None:
             self._bind_secrets(skeleton)
         return self._ask(question, skeleton, key)
+
+    def masked_as_recorded(self, question: Question) -> Iterator[Question]:
+        """A question without masks, masked where recorded ones are that were not asked for yet.
+
+        The recorder may have known secrets that nothing in one question gives away.
+        """
+        exchanges = self.recorded.exchanges
+
+        def distance(index: int) -> int:
+            body = exchanges[index].entry.body
+            return abs((0 if body is None else body.bytes) - len(question.body))
+
+        masked = [
+            index
+            for index in self._waiting.left()
+            if any(one.type == SECRET for one in exchanges[index].entry.tokens)
+        ]
+        tokens = self._skeletons.of(question).tokens if masked else ()
+        for index in nsmallest(_MOST_COMPARED, masked, key=distance):
+            like = masked_like(question, tokens, exchanges[index])
+            if like is not None:
+                yield like
 
     def ask_again(self, index: int, *, proved: bool = True) -> Hit | Miss:
         """The answer to a recorded question, asked in the names of the recording.

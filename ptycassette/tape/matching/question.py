@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 
 from ptycassette.cassette import LEAST_BITS, digest_of, guessing_bits
-from ptycassette.model import MaskedDigest, VolatileToken
+from ptycassette.model import HeadSecret, MaskedDigest, VolatileToken
 from ptycassette.tape.matching._canonical import Token, canonical_body, canonical_text
 from ptycassette.tape.matching._finder import Finder
 from ptycassette.tape.matching._text import Text
@@ -44,6 +44,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         within: names the WebSocket, for a handshake and its messages; anything hashable.
         secrets: places of the body (offset, length) that are masked.
         tokens: places of the body that are known to be tokens, of a question read from a tape.
+        head_secrets: what placeholders in ``target`` and ``headers`` stand for.
     """
 
     kind: Literal["http", "websocket", "message"]
@@ -57,6 +58,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     within: Hashable = None
     secrets: tuple[tuple[int, int], ...] = ()
     tokens: tuple[VolatileToken, ...] = ()
+    head_secrets: tuple[HeadSecret, ...] = ()
 
 
 class Skeleton(msgspec.Struct, frozen=True):
@@ -84,12 +86,15 @@ class Skeletons:
         """The skeleton of a question."""
         tokens: list[Token] = []
         parts = [f"{question.kind} {question.method} {question.form};".encode()]
+        secrets = question.head_secrets
         parts.append(self._text("upstream", question.upstream, self._anywhere, tokens))
-        parts.append(self._text("target", question.target, self._in_target, tokens))
+        parts.append(self._text("target", question.target, self._in_target, tokens, secrets))
         for name in self._rules.headers:
-            for value in (value for one, value in question.headers if one == name):
+            values = (value for one, value in question.headers if one == name)
+            for number, value in enumerate(values):
                 parts.append(f"{name}:".encode())
-                parts.append(self._text(name, value, self._in_header[name], tokens))
+                first = () if number else secrets
+                parts.append(self._text(name, value, self._in_header[name], tokens, first))
         if question.kind != "http":
             tokens.append(Token("within", 0, 0, _WITHIN, repr(question.within).encode()))
         body = canonical_body(question.body, self._rules, self._anywhere, _given(question))
@@ -102,8 +107,16 @@ class Skeletons:
         return Skeleton(b"".join(parts), (*tokens, *found))
 
     @staticmethod
-    def _text(where: str, text: str, finder: Finder | str, tokens: list[Token]) -> bytes:
-        form, found = canonical_text(where, text.encode("utf-8", "surrogateescape"), finder)
+    def _text(
+        where: str,
+        text: str,
+        finder: Finder | str,
+        tokens: list[Token],
+        secrets: tuple[HeadSecret, ...] = (),
+    ) -> bytes:
+        within = [one for one in secrets if one.where == where]
+        data = text.encode("utf-8", "surrogateescape")
+        form, found = canonical_text(where, data, finder, within)
         tokens += found
         return form
 
@@ -181,7 +194,7 @@ class QuestionKeys:
         digests = {
             MaskedDigest(token.type, token.name, digest): None
             for token, one in zip(tokens, skeleton.tokens, strict=True)
-            if _masked(one, question.secrets) and (digest := self._digest(one.value))
+            if _masked(one, question) and (digest := self._digest(one.value))
         }
         return KeyedQuestion(question_key(self._key, skeleton), tokens, tuple(digests))
 
@@ -197,9 +210,17 @@ class QuestionKeys:
         return names.setdefault(token.value, len(names) + 1)
 
 
-def _masked(token: Token, secrets: tuple[tuple[int, int], ...]) -> bool:
+def _masked(token: Token, question: Question) -> bool:
     """Whether any of a token is masked where it is stored; places are in order."""
-    if token.where or not secrets:
+    if token.where:
+        return any(
+            one.where == token.where
+            and token.offset <= one.offset
+            and one.offset + one.length <= token.offset + token.length
+            for one in question.head_secrets
+        )
+    secrets = question.secrets
+    if not secrets:
         return False
     at = bisect_left(secrets, (token.offset + token.length, 0)) - 1
     return at >= 0 and sum(secrets[at]) > token.offset

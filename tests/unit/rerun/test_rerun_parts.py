@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import random
+import string
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import msgspec
 import pytest
 
 from ptycassette.harness.io.files import load_profile
-from ptycassette.model import Event, ExitStatus, InputRecord, Size
+from ptycassette.model import Event, ExitStatus, HeadSecret, InputRecord, Size
 from ptycassette.model.events import FrameRecord, OutputRecord
 from ptycassette.model.geometry import Cursor
 from ptycassette.profiles import ExitMessage
@@ -30,7 +32,9 @@ from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.exit_messages import from_farewell, may_begin_above, scrolled_off
 from ptycassette.rerun.io.place import located
 from ptycassette.rerun.report import version_notes
-from tests.tapes import KEY, asked, rules, tape
+from ptycassette.scrub import default_scrubber
+from ptycassette.tape.matching import Miss, Question
+from tests.tapes import KEY, answered, asked, rules, tape
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
 
@@ -346,7 +350,7 @@ def test_a_desk_keeps_the_order_of_a_conversation_if_asked(*, strict: bool) -> N
     first, left, right = ({"messages": [*words]} for words in ("a", "ab", "ac"))
     exchanges = tape((first, {}), (left, {}), (right, {}))
     desk = TapeDesk(
-        exchanges, rules(), key=KEY, declared={}, masked=lambda body: body, strict=strict
+        exchanges, rules(), key=KEY, declared={}, scrubber=default_scrubber, strict=strict
     )
     for body in (first, right, left):
         desk.ask(asked(body))
@@ -361,12 +365,73 @@ def test_a_desk_knows_what_was_left_out_when_it_was_recorded() -> None:
     exchanges = tape(({"a": 1, "deep": {}}, {}), ({"a": 2, "vault": "x"}, {}))
     for stripped, missed in (("vault",), 1), ((), 2):
         desk = TapeDesk(
-            exchanges, rules(), key=KEY, declared={}, masked=lambda body: body, stripped=stripped
+            exchanges, rules(), key=KEY, declared={}, scrubber=default_scrubber, stripped=stripped
         )
         for body in ({"a": 1, "deep": {"vault": "v"}}, {"a": 2, "vault": "x"}, {"a": 3}):
             desk.ask(asked(body))
 
         assert len(desk.misses) == missed
+
+
+def in_path(key: str) -> Question:
+    """A question whose target holds a key."""
+    return asked({"q": 1}, target=f"/v1/files/{key}/content")
+
+
+def as_kept(question: Question) -> Question:
+    """A question with the target that a tape keeps, and what is masked in it."""
+    kept, secrets = default_scrubber().head({"target": question.target, "headers": ()})
+    return msgspec.structs.replace(question, target=kept["target"], head_secrets=secrets)
+
+
+KEYS = ["ghp_" + "".join(random.Random(seed).choices(string.ascii_letters, k=36)) for seed in "abc"]
+
+
+def desk_of(*questions: Question) -> TapeDesk:
+    """A desk with these, answered by their numbers."""
+    exchanges = tape(*((one, {"of": number}) for number, one in enumerate(questions)))
+    return TapeDesk(exchanges, rules(), key=KEY, declared={}, scrubber=default_scrubber)
+
+
+def test_a_masked_target_finds_its_own_answer() -> None:
+    """In whatever order; a target with another secret is a miss, which shows none."""
+    desk = desk_of(*(as_kept(in_path(key)) for key in KEYS[:2]))
+
+    assert isinstance(desk.ask(in_path(KEYS[2])), Miss)
+    assert [answered(desk.ask(in_path(key))) for key in KEYS[1::-1]] == [{"of": 1}, {"of": 0}]
+    assert desk.fingerprint() == desk.expected_fingerprint
+    assert "masked value" in desk.misses[0].message
+    assert not [key for key in KEYS if key[4:] in repr(desk.misses)]
+
+
+def test_a_target_is_matched_that_was_masked_before_tapes_kept_its_secret() -> None:
+    """An older tape has the placeholder as a literal part of the target."""
+    old = msgspec.structs.replace(as_kept(in_path(KEYS[0])), head_secrets=())
+
+    assert answered(desk_of(old).ask(in_path(KEYS[0]))) == {"of": 0}
+
+
+@pytest.mark.parametrize("secret", ["hunter2", KEYS[0]])
+def test_a_target_is_masked_where_the_recorder_knew_more(secret: str) -> None:
+    """What is no secret by itself was one in its session."""
+    target = f"/v1/files/{secret}/content"
+    kept = "/v1/files/<declared>/content"
+    secrets = (HeadSecret("target", 10, 10, secret.encode()),)
+    desk = desk_of(asked({"q": 1}, target=kept, head_secrets=secrets))
+
+    assert isinstance(desk.ask(asked({"q": 1}, target="/v2/files/x/content")), Miss)
+    assert isinstance(desk.ask(asked({"q": 1}, target="/v1/files/x/other")), Miss)
+    assert answered(desk.ask(asked({"q": 1}, target=target))) == {"of": 0}
+    assert bool(desk.notes()) == (secret == "hunter2")
+
+
+def test_a_miss_of_a_tape_without_secrets_shows_none() -> None:
+    """Its question is masked for people as if the tape had any."""
+    desk = desk_of(asked({"q": 1}))
+    desk.ask(asked({"q": f"use {KEYS[0]}"}, target=f"/v1/{KEYS[1]}"))
+
+    assert desk.misses
+    assert not [key for key in KEYS if key[4:] in repr(desk.misses)]
 
 
 def test_a_recorded_word_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -552,6 +552,73 @@ def test_a_pasted_key_keeps_its_line_ends(known: bool) -> None:
     assert b"uV6w" not in after
 
 
+NAMED: list[dict[str, Any]] = [
+    {"DB_PASSWORD": "letme" + "in"},
+    {"DB_PASSWORD": 482913},
+    {"deep": [{"env": {"API_KEY": "abcd" + "1234efgh"}}]},
+    {"password": 'hun"' + "ter22x"},
+    {"password": "p\u00e4ss" + "w\u00f6rd12"},
+    {"apiKey": "zz11" + "yy22xx33", "n": 1},
+    {"cookie": "sid=" + "abc123def456"},
+    {"input_tokens": 123456, "max_tokens": 4096, "session_id": "abc123def456gh"},
+    {"password": "<secret>", "token": True, "secret": ""},
+]
+
+
+@pytest.mark.parametrize("payload", NAMED)
+def test_the_name_of_a_member_declares_its_value_as_in_a_body(
+    meta: SessionMeta, payload: dict[str, Any]
+) -> None:
+    """Arguments and results of tools are searched like the questions that they become."""
+
+    def values(value: Any) -> list[Any]:
+        if isinstance(value, dict):
+            value = [*value.values()]
+        return [one for item in value for one in values(item)] if isinstance(value, list) else [
+            value
+        ]  # fmt: skip
+
+    [after] = scrub(meta, [Noted(0, {"type": "tool-call", "arguments": payload})])
+    [body] = default_scrubber().traffic([json.dumps(payload).encode()])
+
+    assert isinstance(after, Noted)
+    kept = [one == two for one, two in zip(values(payload), values(json.loads(body)), strict=True)]
+    arguments = after.payload["arguments"]
+    assert kept == [one == two for one, two in zip(values(payload), values(arguments), strict=True)]
+    assert default_scrubber().verify(meta, lambda: iter([after])) == ()
+
+
+def test_a_call_does_not_continue_the_one_before_it(meta: SessionMeta) -> None:
+    """A password at the end of a command is not as long as the commands that follow it."""
+    commands = ["export DB_PASSWORD=" + "hunter22x", "ls", "make test"]
+    calls: list[JournalEvent] = [
+        Noted(number, {"type": "tool-call", "call_id": f"run-{number}", "arguments": {"cmd": one}})
+        for number, one in enumerate(commands)
+    ]
+    asked: list[JournalEvent] = [
+        Noted(number, {"type": "model-request", "entry": number, "target": one})
+        for number, one in enumerate(["/v1?password=" + "hunter22x", "/v1/models"], 1)
+    ]
+    after = [one.payload for one in scrub(meta, [*calls, *asked]) if isinstance(one, Noted)]
+
+    assert [one["arguments"]["cmd"] for one in after[:3]] == [
+        "export DB_PASSWORD=<secret>", "ls", "make test",
+    ]  # fmt: skip
+    assert [one["target"] for one in after[3:]] == ["/v1?password=<secret>", "/v1/models"]
+
+
+def test_a_token_is_masked_that_is_spread_over_calls(meta: SessionMeta) -> None:
+    """Its shape gives it away, whatever the ids are of what brings its parts."""
+    parts = [GHP[:10], GHP[10:25], GHP[25:]]
+    events: list[JournalEvent] = [
+        Noted(number, {"call_id": f"run-{number}", "delta": one})
+        for number, one in enumerate(parts)
+    ]
+    after = [one.payload for one in scrub(meta, events) if isinstance(one, Noted)]
+
+    assert [one["delta"] for one in after] == ["x" * len(one) for one in parts]
+
+
 def readings(meta: SessionMeta, events: list[JournalEvent], scrubber: SessionScrubber) -> int:
     """How often the events are read until all secrets are found."""
     count = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import stat
@@ -270,3 +271,17 @@ def test_an_entry_has_one_key(separator: str) -> None:
 
     with pytest.raises(UsageError, match="more than one public key"):
         trust_of({"keys": {"a": entry}}, where="t", directory_of=str)
+
+
+@pytest.mark.parametrize("curve", [0x6E, 0x6F, 0x71])
+def test_a_key_that_names_another_curve_is_refused(curve: int, tmp_path: Path) -> None:
+    """32 bytes are too few for some (RFC 8410 3), which the library finds out too late."""
+    lines = new_private_key().decode().splitlines()
+    der = base64.b64decode("".join(lines[1:-1])).replace(
+        b"\x2b\x65\x70", bytes([0x2B, 0x65, curve])
+    )
+    key = tmp_path / "KEY"
+    key.write_text("\n".join([lines[0], base64.b64encode(der).decode(), lines[-1], ""]))
+
+    with pytest.raises(UsageError, match=r"not a private key|not an Ed25519 key"):
+        read_signer(str(key))
