@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import importlib
 import json
 import os
@@ -327,6 +328,187 @@ def test_programs_of_the_block_are_recorded_through_a_proxy(
     with use_tape(path, mode="live") as tape:
         assert tape.environment == {}
     assert len(provider.bodies) == 3
+
+
+# -- clients that are not on httpx ---------------------------------------------------------
+
+CHAT = "/v1/chat/completions"
+
+
+def streamed(handler: BaseHTTPRequestHandler) -> None:
+    """A stream of events, in chunks."""
+    handler.send_response(200)
+    handler.send_header("content-type", "text/event-stream")
+    handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+    for piece in (b"data: milk\n\n", b"data: bread\n\n", b"data: [DONE]\n\n"):
+        handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+    handler.wfile.write(b"0\r\n\r\n")
+
+
+def cut_off(handler: BaseHTTPRequestHandler) -> None:
+    """Less than was announced."""
+    handler.send_response(200)
+    handler.send_header("content-length", "100")
+    handler.end_headers()
+    handler.wfile.write(b"half")
+    handler.close_connection = True
+
+
+def hung_up(handler: BaseHTTPRequestHandler) -> None:
+    """No answer at all."""
+    handler.close_connection = True
+
+
+def packed(handler: BaseHTTPRequestHandler) -> None:
+    """An answer in gzip."""
+    body = gzip.compress(b"buy milk " * 10)
+    handler.send_response(200)
+    handler.send_header("content-encoding", "gzip")
+    handler.send_header("content-length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def moved(handler: BaseHTTPRequestHandler) -> None:
+    """A redirect to the same address."""
+    handler.send_response(307)
+    handler.send_header("location", CHAT)
+    handler.send_header("content-length", "0")
+    handler.end_headers()
+
+
+ANSWERS = [(200, chat("hey")), streamed, cut_off, hung_up, packed, (429, b"{}"), moved]
+WORDS = ("whole", "streamed", "cut off", "hung up", "packed", "refused", "moved")
+
+
+def _outcome(error: Exception) -> tuple[str, str]:
+    return type(error).__name__, str(error)
+
+
+def by_requests(url: str, last: str = "the end") -> list[Any]:
+    """What an agent on requests gets."""
+    requests = pytest.importorskip("requests")
+    got: list[Any] = []
+    with requests.Session() as session:
+        for word in (*WORDS, last):
+            try:
+                answer = session.post(url + CHAT, json=question(word), stream=word == "streamed")
+                lines = list(answer.iter_lines()) if word == "streamed" else answer.text
+                got.append((answer.status_code, answer.reason, len(answer.history), lines))
+            except requests.RequestException as error:
+                got.append(_outcome(error))
+    return got
+
+
+def by_urllib3(url: str, last: str = "the end") -> list[Any]:
+    """What an agent on urllib3 gets, which asks again by itself."""
+    urllib3 = pytest.importorskip("urllib3")
+    got: list[Any] = []
+    pool = urllib3.PoolManager(retries=urllib3.Retry(3, status_forcelist=[429], backoff_factor=0))
+    for word in (*WORDS, last):
+        try:
+            answer = pool.request("POST", url + CHAT, json=question(word))
+            got.append((answer.status, answer.reason, answer.data))
+        except urllib3.exceptions.HTTPError as error:
+            got.append((type(error).__name__, ""))
+    return got
+
+
+def by_aiohttp(url: str, last: str = "the end") -> list[Any]:
+    """What an agent on aiohttp gets."""
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def asked() -> list[Any]:
+        got: list[Any] = []
+        async with aiohttp.ClientSession() as session:
+            for word in (*WORDS, last):
+                try:
+                    async with session.post(url + CHAT, json=question(word)) as answer:
+                        lines = [line async for line in answer.content]
+                        got.append((answer.status, answer.reason, len(answer.history), lines))
+                except aiohttp.ClientError as error:
+                    got.append(_outcome(error))
+        return got
+
+    return asyncio.run(asked())
+
+
+@pytest.mark.parametrize("run", [by_requests, by_urllib3, by_aiohttp])
+def test_other_clients_get_what_they_got(
+    tmp_path: Path, provider: Provider, run: Callable[..., list[Any]]
+) -> None:
+    """Status, streams, broken answers, packed ones, retries and redirects; and no socket."""
+    provider.answers = [*ANSWERS]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run(provider.url)
+    asked = len(provider.bodies)
+    for _ in range(2):
+        with use_tape(tmp_path / "run.cassette") as tape:
+            assert run(NOWHERE) == first
+        assert tape.result.fingerprint == tape.result.expected_fingerprint
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        assert len(list(cassette.tape())) == asked == len(provider.bodies)
+    with pytest.raises(DivergenceError, match="call-changed"), use_tape(tmp_path / "run.cassette"):
+        assert run(NOWHERE, "not recorded")[-1][0] == 404
+    assert run(provider.url)[-1] == first[-1]  # nothing stays patched
+    assert len(provider.bodies) > asked
+
+
+@pytest.mark.parametrize("run", [by_requests, by_urllib3, by_aiohttp])
+def test_other_clients_outside_of_the_block_are_left_alone(
+    tmp_path: Path, provider: Provider, run: Callable[..., list[Any]]
+) -> None:
+    """A thread that another test started asks the provider itself meanwhile."""
+    begin, got = threading.Event(), []
+
+    def other() -> None:
+        begin.wait()
+        got.append(run(provider.url)[-1])
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        ask(provider.url, "mine")
+        begin.set()
+        thread.join()
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        assert [b"mine" in one.question() for one in cassette.tape()] == [True]
+    assert got[0][0] == 200
+    assert len(provider.bodies) > 1
+
+
+@pytest.mark.parametrize("client", ["requests", "aiohttp", HTTPX])
+def test_a_call_through_the_proxy_of_the_block_is_noted_once(
+    tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    """Where a test points its own clients at ``tape.environment``."""
+    pytest.importorskip("trustme")
+    library: Any = pytest.importorskip(client)
+
+    def run(url: str) -> int:
+        if client != "aiohttp":
+            return int(library.post(url + CHAT, json=question("once")).status_code)
+
+        async def asked() -> int:
+            async with library.ClientSession(trust_env=True) as session:
+                async with session.post(url + CHAT, json=question("once")) as answer:
+                    await answer.read()
+                    return int(answer.status)
+
+        return asyncio.run(asked())
+
+    def used(mode: str, url: str) -> None:
+        with use_tape(tmp_path / "run.cassette", mode=mode) as tape, monkeypatch.context() as here:
+            for name, value in {**tape.environment, "NO_PROXY": "", "no_proxy": ""}.items():
+                here.setenv(name, value)
+            assert run(url) == 200
+
+    used("record", provider.url)
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        assert [one.entry.entry for one in cassette.tape()] == [1]
+    used("replay", provider.url)
+    assert len(provider.bodies) == 1
 
 
 # -- what an answer was --------------------------------------------------------------------
