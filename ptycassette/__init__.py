@@ -24,9 +24,12 @@ if TYPE_CHECKING:
         TapeResult,
         ToolError,
         UseTape,
+        drift,
+        semantic_drift,
         tape_tool,
         tool_call,
         use_tape,
+        with_turns,
     )
     from ptycassette.model import (
         Cursor,
@@ -62,10 +65,8 @@ if TYPE_CHECKING:
         Use,
         UseResult,
         areplay,
-        drift,
         embeddings_scorer,
         replay,
-        semantic_drift,
         use,
     )
     from ptycassette.replaying.standin import ReportedDivergence, reported_divergences
@@ -108,9 +109,12 @@ else:
                 "TapeResult",
                 "ToolError",
                 "UseTape",
+                "drift",
+                "semantic_drift",
                 "tape_tool",
                 "tool_call",
                 "use_tape",
+                "with_turns",
             ),
             "model": (
                 "Cursor",
@@ -146,10 +150,8 @@ else:
                 "Use",
                 "UseResult",
                 "areplay",
-                "drift",
                 "embeddings_scorer",
                 "replay",
-                "semantic_drift",
                 "use",
             ),
             "replaying.standin": ("ReportedDivergence", "reported_divergences"),
@@ -265,6 +267,7 @@ __all__ = [
     "use_tape",
     "visible",
     "visible_bytes",
+    "with_turns",
 ]
 
 

@@ -8,6 +8,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .active import activated as activated
     from .calls import ToolError as ToolError
+    from .drifting import drift as drift
+    from .drifting import semantic_drift as semantic_drift
+    from .shown import with_turns as with_turns
     from .tools import tape_tool as tape_tool
     from .tools import tool_call as tool_call
     from .using_tape import OpenTape as OpenTape
@@ -20,6 +23,8 @@ else:
         {
             "active": "activated",
             "calls": "ToolError",
+            "drifting": "drift semantic_drift",
+            "shown": "with_turns",
             "tools": "tape_tool tool_call",
             "using_tape": "OpenTape TapeResult UseTape use_tape",
         },

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,7 +28,16 @@ pytest.importorskip("aiohttp")
 HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
 httpx = pytest.importorskip(HTTPX)
 
-from ptycassette import open_cassette, semantic_match, tape_tool, tool_call, use_tape
+from ptycassette import (
+    drift,
+    open_cassette,
+    semantic_drift,
+    semantic_match,
+    tape_tool,
+    tool_call,
+    use_tape,
+    with_turns,
+)
 from ptycassette.errors import (
     DivergenceError,
     NotFoundError,
@@ -1176,27 +1186,146 @@ def test_drift_in_meaning_reads_all_scripts(tmp_path: Path, provider: Provider) 
 # -- the cassette --------------------------------------------------------------------------
 
 
-def test_it_is_an_ordinary_cassette(tmp_path: Path) -> None:
-    """The commands take it, without a screen."""
+@tape_tool
+def look_up(word: str) -> dict[str, str]:
+    """A tool that knows milk."""
+    if word != "milk":
+        raise KeyError(word)
+    return {"found": word}
+
+
+def with_tools(path: Path, *words: str) -> Path:
+    """A cassette of model and tool calls."""
+    provider = Provider()
+    try:
+        with use_tape(path, mode="record"):
+            for word in words:
+                ask(provider.url, f"buy {word}")
+                with suppress(KeyError):
+                    look_up(word)
+    finally:
+        provider.close()
+    return path
+
+
+def commanded(*words: object) -> subprocess.CompletedProcess[str]:
+    """The result of a command."""
+    return subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def output_of(*words: object) -> str:
+    """What a command prints that succeeds."""
+    done = commanded(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_is_an_ordinary_cassette(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands take it."""
+    monkeypatch.setenv("PTYCASSETTE_STATE_DIR", str(tmp_path / "state"))
     path = recorded(tmp_path / "run.cassette", "buy milk")
-    environment = {**os.environ, "PTYCASSETTE_STATE_DIR": str(tmp_path / "state")}
 
-    def run(*words: str) -> str:
-        done = subprocess.run(
-            [COMMAND, *words], capture_output=True, text=True, check=True, env=environment
-        )
-        return done.stdout
-
-    assert "valid" in run("verify", str(path))
-    assert "nothing left" in run("verify-scrub", str(path))
-    assert "in-process" in run("info", str(path))
-    assert "in-process" in run("ls", str(tmp_path))
-    assert "/v1/chat/completions" in run("tape", str(path))
-    assert "model-request" in run("events", str(path))
-    assert "are the same" in run("diff", str(path), str(path))
+    assert "valid" in output_of("verify", path)
+    assert "nothing left" in output_of("verify-scrub", path)
+    info = output_of("info", path)
+    assert "in-process" in info
+    assert "terminal" not in info
+    assert "in-process" in output_of("ls", tmp_path)
+    assert "/v1/chat/completions" in output_of("tape", path)
+    assert "model-request" in output_of("events", path)
     for name in ("run.har", "run.html", "run.atif.json"):
-        run("export", str(path), str(tmp_path / name))
+        output_of("export", path, tmp_path / name)
         assert "buy milk" in (tmp_path / name).read_text()
+
+
+TURNS = [
+    "1 > buy milk",
+    "1 < you said buy milk",
+    '2 > tool look_up {"word":"milk"}',
+    '2 < {"found":"milk"}',
+    "3 > buy rum",
+    "3 < you said buy rum",
+    '4 > tool look_up {"word":"rum"}',
+    "4 < KeyError: 'rum'",
+]
+
+
+def test_its_turns_are_its_screen(tmp_path: Path) -> None:
+    """To every command that shows one; nothing of it is stored."""
+    path = with_tools(tmp_path / "run.cassette", "milk", "rum")
+
+    assert output_of("play", path).splitlines() == TURNS
+    assert len(output_of("frames", path).splitlines()) == 1 + len(TURNS)
+    assert output_of("frames", path, "--last").splitlines()[: len(TURNS)] == TURNS
+    rendered = output_of("frames", path, "--render", "--at", "9:00")
+    assert rendered.splitlines()[: len(TURNS)] == TURNS
+    for name in ("run.txt", "run.md", "run.cast", "run.html", "run.svg", "run.ttyrec"):
+        output_of("export", path, tmp_path / name)
+        written = (tmp_path / name).read_text(errors="replace")
+        assert "you said buy milk" in written.replace("\N{NO-BREAK SPACE}", " "), name
+        assert "KeyError" in written, name
+    output_of("export", path, tmp_path / "run.jsonl")
+    assert "you said" not in (tmp_path / "run.jsonl").read_text()
+    assert (path / "output.raw").read_bytes() == b""
+    with open_cassette(path) as cassette:
+        assert [event for event in cassette.events() if event.kind == "output"] == []
+        shown = with_turns(cassette)
+        assert b"".join(shown.raw()) == b"".join(
+            event.data for event in shown.events() if event.kind == "output"
+        )
+        assert [shown.output_bytes(one) for one in shown.outputs()] == [
+            event.data for event in shown.events() if event.kind == "output"
+        ]
+
+
+def test_nothing_of_a_turn_acts_on_a_terminal(tmp_path: Path) -> None:
+    """Answers and arguments are other people's text."""
+    path = with_tools(tmp_path / "run.cassette", "\x1b]0;owned\x07\x1b[2J\r\n\x9b31m")
+
+    with open_cassette(path) as cassette:
+        data = b"".join(with_turns(cassette).raw())
+    for style in (b"\x1b[1m", b"\x1b[31m", b"\x1b[0m", b"\r\n"):
+        data = data.replace(style, b"")
+    assert "owned" in data.decode()
+    assert [character for character in data.decode() if not character.isprintable()] == []
+
+
+def test_two_of_them_are_compared_by_turn(tmp_path: Path) -> None:
+    """By the command and by ``drift``, exactly and in meaning."""
+    old = with_tools(tmp_path / "old.cassette", "milk", "rum")
+    new = with_tools(tmp_path / "new.cassette", "milk", "gin", "tea")
+
+    same = commanded("diff", old, old)
+    differs = commanded("diff", old, new)
+
+    assert (same.returncode, "are the same" in same.stdout) == (0, True)
+    assert differs.returncode == 1
+    assert "changed: 4 turns" in differs.stdout
+    assert "turn 3 changed: model\n  - buy rum\n" in differs.stdout
+    assert "turn 6 added: tool look_up" in differs.stdout
+    assert [(one.kind, one.new) for one in drift(old, new).exchanges] == [
+        ("changed", 3), ("changed", 4), ("added", 5), ("added", 6),
+    ]  # fmt: skip
+    with open_cassette(old) as one, open_cassette(new) as other:
+        assert drift(one, other) == drift(old, new)
+    assert not semantic_drift(old, old)
+    assert len(semantic_drift(old, new, 0.01).exchanges) == 2
+    assert commanded("diff", "--semantic", old, new).returncode == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["cat"], ["rerun"], ["stand-in"], ["export", "--format", "python"]]
+)
+def test_what_needs_a_program_says_so(tmp_path: Path, words: list[str]) -> None:
+    """A function was recorded."""
+    path = recorded(tmp_path / "run.cassette", "buy milk")
+    out = [tmp_path / "test_x.py"] if words[0] == "export" else []
+
+    done = commanded(*words, path, *out)
+
+    assert done.returncode == (125 if words[0] == "stand-in" else 2)
+    assert "the recording of a Python function, not of a program" in done.stderr
+    assert "use_tape" in done.stderr
 
 
 def test_a_cassette_that_was_changed_is_not_served(tmp_path: Path) -> None:
