@@ -16,8 +16,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.export.trajectory import read_tape
 from ptycassette.inprocess.calls import recorded_tools
 from ptycassette.replaying import Drift, DriftChange
-from ptycassette.replaying.io import drift as drift_of_screens
-from ptycassette.replaying.io import semantic_drift as semantic_drift_of_screens
+from ptycassette.replaying.io import screen_drift, semantic_screen_drift
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, semantic_match
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def drift(old: Comparable, new: Comparable) -> Drift:
         CassetteError: one cannot be opened.
     """
     turns = _turns_of_both(old, new)
-    return drift_of_screens(old, new) if turns is None else drift_of_turns(*turns)
+    return screen_drift(old, new) if turns is None else drift_of_turns(*turns)
 
 
 def semantic_drift(
@@ -145,7 +144,7 @@ def semantic_drift(
     """
     turns = _turns_of_both(old, new)
     if turns is None:
-        return semantic_drift_of_screens(old, new, threshold, scorer)
+        return semantic_screen_drift(old, new, threshold, scorer)
     return drift_of_turns(*turns, threshold=threshold, scorer=scorer)
 
 
