@@ -146,3 +146,14 @@ def test_what_is_allowed_is_what_there_is() -> None:
     assert set(MODES) == set(REPLAY_MODES)
     assert set(STRATEGIES) == set(get_args(Strategy)) - {"custom"}
     assert {field for field, _, _ in KEYS.values()} == set(Project.__struct_fields__) - {"where"}
+
+
+def test_no_project_file_costs_no_search(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where none is, which is usual, no folder is searched for a similar name."""
+    below = home / "a" / "b"
+    below.mkdir(parents=True)
+    searched: list[object] = []
+    monkeypatch.setattr(os, "scandir", searched.append)
+
+    assert find_project(below) == Project()
+    assert searched == []
