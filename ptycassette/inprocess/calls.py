@@ -201,8 +201,8 @@ class CallLog:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there was no call."""
-        return not self._exchanges and not self._tools
+        """Whether there was no call, and no draw."""
+        return not self._exchanges and not self.notes
 
     def ask(self, asked: Asked) -> int:
         """Note a request; returns its number."""

@@ -1121,6 +1121,19 @@ def test_draws_are_recorded_and_served(tmp_path: Path) -> None:
         assert tape.draws.uuid4() != first[1]
 
 
+def test_draws_alone_are_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of code that calls no model and no tool; the environment of then is served."""
+    path = tmp_path / "run.cassette"
+    monkeypatch.setenv("FEATURE", "on")
+    with use_tape(path, mode="record") as tape:
+        first = tape.draws.uuid4(), tape.draws.environ("FEATURE")
+    monkeypatch.setenv("FEATURE", "off")
+    with use_tape(path) as tape:
+        assert (tape.draws.uuid4(), tape.draws.environ("FEATURE")) == first
+    with pytest.raises(DivergenceError, match="1 recorded draws"), use_tape(path) as tape:
+        tape.draws.uuid4()
+
+
 def test_a_tape_that_somebody_wrote_again_is_not_served(tmp_path: Path) -> None:
     """Its digests fit, but its fingerprint is another one."""
     path = recorded(tmp_path / "run.cassette", "buy milk")
