@@ -18,7 +18,7 @@ from ptycassette.export.trajectory.conversation import conversation_of, whole
 from ptycassette.export.trajectory.steps import Conversation, Step
 from ptycassette.model import FinalRecord, visible_json
 
-SCHEMA = "ATIF-v1.7"
+SCHEMA = "ATIF-v1.8"
 
 _COUNTS = {
     "prompt_tokens": "input_tokens",
