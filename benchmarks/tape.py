@@ -249,6 +249,14 @@ def _call(number: int) -> str:
 _SHAPES: dict[str, Callable[[str, int], tuple[object, object]]] = {
     "different questions": lambda _, n: ({"messages": [f"question {n}"]}, {"text": f"answer {n}"}),
     "equal questions that overlap": lambda _, _n: ({"messages": ["hello"]}, {"text": "hello"}),
+    "equal questions, one after the other": lambda _, _n: (
+        {"messages": ["hello"]},
+        {"text": "hello"},
+    ),
+    "retries: each is refused twice": lambda _, n: (
+        {"messages": [f"question {n // 3}"]},
+        {"text": f"answer {n}"},
+    ),
     "equal but for an id, that overlap": lambda run, n: ({"user": _id(run, n)}, {"text": "hello"}),
     "ten questions for each id": lambda run, n: ({"user": _id(run, n // 10)}, {"text": "hello"}),
     "each continues an answer": lambda _, n: (
@@ -274,6 +282,7 @@ def _tape_of(shape: str, count: int, rules: Rules, key: bytes) -> list[_Exchange
         kept = keys.of(question)
         seq = 1 + (number if overlap else 3 * number)
         after = count * 2 if overlap else 1
+        status = 429 if "refused" in shape and number % 3 < 2 else 200
         entry = TapeEntry(
             entry=number + 1,
             seq=seq,
@@ -285,7 +294,7 @@ def _tape_of(shape: str, count: int, rules: Rules, key: bytes) -> list[_Exchange
             key=kept.key,
             tokens=kept.tokens,
             answer=TapeAnswer(
-                seq=seq + after, t_us=number, status=200, chunks=(Chunk(count, len(answer)),)
+                seq=seq + after, t_us=number, status=status, chunks=(Chunk(count, len(answer)),)
             ),
             end_seq=seq + 2 * after,
         )

@@ -26,11 +26,13 @@ __all__ = [
     "PROBE",
     "SCENARIO",
     "SCRIPT",
+    "SHOWN",
     "TEXT",
     "TOML",
     "WHOLE",
     "YAML",
     "Attack",
+    "traffic",
 ]
 
 Attack = Callable[[int], bytes]
@@ -507,5 +509,21 @@ WHOLE: dict[str, Callable[[int], JournalEvent]] = {
     "rubouts": lambda n: Typed(n, b"a" if n % 2 else b"\x7f"),
     "resizes": lambda n: Resized(n, Size(24 + n % 2, 80)),
     "notes": lambda n: Noted(n, n),
+    "turns": lambda n: Output(n, b"done %d\r\n" % n) if n % 2 else Typed(n, b"go\r"),
+    "marks": lambda n: Output(n, ("a" + "\u0301" * 24).encode()),
+    "marked-cells": lambda n: Output(n, ("a\u0301" * 16).encode()),
+    "long-line": lambda n: Output(n, b"x" * 50),
+    "erased-line": lambda n: Output(n, b"\x1b[2Kx" * 2),
 }
 """Cassettes that are valid: fifty thousand events of one kind, which is five megabytes."""
+SHOWN = (
+    *("events", "events-extreme", "inputs", "input-long", "chunks"),
+    *("frames", "frame-rows", "frame-row", "frame-styles", "frame-cells"),
+)
+"""What commands meet in files of a cassette; readers meet everything."""
+
+
+def traffic(size: int) -> bytes:
+    """A HAR of questions that all differ, for cassettes with a tape."""
+    entries = ((_ENTRY % f"question {number}") for number in range(size // 1000))
+    return f'{{"log":{{"version":"1.2","entries":[{"".join(entries)[:-1]}]}}}}'.encode()

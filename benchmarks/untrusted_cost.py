@@ -7,8 +7,10 @@ file of five megabytes says. The process ends with 1 when one does not.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import gc
+import json
 import os
 import resource
 import shutil
@@ -28,15 +30,19 @@ from benchmarks import untrusted_attacks as attacks
 from benchmarks.processor_time import Stopwatch
 from ptycassette import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
+from ptycassette.cli import entry
 from ptycassette.cli._rec_emulator import _profile as answers_profile
+from ptycassette.cli._rec_evidence import manifest_sha256
 from ptycassette.cli._rec_plan import MAX_SCRIPT_BYTES, steps_of
 from ptycassette.errors import CassetteError, UnreadableError
+from ptycassette.export import exports_of
 from ptycassette.export.screen_text import recording_text
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import read_script
 from ptycassette.harness.io.files import load_probe, load_profile
 from ptycassette.harness.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.importing import import_named
+from ptycassette.importing.io import import_file
 from ptycassette.importing.session import BadImportError
 from ptycassette.model import Cursor, Event, Finished, FrameRecord, Noted, Resized, Size, Typed
 from ptycassette.model.toml_text import MAX_TOML_BYTES as TOML_BYTES
@@ -47,8 +53,11 @@ from ptycassette.scenario import Evidence, check_scenario
 from ptycassette.scenario.io import evidence_of, load_scenario
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES as YAML_BYTES
 from ptycassette.scrub.io.setup import load_config
+from ptycassette.seal.io import check_bundle
+from ptycassette.seal.trust import Trust
 from ptycassette.testing import ManualClock, events_of, manifest_of, write_cassette
 from ptycassette_viewer.annotations import Annotations, sidecar
+from ptycassette_viewer.session import CassetteSource, ViewerSession
 
 __all__ = ["MAX_MB", "MAX_S", "READERS", "Cost", "Measuring", "Reader", "cases", "main"]
 
@@ -71,6 +80,7 @@ class Reader(msgspec.Struct, frozen=True):
         attacks: what to put there.
         bytes: the size of the file: what the reader accepts, if that is less than 5 MB.
         before: what is not counted.
+        events: how many there are in a cassette that is made.
     """
 
     call: Callable[[Path], object]
@@ -78,6 +88,7 @@ class Reader(msgspec.Struct, frozen=True):
     attacks: dict[str, attacks.Attack]
     bytes: int = SIZE
     before: Callable[[], object] = list
+    events: int = 50_000
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,6 +214,65 @@ def _text(path: Path) -> None:
             pass
 
 
+def _command(*words: str) -> Callable[[Path], None]:
+    """A command as a user would type it, for the cassette FILE, with its output to nowhere."""
+
+    def call(path: Path) -> None:
+        named = {"FILE": path, "PLAIN": PLAIN, "FOLDER": path.parent, "OUT": path.parent / "out"}
+        sys.stdout.flush()
+        shown = [os.dup(number) for number in (1, 2)]
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        try:
+            entry.cli.main([str(named.get(word, word)) for word in words], standalone_mode=False)
+        finally:
+            sys.stdout.flush()
+            os.close(nowhere)
+            for number, one in enumerate(shown, 1):
+                os.dup2(one, number)
+                os.close(one)
+
+    return call
+
+
+def _textconv(path: Path) -> None:
+    for file in sorted(path.iterdir()):
+        _command("textconv", "FILE")(file)
+
+
+def _bundle(path: Path) -> None:
+    check_bundle(str(path), str(path), trust=Trust(), allow_unsigned=True)
+
+
+def _promote(path: Path) -> None:
+    """Promote a run, of whose evidence one file after the other is from a stranger."""
+    evidence = path.parent / "evidence"
+    evidence.mkdir()
+    whole: dict[str, dict[str, object]] = {
+        "guard.json": {"verdict": "PASS", "published": True},
+        "session.json": {
+            "id": open_cassette(PLAIN).manifest.id,
+            "manifest_sha256": manifest_sha256(PLAIN),
+        },
+        "redaction.json": {},
+    }
+    (evidence / "calls.jsonl").touch()
+    words = ("promote", "PLAIN", "-o", "OUT", "--reviewed-by", "x", "--overwrite", "--evidence")
+    for one in whole:
+        for name, content in whole.items():
+            data = path.read_bytes() if name == one else json.dumps(content).encode()
+            (evidence / name).write_bytes(data)
+        with suppress(CassetteError):
+            _command(*words, str(evidence))(path)
+
+
+def _view(path: Path) -> None:
+    session = ViewerSession(CassetteSource(open_cassette(path, check="manifest")))
+    session.run()
+    session.close()
+
+
 def _imported(name: str, path: Path) -> None:
     by = import_named(name)
     data = path.read_bytes()
@@ -244,6 +314,8 @@ READERS: dict[str, Reader] = {
     "text-log": Reader(_text_log, "x.txt", {**attacks.TEXT, **attacks.HISTORY}),
     "journal": Reader(_journal, "x.journal", attacks.TEXT),
     "body": Reader(_body, "x.json", attacks.JSON),
+    "bundle-verify": Reader(_bundle, "x.json", {**attacks.TEXT, **attacks.JSON}),
+    "promote": Reader(_promote, "x.json", {**attacks.JSON, **attacks.JSON_LINES}),
     "notes": Reader(_notes, "x.json", attacks.JSON),
     **{
         f"import-{name}": Reader(
@@ -271,6 +343,53 @@ READERS: dict[str, Reader] = {
             ("text", _text),
         )
     },
+}
+
+
+_COMMANDS: dict[str, tuple[Callable[[Path], object], bool]] = {
+    "events": (_command("events", "--signals", "FILE"), True),
+    "events-json": (_command("events", "--json", "FILE"), True),
+    "frames": (_command("frames", "FILE"), False),
+    "frames-diff": (_command("frames", "--diff", "FILE"), False),
+    "info": (_command("info", "FILE"), True),
+    "ls": (_command("ls", "FOLDER"), True),
+    "diff": (_command("diff", "FILE", "FILE"), True),
+    "diff-other": (_command("diff", "--semantic", "PLAIN", "FILE"), False),
+    "play": (_command("play", "FILE"), False),
+    "tape": (_command("tape", "FILE"), True),
+    "bundle": (_command("bundle", "export", "--unsigned", "--entry", "1", "FILE"), True),
+    "textconv": (_textconv, True),
+    "view": (_view, True),
+    **{
+        f"export-{one.name}": (
+            _command("export", "--format", one.name, "FILE", "-"),
+            one.name in {"har", "atif", "otel", "inspect", "jsonl", "markdown"},
+        )
+        for one in exports_of("recording")
+        if not one.is_binary and one.name not in {"svg", "vcr"}
+    },
+}
+"""What is run on cassettes, and whether on one with a tape, too. Pictures take what painting takes;
+YAML is written at a megabyte a second."""
+_LOOKS = frozenset({"events", "frames", "info", "diff", "view"})
+"""What reads all that a cassette holds; the others, of the same events, are held against fewer."""
+READERS |= {
+    name: Reader(
+        call,
+        "",
+        {
+            attack: attacks.CASSETTE[attack][1]
+            for attack in (attacks.SHOWN if name in _LOOKS else ("frames",))
+        }
+        | dict.fromkeys(
+            attacks.WHOLE if name in _LOOKS else ("outputs", "keys", "turns", "marks"),
+            attacks.TEXT["nothing"],
+        )
+        | ({"traffic": attacks.traffic} if with_tape else {}),
+        before=functools.partial(call, PLAIN),
+        events=25_000 if name == "diff" else 50_000,  # it reads two
+    )
+    for name, (call, with_tape) in _COMMANDS.items()
 }
 
 
@@ -317,19 +436,34 @@ def _made(place: Path, reader: str, attack: str) -> Path:
         path.write_bytes(what.attacks[attack](what.bytes))
         return path
     whole = place / "c"
+    if attack == "traffic":
+        shutil.copytree(_with_tape(), whole)
+        return whole
     if attack in attacks.WHOLE:
-        write_cassette(whole, *map(attacks.WHOLE[attack], range(50_000)))
+        write_cassette(whole, *map(attacks.WHOLE[attack], range(what.events)))
         return whole
     shutil.copytree(PLAIN, whole)
     (whole / attacks.CASSETTE[attack][0]).write_bytes(what.attacks[attack](what.bytes))
     return whole
 
 
+@functools.cache
+def _with_tape() -> Path:
+    """A cassette with a tape of five megabytes."""
+    place = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, place)
+    file = place / "x.har"
+    file.write_bytes(attacks.traffic(SIZE))
+    import_file(file, place / "c", by=import_named("har"))
+    return place / "c"
+
+
 def _serve() -> None:
     """Answer each line, a reader and a path, with what that took."""
     while line := sys.stdin.readline():
         reader, _, path = line.rstrip("\n").partition(" ")
-        READERS[reader].before()
+        with suppress(CassetteError):  # a command of tapes refuses a recording without one
+            READERS[reader].before()
         print(msgspec.json.encode(_forked(reader, Path(path))).decode(), flush=True)
 
 

@@ -22,6 +22,7 @@ MAX_CURSOR = 1000
 """A cursor that is moved goes no further: no screen is wider."""
 MAX_PENDING = 128
 """Of a sequence that has not ended yet, so many characters are kept."""
+_AT_ONCE = 1 << 16
 
 _TOKEN = re.compile(
     "(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
@@ -55,7 +56,8 @@ class TextStream:
 
     def feed(self, data: bytes) -> str:
         """The text completed by ``data``: whole lines, each ended by a newline."""
-        self._take(self._decode.decode(data))
+        for at in range(0, len(data), _AT_ONCE):  # each character is an object meanwhile
+            self._take(self._decode.decode(data[at : at + _AT_ONCE]))
         return self._taken()
 
     def finish(self) -> str:
@@ -138,7 +140,7 @@ class TextStream:
 
     def _to_other_row(self, col: int) -> None:
         """End the line, because the cursor left the row; a blank one is dropped."""
-        if any(char != " " for char in self._line):
+        if "".join(self._line).strip(" "):
             self._end_line()
         self._line.clear()
         self._col = min(col, MAX_CURSOR - 1)
@@ -188,13 +190,16 @@ class TextStream:
                 del self._line[MAX_COLS:]
 
     def _erase(self, how: int) -> None:
+        # No row is wider than MAX_CURSOR, however long the line is.
         if how == 0:
             del self._line[self._col :]
         elif how == 1:
             end = min(self._col + 1, len(self._line))
-            self._line[:end] = " " * end
+            start = max(0, end - MAX_CURSOR)
+            self._line[start:end] = " " * (end - start)
         else:
             self._line.clear()
+            self._col = min(self._col, MAX_CURSOR - 1)
 
 
 def _shortened(pending: str) -> str:

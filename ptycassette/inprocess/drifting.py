@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from difflib import SequenceMatcher
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import CassetteError
 from ptycassette.export.trajectory import read_tape
 from ptycassette.inprocess.calls import recorded_tools
-from ptycassette.replaying import Drift, DriftChange
+from ptycassette.replaying import Drift, DriftChange, aligned
 from ptycassette.replaying.io import screen_drift, semantic_screen_drift
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, semantic_match
 
@@ -188,8 +187,7 @@ def drift_of_turns(
     changes: list[DriftChange] = []
     before = [(turn.what, turn.asked) for turn in old]
     after = [(turn.what, turn.asked) for turn in new]
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for kind, i, i_end, j, j_end in matcher.get_opcodes():
+    for kind, i, i_end, j, j_end in aligned(before, after):
         pairs = min(i_end - i, j_end - j) if kind != "equal" else i_end - i
         for one in range(pairs):
             change = _change(old, new, (i + one, j + one), threshold, scorer)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .cells import Cell as Cell
     from .cells import cells_of_row as cells_of_row
     from .cells import safe_cluster as safe_cluster
+    from .differences import aligned as aligned
     from .differences import changes_of as changes_of
     from .differences import folded_rows as folded_rows
     from .divergence import Divergence as Divergence
@@ -47,7 +48,7 @@ else:
         __name__,
         {
             "cells": "Cell cells_of_row safe_cluster",
-            "differences": "changes_of folded_rows",
+            "differences": "aligned changes_of folded_rows",
             "divergence": (
                 "Divergence DivergenceSide divergence_error divergence_lines divergence_object"
             ),

@@ -8,8 +8,8 @@ pipes are read is random.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import Any, Literal
 
 import msgspec
@@ -26,6 +26,7 @@ from ptycassette.model import (
     streams_of,
     visible,
 )
+from ptycassette.replaying.differences import aligned
 from ptycassette.replaying.divergence import Divergence, DivergenceSide
 from ptycassette.replaying.divergence_kinds import (
     BINARY_CHANGED,
@@ -85,10 +86,13 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.exchanges or self.screens or self.divergences)
 
 
+_NO_OUTPUT = bytearray()
+
+
 class _Exchange(msgspec.Struct):
     number: int
     sent: str
-    outputs: dict[str, bytes] = msgspec.field(default_factory=dict)
+    outputs: dict[str, bytearray] = msgspec.field(default_factory=dict)
     screen: tuple[str, ...] = ()
 
 
@@ -148,7 +152,7 @@ def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
             at += 1
         if isinstance(event.record, OutputRecord):
             outputs, name = found[at].outputs, event.record.stream or "output"
-            outputs[name] = outputs.get(name, b"") + event.data
+            outputs.setdefault(name, bytearray()).extend(event.data)
         elif isinstance(event.record, FrameRecord):
             found[at].screen = event.record.text
     return found
@@ -160,18 +164,17 @@ def _aligned(
     """Pairs of exchanges with the same input, in order; all others are added to ``changes``."""
     yield before[0], after[0]
     left, right = before[1:], after[1:]
-    matcher = SequenceMatcher(
-        None, [item.sent for item in left], [item.sent for item in right], autojunk=False
-    )
+    was, now = [item.sent for item in left], [item.sent for item in right]
+    old_inputs, new_inputs = set(was), set(now)
     removed: list[_Exchange] = []
     added: list[_Exchange] = []
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+    for tag, i1, i2, j1, j2 in aligned(was, now):
         if tag == "equal":
             yield from zip(left[i1:i2], right[j1:j2], strict=True)
             continue
         if tag == "replace" and i2 - i1 == j2 - j1:
             for one, other in zip(left[i1:i2], right[j1:j2], strict=True):
-                if not _elsewhere(one, right) and not _elsewhere(other, left):
+                if one.sent not in new_inputs and other.sent not in old_inputs:
                     changes.append(_change("changed", "input", one, other))
                 else:
                     removed.append(one)
@@ -179,19 +182,19 @@ def _aligned(
             continue
         removed += left[i1:i2]
         added += right[j1:j2]
+    by_input: dict[str, deque[_Exchange]] = {}
+    for other in added:
+        by_input.setdefault(other.sent, deque()).append(other)
     for one in removed:
-        moved = next((other for other in added if other.sent == one.sent), None)
-        if moved is None:
-            changes.append(_change("removed", "input", one, None))
+        if moved := by_input.get(one.sent):
+            changes.append(_change("reordered", "input", one, moved[0]))
+            yield one, moved.popleft()
         else:
-            added.remove(moved)
-            changes.append(_change("reordered", "input", one, moved))
-            yield one, moved
-    changes.extend(_change("added", "input", None, other) for other in added)
-
-
-def _elsewhere(item: _Exchange, others: list[_Exchange]) -> bool:
-    return any(other.sent == item.sent for other in others)
+            changes.append(_change("removed", "input", one, None))
+    left_over = {other.number for others in by_input.values() for other in others}
+    changes.extend(
+        _change("added", "input", None, other) for other in added if other.number in left_over
+    )
 
 
 def _change(
@@ -209,7 +212,7 @@ def _change(
 
 def _output_change(left: _Exchange, right: _Exchange) -> Iterator[DriftChange]:
     for name in sorted(left.outputs.keys() | right.outputs.keys()):
-        before, after = left.outputs.get(name, b""), right.outputs.get(name, b"")
+        before, after = left.outputs.get(name, _NO_OUTPUT), right.outputs.get(name, _NO_OUTPUT)
         if before == after:
             continue
         pairs = enumerate(zip(before, after, strict=False))
@@ -295,7 +298,7 @@ def _exit(events: Sequence[Event]) -> str:
     return f"signal {status.signal}" if status.signaled else f"status {status.code}"
 
 
-def _text(data: bytes) -> str:
+def _text(data: bytearray) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -132,6 +132,7 @@ class Finder:
         self._fed = 0
         self._t_us = 0
         self._past = SearchedTexts()
+        self._knew = searcher.known.version
         searcher.past = self._past
         self.screen = self._reader.emulator
         self.found: dict[Found, list[int]] = {}
@@ -142,6 +143,12 @@ class Finder:
     def blind(self) -> bool:
         """Whether the screen must be read again, by a reader that is ``traced``."""
         return any(one.screen is not None and one.screen.blind for one in self._streams.values())
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found or learnt: the same events would be read in the same way."""
+        learnt = self._searcher.known.version != self._knew
+        return not (self.found or self.in_strings or learnt)
 
     def late(self) -> bool:
         """Whether a value was learnt that also occurs in text that was searched before.
@@ -169,12 +176,14 @@ class Finder:
                 self._traffic(event)
             case Noted():
                 if isinstance(event, TapeMoment):
-                    self._payload("tape", event.head)
+                    self._payload("tape", strings_of(event.head))
                     self._learn(event.dropped)
-                self._payload("service-events", event.payload)
-                self._search("service-events", self._service.add(event.payload))
+                strings = strings_of(event.payload)
+                self._payload("service-events", strings)
+                if views := self._service.add(strings):
+                    self._search("service-events", views)
             case Probed() | Finished():
-                self._payload("final", msgspec.to_builtins(event))
+                self._payload("final", strings_of(msgspec.to_builtins(event)))
             case _:
                 pass
 
@@ -248,11 +257,10 @@ class Finder:
                 pass
         self._adopt(())
 
-    def _payload(self, channel: str, payload: Any) -> None:
+    def _payload(self, channel: str, strings: Iterable[tuple[str, str]]) -> None:
         """Search the strings of one payload, each alone. They are masked when they are written."""
-        for _, text in strings_of(payload):
-            for match in self._searcher.search(canonical(text)):
-                self._note(self.in_strings, channel, match.rule)
+        for match in self._searcher.each(text for _, text in strings):
+            self._note(self.in_strings, channel, match.rule)
         self._adopt(())
 
     def _search(self, channel: str, views: Iterable[View]) -> None:

@@ -24,6 +24,8 @@ _MOST_TRIES = 6
 
 _LOOKS = 4
 """Before it is asked again whether values came late, so much more was read: a fourth."""
+_OF_AN_EVENT = 64
+"""An event without bytes counts as so many."""
 
 NewReader = Callable[[bool], Finder]
 """Makes a reader; whether what it finds on the screen leads back to its bytes, which takes time."""
@@ -42,6 +44,8 @@ class Passes:
 
     Attributes:
         left: the reader that still found something each time; None when no secret is left.
+        clean: whether one reader saw all events, found nothing, and learnt nothing meanwhile.
+            Then another one would read the same events in the same way.
     """
 
     def __init__(
@@ -61,13 +65,14 @@ class Passes:
         self._patches = patches
         self._watch = watch
         self.left: Finder | None = None
+        self.clean = False
 
     def run(self) -> Iterator[ScrubStep | None]:
         """See ``StepScrubber.steps``."""
         second: _Second | None = None
         first, events = self._begin(traced=False)
         fed = begun = looked = 0
-        traced = False
+        traced = restarted = False
         while True:
             item = next(events, None)
             if item is None:
@@ -79,7 +84,7 @@ class Passes:
                 if self._watch is not None:
                     screen = first.screen if self._typed_at_screen else None
                     first.know(self._watch.saw(item[0], screen))
-                fed += len(item[0].data) if isinstance(item[0], Output | Traffic) else 0
+                fed += len(item[0].data) if isinstance(item[0], Output | Traffic) else _OF_AN_EVENT
             # What is known now was in what was read before. Not at each value: of many that
             # come late most are known when twice as much was read, or all of it.
             late = False
@@ -89,7 +94,7 @@ class Passes:
                 if second is None:
                     yield None
                 traced = traced or first.blind
-                begun, fed, looked = fed, 0, 0
+                begun, fed, looked, restarted = fed, 0, 0, True
                 first, events = self._begin(traced=traced)
                 continue
             if second is None and len(self._patches):
@@ -101,6 +106,7 @@ class Passes:
                 yield ScrubStep(*item, first.screen)
             if item is None:
                 self.left = second.left if second is not None else None
+                self.clean = second is None and not restarted and first.clean
                 return
 
     def _begin(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -12,7 +13,15 @@ from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.views import View, joined_lines, line_of_text, panes, rewrite, view_of
+from ptycassette.scrub.views import (
+    View,
+    joined_lines,
+    line_of_text,
+    panes,
+    rewrite,
+    strings_of,
+    view_of,
+)
 
 # What continues the last name of a path; a full stop before a blank ends a sentence.
 _SAME_NAME = lazy_pattern(r"\.?[A-Za-z0-9_\x80-\xff-]")
@@ -39,10 +48,10 @@ class Placeholders:
 
     def text(self, value: str, *, channel: str) -> str:
         """One string."""
-        text = canonical(value)
-        matches = list(self._searcher.search(text))
+        matches = list(self._searcher.each([value]))
         if not matches:
             return value
+        text = canonical(value)
         masked, rules = _spliced(text, matches)
         for rule in rules if self.counts else ():
             self._tally.count(channel, rule)
@@ -50,7 +59,12 @@ class Placeholders:
 
     def value(self, value: Any, *, channel: str) -> Any:
         """Every string in a JSON value, keys included."""
+        if self._is_clean(strings_of(value)):
+            return value
         return rewrite(value, lambda text: self.text(text, channel=channel))
+
+    def _is_clean(self, strings: Iterable[tuple[str, str]]) -> bool:
+        return next(self._searcher.each(text for _, text in strings), None) is None
 
     def noted(self, event: Noted, patches: Patches, offset: int) -> tuple[Noted, int]:
         """A service event with placeholders, and the offset after it.
@@ -58,6 +72,20 @@ class Placeholders:
         What spans several events is masked by ``patches``, whose offsets count the characters of
         all strings; the rest gets placeholders.
         """
+        strings = strings_of(event.payload)
+        end = offset + sum(len(canonical(text)) for _, text in strings)
+        payload = event.payload
+        if patches.touch(offset, end) or not self._is_clean(strings):
+            payload = self._patched(payload, patches, offset)
+        if isinstance(event, TapeMoment):
+            head = self.value(event.head, channel="tape")
+            event = msgspec.structs.replace(event, payload=payload, head=head, dropped=())
+        elif payload is not event.payload:
+            event = msgspec.structs.replace(event, payload=payload)
+        return event, end
+
+    def _patched(self, payload: Any, patches: Patches, offset: int) -> Any:
+        """A payload with patches and placeholders."""
         at = offset
 
         def change(text: str) -> str:
@@ -67,12 +95,7 @@ class Placeholders:
             at += len(raw)
             return self.text(plain(patched) if patched != raw else text, channel="service-events")
 
-        payload = rewrite(event.payload, change)
-        if isinstance(event, TapeMoment):
-            head = self.value(event.head, channel="tape")
-            changed = msgspec.structs.replace(event, payload=payload, head=head, dropped=())
-            return changed, at
-        return msgspec.structs.replace(event, payload=payload), at
+        return rewrite(payload, change)
 
     def probed(self, event: Probed) -> Probed:
         """The result of a probe with placeholders."""

@@ -136,7 +136,8 @@ class SessionScrubber:
         yield from passes.run()
         if passes.left is not None:
             self._left += passes.left.lines()
-        self._settle(meta, source)
+        if not passes.clean:
+            self._settle(meta, source)
 
     def _settle(self, meta: SessionMeta, source: EventSource) -> None:
         """Read everything but the output, masked, until no secret is left in it."""
@@ -164,11 +165,12 @@ class SessionScrubber:
         """See ``model.StepScrubber.left``."""
         return self._left
 
-    def check(self, texts: Any, *, channel: str = "manifest", t_us: int = 0) -> None:
-        """See ``model.StepScrubber.check``."""
+    def check(self, texts: Any, *, channel: str = "manifest", t_us: int | None = None) -> None:
+        """See ``model.StepScrubber.check``; ``t_us`` is None for what has no time."""
+        place = channel if t_us is None else f"{channel}: {t_us // 1000} ms"
         for _, text in strings_of(texts):
             for rule in self.look(text):
-                self._left += (f"{channel}: {t_us // 1000} ms: rule {rule} matches",)
+                self._left += (f"{place}: rule {rule} matches",)
 
     def rest(self, source: EventSource) -> Iterator[JournalEvent]:
         """See ``model.StepScrubber.rest``."""

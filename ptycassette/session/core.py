@@ -32,7 +32,7 @@ from ptycassette.session._output_scan import OutputScan
 from ptycassette.session._request import Request
 from ptycassette.session._screen import SessionScreen, SessionView
 from ptycassette.session._tap_feed import TapFeed
-from ptycassette.system import Owner
+from ptycassette.system import Owner, Steady
 from ptycassette.system.pty import Pty, signal_name
 
 if TYPE_CHECKING:
@@ -77,9 +77,8 @@ class SessionCore:
         self.exit: ExitStatus | None = None
         self.ended_us: int | None = None
         self.owner = Owner()
-        self._clock = clock
-        self._start_us = clock.now_us() if start_us is None else start_us
-        self._latest_us = 0
+        zero_us = clock.now_us() if start_us is None else start_us
+        self._elapsed = Steady(lambda: clock.now_us() - zero_us)
         self._tap = TapFeed(tap)
         self._replayed = bool(getattr(pty, "replayed", False))
         self._screen = SessionScreen(emulator)
@@ -93,8 +92,7 @@ class SessionCore:
 
     def now_us(self) -> int:
         """Microseconds since the start of the session; never less than before."""
-        self._latest_us = now_us = max(self._latest_us, self._clock.now_us() - self._start_us)
-        return now_us
+        return self._elapsed.now_us()
 
     @property
     def scan(self) -> OutputScan:

@@ -7,6 +7,7 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .clock import MonotonicClock as MonotonicClock
+    from .clock import Steady as Steady
     from .clock import SystemAsyncSleeper as SystemAsyncSleeper
     from .clock import SystemSleeper as SystemSleeper
     from .clock import is_frozen as is_frozen
@@ -43,7 +44,7 @@ else:
         __name__,
         {
             "network_block": "NETWORK_LEVEL NetworkBlockedError blocked_network",
-            "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper is_frozen monotonic_s"
+            "clock": "MonotonicClock Steady SystemAsyncSleeper SystemSleeper is_frozen monotonic_s"
             " random_id",
             "closing": "Closing",
             "interpreter": "python_command",

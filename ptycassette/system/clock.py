@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
 from types import BuiltinFunctionType
 
 
-def monotonic_s() -> float:
-    """Monotonic seconds since an arbitrary moment, also where a test has frozen time."""
-    return time.clock_gettime(time.CLOCK_MONOTONIC)
+def _system_us() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
 
 
 def is_frozen() -> bool:
@@ -23,26 +23,57 @@ def is_frozen() -> bool:
     return not isinstance(time.monotonic, BuiltinFunctionType)
 
 
+class Steady:
+    """A clock that goes on from where it was when the one that it reads goes back.
+
+    Once that one is as late as it was, its own time counts again: a single wrong reading adds
+    nothing. Thread-safe: what was shown before is read first, so that a thread that is late is not
+    taken for a jump.
+
+    Args:
+        read_us: reads a clock, in microseconds.
+    """
+
+    def __init__(self, read_us: Callable[[], int]) -> None:
+        self._read_us = read_us
+        self._shown_us, self._behind_us = 0, 0
+
+    def now_us(self) -> int:
+        """Microseconds, never less than before."""
+        shown_us, behind_us = self._shown_us, self._behind_us
+        read_us = self._read_us()
+        now_us = read_us if read_us >= shown_us else read_us + behind_us
+        if now_us < shown_us:
+            behind_us, now_us = shown_us - read_us, shown_us
+        self._shown_us, self._behind_us = now_us, behind_us
+        return now_us
+
+
 class MonotonicClock:
     """Elapsed time from ``CLOCK_MONOTONIC``: a jump of the wall clock changes nothing.
 
-    It never goes back, not even if the system's clock does (a machine that is migrated).
+    If the system's clock goes back (a machine that is migrated, a preloaded library that fakes
+    time), this one goes on from where it was, so that nothing waits for the same moment again.
     """
 
     def __init__(self) -> None:
-        self._latest_us = 0
+        self._steady = Steady(_system_us)
 
     def now_us(self) -> int:
         """Monotonic microseconds since an arbitrary moment."""
-        now_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
-        if now_us < self._latest_us:
-            return self._latest_us
-        self._latest_us = now_us
-        return now_us
+        return self._steady.now_us()
 
     def wall(self) -> datetime:
         """The wall clock in UTC."""
         return datetime.now(UTC)
+
+
+_CLOCK = MonotonicClock()
+
+
+def monotonic_s() -> float:
+    """Monotonic seconds since an arbitrary moment, also where a test has frozen time."""
+    return _CLOCK.now_us() / 1e6
 
 
 class SystemSleeper:

@@ -127,6 +127,15 @@ class WorkTree:
         lines = self._answer("ls-files", "-z", "-t", "--", name)
         return None if lines is None else {line[2:]: line[:1] in "Ss" for line in lines}
 
+    def committed_bytes(self, name: str, *, most_bytes: int) -> bytes | None:
+        """A file as git has it, before any filter; None where git has none, or a larger one."""
+        environment = _without_git(os.environ)
+        size = asked_git(self._folder, "cat-file", "-s", f":./{name}", environment=environment)
+        if size is None or size[0] or int(size[1]) > most_bytes:
+            return None
+        found = asked_git(self._folder, "cat-file", "blob", f":./{name}", environment=environment)
+        return None if found is None or found[0] else found[1]
+
     def is_submodule(self) -> bool:
         """Whether the folder itself is the place of a submodule."""
         above = WorkTree(self._folder.parent)

@@ -25,6 +25,7 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
+from ptycassette.system.clock import monotonic_s
 from ptycassette.system.closing import Closing
 from ptycassette.system.interpreter import python_command
 from ptycassette.system.ownership import Owner
@@ -148,8 +149,8 @@ def _end(workers: list[int]) -> None:
         for pid in workers:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
-        until = time.monotonic() + grace_s
-        while workers and time.monotonic() < until:
+        until = monotonic_s() + grace_s
+        while workers and monotonic_s() < until:
             workers = [pid for pid in workers if os.waitpid(pid, os.WNOHANG)[0] == 0]
             time.sleep(_LOOK_S)
 

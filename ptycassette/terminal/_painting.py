@@ -88,15 +88,24 @@ class Painting(Core):
             found = match(data, at)
             assert found is not None  # noqa: S101 - its last alternative takes any character
             group = found.lastindex
-            if group == 3 or (kind > PLAIN and mode.leads(kind)):
+            if group == 4 or (kind > PLAIN and mode.leads(kind)):
                 self.kind = kind
                 self._step(data[at])
                 kind = self.kind
                 at += 1
                 continue
+            if group == 3:
+                self.kind = kind
+                self._paint_marks(found.group())
+                kind, at = self.kind, found.end()
+                continue
             at = found.end()
             if group == 1:
-                self._paint_narrow(found.group())
+                text = found.group()
+                if text.isascii() or mode.narrow.fullmatch(text):
+                    self._paint_narrow(text)
+                else:
+                    self._paint_cells(text)
                 self.width = 1
             else:
                 self._paint_wide(found.group())
@@ -104,8 +113,24 @@ class Painting(Core):
             kind = mode.classify(data[at - 1])[0]
         self.kind = kind
 
-    def _paint_narrow(self, data: str) -> None:
-        """Paint characters of one cell each."""
+    def _paint_marks(self, data: str) -> None:
+        """Paint marks. Those that a full cell would only drop are not looked at."""
+        head = len(data) if self.traced else MAX_CLUSTER + 1
+        for char in data[:head]:
+            self._step(char)
+        if not (self.width or self.width_mode.joining):  # each takes a cell
+            for char in data[head:]:
+                self._step(char)
+
+    def _paint_cells(self, data: str) -> None:
+        """Paint narrow characters with their marks."""
+        cells = self.width_mode.cells.findall(data)
+        if max(map(len, cells)) > MAX_CLUSTER:
+            cells = [cell[:MAX_CLUSTER] for cell in cells]
+        self._paint_narrow(cells)
+
+    def _paint_narrow(self, data: str | list[str]) -> None:
+        """Paint the texts of cells, of one column each."""
         buf, cols = self.buf, self.columns
         style = self.pen.style
         left = len(data)
@@ -136,7 +161,7 @@ class Painting(Core):
                 chars[x:end] = data[done : done + count]
             else:
                 # Without DECAWM every further character replaces the last column.
-                chars[x:end] = data[done : done + count - 1] + data[-1]
+                chars[x:end] = [*data[done : done + count - 1], data[-1]]
                 count = left
             styles[x:end] = [style] * (end - x)
             row.view = None

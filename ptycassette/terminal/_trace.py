@@ -79,7 +79,15 @@ class TracedTerminal(Terminal):
             self._paint_mixed(data)
         self._next = -1
 
-    def _paint_narrow(self, data: str) -> None:
+    def _paint_cells(self, data: str) -> None:
+        for part in self.width_mode.parts.finditer(data):
+            if part.lastindex == 1:
+                self.kind, self.width = PLAIN, 1
+                self._paint_narrow(part.group())
+            else:
+                self._step(part.group())
+
+    def _paint_narrow(self, data: str | list[str]) -> None:
         cols, buf = self.columns, self.buf
         total, at = len(data), self._next
         self._next = at + total

@@ -11,8 +11,8 @@ Two modes, and the mode is part of the emulator's pinned identity:
     them, every other character is alone.
 
 The pattern ``runs`` splits text for painting: group 1 matches runs of narrow
-characters, group 2 runs of wide ones, group 3 a single character that needs
-``WidthMode.step``.
+characters with their marks, group 2 runs of wide ones, group 3 runs of marks, group 4
+a single character that needs ``WidthMode.step``.
 """
 
 from __future__ import annotations
@@ -106,6 +106,12 @@ def _character_class(ranges: list[Range]) -> str:
     )
 
 
+def _classes(ranges: list[Range]) -> tuple[str, str]:
+    """The character classes of the ranges in the BMP, and of those beyond it."""
+    bmp = [item for item in ranges if item[1] <= _BMP_LAST]
+    return _character_class(bmp), _character_class([item for item in ranges if item not in bmp])
+
+
 class WidthMode:
     """One way to measure. Two objects exist; ``width_mode`` hands them out.
 
@@ -140,11 +146,41 @@ class WidthMode:
 
     @cached_property
     def runs(self) -> re.Pattern[str]:
-        """Matches narrow characters (group 1), wide ones that join nothing (2), or one more."""
-        wide = self._wide
-        bmp = _character_class([item for item in wide if item[1] <= _BMP_LAST])
-        astral = _character_class([item for item in wide if item[0] > _BMP_LAST])
-        return re.compile(f"([{self._narrow_class}]+)|([{bmp}]+|[{astral}]+)|(.)", re.DOTALL)
+        """Matches narrow characters (group 1), wide ones that join nothing (2), marks (3), or one.
+
+        Each narrow character comes with the marks behind it, for ``cells`` to divide.
+        """
+        narrow = self._narrow_class
+        wide, wide_astral = _classes(self._wide)
+        marks, marks_astral = _classes(self._marks)
+        return re.compile(
+            f"([{narrow}][{narrow}{marks}]*)|([{wide}]+|[{wide_astral}]+)"
+            f"|([{marks}]+|[{marks_astral}]+)|(.)",
+            re.DOTALL,
+        )
+
+    @cached_property
+    def cells(self) -> re.Pattern[str]:
+        """Matches one narrow character with all its marks."""
+        return re.compile(f"[{self._narrow_class}][{_classes(self._marks)[0]}]*")
+
+    @cached_property
+    def parts(self) -> re.Pattern[str]:
+        """Matches narrow characters alone (group 1), or one more."""
+        return re.compile(f"([{self._narrow_class}]+)|(.)", re.DOTALL)
+
+    @cached_property
+    def _marks(self) -> list[Range]:
+        """What joins any cell before it, and never widens it."""
+        mark = (EXTEND, 0) if self.joining else (OTHER, 0)
+        marks = [item for item, value in self._ranges.items() if value == mark]
+        vs16 = ord(_VS16)
+        return [
+            part
+            for first, last in marks
+            for part in ((first, min(last, vs16 - 1)), (max(first, vs16 + 1), last))
+            if part[0] <= part[1]
+        ]
 
     @cached_property
     def _wide(self) -> list[Range]:
@@ -212,19 +248,14 @@ class WidthMode:
             return kind, width, False
         if kind == REGIONAL and kind_before == REGIONAL:
             return PLAIN, 2, True
-        return kind, self._joined_width(char, kind_before, width_before, base), True
-
-    def _joined_width(self, char: str, kind_before: int, width_before: int, base: str) -> int:
-        """The width of the cell after ``char`` joined it."""
-        kind, width = self.classify(char)
         if char == _VS16:
             emoji = base in _KEYCAP_BASES or (base and self.classify(base)[0] == PICTOGRAPH)
-            return 2 if emoji else width_before
-        if kind == SKIN_TONE:
-            return 2 if kind_before == PICTOGRAPH else width_before
-        if kind in {SPACING_MARK, HANGUL_V, HANGUL_T}:
-            return width_before
-        return max(width, width_before)
+            width = 2 if emoji else width_before
+        elif kind == SKIN_TONE:
+            width = 2 if kind_before == PICTOGRAPH else width_before
+        elif kind in {SPACING_MARK, HANGUL_V, HANGUL_T} or width < width_before:
+            width = width_before
+        return kind, width, True
 
     def leads(self, kind: int) -> bool:
         """Whether an ordinary character after one of ``kind`` may join its cell."""

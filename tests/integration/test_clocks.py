@@ -152,12 +152,55 @@ def test_a_clock_that_goes_back_spoils_no_recording(tmp_path: Path) -> None:
 
 
 def test_the_clock_of_the_system_is_never_seen_going_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stands still until it is later again."""
-    readings = iter([5_000_000, 3_000_000, 6_000_000])
+    """It goes on from where it was; after a single wrong reading it is right again."""
+    readings = iter([5_000_000, 3_000_000, 4_000_000, 9_000_000, 1_000_000, 2_000_000])
     monkeypatch.setattr(time, "clock_gettime_ns", lambda _: next(readings))
     clock = MonotonicClock()
 
-    assert [clock.now_us() for _ in range(3)] == [5000, 5000, 6000]
+    assert [clock.now_us() for _ in range(6)] == [5000, 5000, 6000, 9000, 9000, 10_000]
+
+
+class Behind(MonotonicClock):
+    """A clock that goes back once, for good."""
+
+    back_us = 0
+
+    def now_us(self) -> int:
+        """An hour less from the moment that ``back_us`` names."""
+        return super().now_us() - self.back_us
+
+
+def test_no_wait_is_longer_because_a_clock_goes_back(tmp_path: Path) -> None:
+    """Waits for a quiet screen and timeouts go on from where they were."""
+    clock = Behind()
+    with record(ASK, tmp_path / "x.cassette", clock=clock) as session:
+        session.wait_for_text("name?", timeout_s=PATIENCE_S)
+        clock.back_us = 3_600_000_000
+        session.wait_stable(20, timeout_s=PATIENCE_S)
+        with pytest.raises(WaitTimeoutError):
+            session.wait_for_text("never", timeout_s=0.05)
+        session.submit("Ada")
+        assert session.wait_exit(timeout_s=PATIENCE_S).code == 0
+    times = times_of(tmp_path / "x.cassette")
+
+    assert times == sorted(times)
+    assert 70_000 <= times[-1] < 3_600_000_000
+
+
+def test_timeouts_end_although_the_clock_of_the_system_goes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A deadline that was an hour away by the clock before is not one of the clock after."""
+    real, back_ns = time.clock_gettime_ns, [0]
+    monkeypatch.setattr(time, "clock_gettime_ns", lambda which: real(which) - back_ns[0])
+    with Session(ASK) as session:
+        session.wait_for_text("name?", timeout_s=PATIENCE_S)
+        back_ns[0] = 3_600 * 10**9
+        with pytest.raises(WaitTimeoutError):
+            session.wait_for_text("never", timeout_s=0.05)
+        back_ns[0] = 7_200 * 10**9
+        session.submit("Ada")
+        assert session.wait_exit(timeout_s=PATIENCE_S).code == 0
 
 
 def test_trio_is_refused_before_anything_starts(tmp_path: Path) -> None:

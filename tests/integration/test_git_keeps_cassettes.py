@@ -494,6 +494,51 @@ def test_what_a_sparse_checkout_leaves_out_is_named(tmp_path: Path, run: Run) ->
     assert (status, "git restore" in text) == (4, True)
 
 
+@pytest.mark.parametrize("name", ["output.raw", "manifest.json", "input.jsonl"])
+@pytest.mark.parametrize("when", ["clean", "smudge"])
+def test_a_filter_that_changes_a_file_is_named(
+    tmp_path: Path, run: Run, when: str, name: str
+) -> None:
+    """Where git has the right bytes, they are restored. The filter is not run to find that out."""
+    home = repository(tmp_path / "home", f"{name} filter=shout")
+    damage = f"echo ran >> {tmp_path / 'log'}; tr eo EO"
+    keep = "cat"
+    path = home / "my.cassette"
+    _written(path)
+    risk = said(run, "verify", path)
+    for role in ("clean", "smudge"):
+        git(home, "config", f"filter.shout.{role}", damage if role == when else keep)
+    git(home, "add", "-A")
+    git(home, "commit", "-qm", "one")
+    whole = files_of(path)
+    (path / name).unlink()
+    git(home, "checkout", "--", "my.cassette")
+    (tmp_path / "log").unlink()
+    damaged = (path / name).read_bytes()
+
+    status, hint = said(run, "verify", path)
+    assert (status, damaged == whole[name]) == (4, False)
+    assert f"{name}: " in hint
+    assert "filter shout of git" in hint if when == "smudge" else "as the filter shout" in hint
+    assert "**/my.cassette/** -filter" in hint
+    assert risk[0] == 0
+    assert "filter shout of git may change" in risk[1]
+    fixed, _ = said(run, "verify", "--fix", path)
+    assert fixed == (0 if when == "smudge" else 4)
+    assert files_of(path)[name] == (whole[name] if when == "smudge" else damaged)
+    assert not (tmp_path / "log").exists()
+
+
+def test_a_filter_that_is_known_to_lose_nothing_is_no_risk(tmp_path: Path, run: Run) -> None:
+    """Nor is one that is switched off, as the hint advises."""
+    home = repository(tmp_path / "home", "* filter=git-crypt\n**/other.cassette/** -filter")
+    for name in ("my.cassette", "other.cassette"):
+        _written(home / name)
+        git(home, "add", "-A")
+
+        assert "of git may change" not in said(run, "verify", home / name)[1]
+
+
 def test_a_submodule_that_was_not_fetched_is_named(tmp_path: Path, run: Run) -> None:
     """Its folder is there, and empty."""
     library = repository(tmp_path / "library")

@@ -289,8 +289,6 @@ def _environment(place: Path, path: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
         "PS1": _PROMPT,
-        # Nobody changes a file twice in a second, as a script may; Python would miss it.
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 

@@ -48,6 +48,9 @@ WORST = [
     ("cassette-open", "frames.jsonl:line-many-objects"),
     ("cassette-open", "events-extreme"),
     ("cassette-text", "lines-over-pipes"),
+    ("diff", "lines-typed"),
+    ("play", "marks"),
+    ("view", "marked-cells"),
 ]
 """Each went beyond a limit once, or ended in a traceback."""
 

@@ -104,7 +104,7 @@ def test_a_function_that_a_test_calls_finds_what_is_beside_the_test(root: Path) 
 
 
 def test_the_current_folder_is_the_second(root: Path) -> None:
-    """As before."""
+    """For what ``rec`` wrote there, and for paths from the root of a project."""
     write_cassette(root / "c.cassette", Output(0, b"root: here"))
     names = names_of(root / "tests", FORMS["block"])
 

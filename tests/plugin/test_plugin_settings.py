@@ -146,9 +146,10 @@ def test_recording_with_two_workers_records_a_shared_cassette_once(
     pytester.makepyfile(
         test_one="""
         import pytest
-        @pytest.mark.ptycassette("shared.cassette", argv=["sh", "-c", "echo $$; exec cat"])
+        @pytest.mark.ptycassette("shared.cassette", argv=["sh", "-c", "echo ready $$; exec cat"])
         @pytest.mark.parametrize("number", range(6))
         def test_it(ptycassette_session, number):
+            ptycassette_session.wait_for_text("ready", timeout_s=60)  # else it comes in between
             ptycassette_session.type("hello\\n")
             ptycassette_session.wait_for_text("hello\\nhello", timeout_s=60)
             ptycassette_session.send_key("ctrl-d")

@@ -16,6 +16,7 @@ from ptycassette.terminal import (
     save_emulator,
 )
 from ptycassette.terminal.cells import row_cells
+from ptycassette.terminal.widths import WidthModeName
 from tests.examples import examples
 
 FRAGMENTS = st.sampled_from(
@@ -42,6 +43,8 @@ FRAGMENTS = st.sampled_from(
         "❤\ufe0f".encode(),
         "🇯🇵".encode(),
         "\u0301".encode(),
+        "e\u0301o\u0308\u0323".encode(),
+        ("x" + "\u0301" * 40).encode(),
         b"\x1b[m",
         b"\x1b[1;31;48;5;9m",
         b"\x1b[H",
@@ -98,6 +101,34 @@ def test_cutting_the_output_changes_nothing(
     assert cut.signals() == whole.signals()
     for emulator in (whole, cut):
         emulator.resize(later)
+    assert save_emulator(cut) == save_emulator(whole)
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        "ae❤漢\U0001f468\u0301\u0323\ufe0f\u200d\u0600\u0e47\u093f\u1100\u1161\uac00\u200b"
+    )
+    | st.sampled_from(
+        ["\u0301" * 40, "\U000e0100" * 40, "\U0001f3fd", "e\u0301o\u0308", "a" + "\u0301" * 40]
+    ),
+    max_size=30,
+).map("".join)
+
+
+@given(TEXTS, SIZES, st.sampled_from(["cluster", "codepoint"]), st.booleans(), st.booleans())
+@examples(400)
+def test_text_is_painted_as_its_characters_one_by_one(
+    text: str, size: Size, mode: WidthModeName, wraps: bool, control_before: bool
+) -> None:
+    """Bases, marks and joiners in any order, with and without wrapping."""
+    whole, cut = (PyteEmulator(size, width=mode) for _ in range(2))
+    before = b"" if wraps else b"\x1b[?7l"
+    for emulator in (whole, cut):
+        emulator.feed(before if control_before else before + b"x")
+    whole.feed(text.encode())
+    for char in text:
+        cut.feed(char.encode())
+
     assert save_emulator(cut) == save_emulator(whole)
 
 

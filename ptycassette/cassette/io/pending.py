@@ -24,7 +24,7 @@ from ptycassette.cassette.io.replacing import reason_to_keep
 from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
-from ptycassette.system import Owner
+from ptycassette.system import Owner, monotonic_s
 from ptycassette.system.files import remove_unheld, try_lock
 
 PREFIX = ".ptycassette-pending-"
@@ -77,13 +77,13 @@ class PendingRecordings:
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for recorders that have outlived their shims; whether all have ended in time."""
-        until = time.monotonic() + timeout_s
+        until = monotonic_s() + timeout_s
         for path in self.place.glob(f"{_RECORDER}*"):
             with contextlib.suppress(OSError):  # a file system without locks
                 fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:
                     while try_lock(fd) is False:
-                        if time.monotonic() > until:
+                        if monotonic_s() > until:
                             return False
                         time.sleep(_LOOK_S)
                 finally:

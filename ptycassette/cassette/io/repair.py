@@ -11,6 +11,7 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from ptycassette.cassette._manifest_digest import MANIFEST_DIGEST_KEY, check_man
 from ptycassette.cassette._records import OUTPUT_CODEC
 from ptycassette.cassette.damage import (
     HEAD_BYTES,
+    Fits,
     conflict_line,
     undone,
     undone_output,
@@ -67,6 +69,11 @@ _MOST_GIT_FILE_BYTES = 64 << 10
 """Of a file ``.git``, which is a line with a path."""
 
 _UNFETCHED = "the folder is that of a submodule of git that was not fetched"
+
+_LOSSLESS = frozenset({"lfs", "annex", "git-crypt"})
+"""Filters of git that give each file back as it was, or a pointer."""
+
+_NO_FILTER = frozenset({"unset", "unspecified", "set"})
 
 _AS_IT_IS = (DiagnosticError, LimitError, UnscrubbedError, UnsafeFileError)
 """Errors whose own hint says what to do."""
@@ -242,6 +249,12 @@ def git_risks(path: Path) -> list[str]:
         risks.append(f"git may change the line ends of {_listed(converted)}: {fix}")
     elif values.get((OUTPUT_RAW, "diff"), "unset") != "unset":
         risks.append(f"'git am' would remove CRs from {OUTPUT_RAW}: {fix}")
+    filters = _filters(tree, names)
+    if filters:
+        risks.append(
+            f"the filter {next(iter(filters.values()))} of git may change {_listed([*filters])}:"
+            f" put '{_excluded(path)}' in the .gitattributes of the repository"
+        )
     ends = tree.line_ends()
     differ = [name for name in names if _lost(*ends.get(name, ("", ""))) and name not in converted]
     if differ:
@@ -297,7 +310,7 @@ def _damages(path: Path, *, effort: int, most_bytes: int) -> Iterator[Damage]:
         if MANIFEST in missing:
             yield _missing(path, MANIFEST, empty=not names)
             return
-        damage, page = _manifest(directory)
+        damage, page = _manifest(path, directory)
         if damage is not None:
             yield damage
         if page is None:
@@ -324,6 +337,8 @@ def _damages(path: Path, *, effort: int, most_bytes: int) -> Iterator[Damage]:
                     continue
                 data = file.read_at(0, file.size)
             damage = _file_damage(name, data, pin, chunks, effort=effort)
+            if damage is not None and not damage.cause and pin is not None:
+                damage = _filtered(path, name, partial(_has_digest, pin.sha256)) or damage
             if damage is not None:
                 yield damage
                 data = damage.restored or b""
@@ -336,6 +351,51 @@ def _digest(blocks: Iterable[bytes]) -> str:
     for block in blocks:
         digest.update(block)
     return digest.hexdigest()
+
+
+def _has_digest(sha256_hex: str, data: bytes) -> bool:
+    return sha256(data).hexdigest() == sha256_hex
+
+
+def _filtered(path: Path, name: str, fits: Fits) -> Damage | None:
+    """What a filter of git (``filter=`` in gitattributes(5)) did to a file, which is not run here.
+
+    Git keeps what came out of its ``clean``; if that has the digest, its ``smudge`` did the damage.
+    """
+    if not WorkTree.holds(path):
+        return None
+    tree = WorkTree(path)
+    driver = _filters(tree, [name]).get(name)
+    if driver is None:
+        return None
+    rule = f"'{_excluded(path)}' in the .gitattributes of the repository"
+    data = tree.committed_bytes(name, most_bytes=_GLANCE_BYTES)
+    if data is None:
+        return None
+    if fits(data):
+        return Damage(
+            name=name,
+            cause=f"the filter {driver} of git changed it at checkout ({rule} prevents that)",
+            restored=data,
+        )
+    return Damage(
+        name=name,
+        cause=f"git has it as the filter {driver} made it",
+        remedy=f"put {rule}, and commit the file again from where it is whole",
+    )
+
+
+def _filters(tree: WorkTree, names: Sequence[str]) -> dict[str, str]:
+    """The filters of git that may change files, by file."""
+    return {
+        name: visible(driver, limit=80)
+        for (name, _), driver in tree.attributes(names, ("filter",)).items()
+        if driver not in _LOSSLESS | _NO_FILTER
+    }
+
+
+def _excluded(path: Path) -> str:
+    return f"**/{visible(path.absolute().name)}/** -filter"
 
 
 def _records(data: bytes) -> list[OutputRecord]:
@@ -370,7 +430,7 @@ def _file_damage(
     return Damage(name=name, cause=cause, restored=whole)
 
 
-def _manifest(directory: DirectoryHandle) -> tuple[Damage | None, ManifestPage | None]:
+def _manifest(path: Path, directory: DirectoryHandle) -> tuple[Damage | None, ManifestPage | None]:
     """What happened to the manifest, and what it says, if that is certain."""
     with directory.open(MANIFEST) as file:
         pointer = unfetched(file.read_at(0, min(file.size, HEAD_BYTES)), size=file.size)
@@ -398,8 +458,14 @@ def _manifest(directory: DirectoryHandle) -> tuple[Damage | None, ManifestPage |
     found = undone(data, size=None, fits=fits)
     if found is not None:
         return Damage(name=MANIFEST, cause=found[1], restored=found[0]), pages[0]
-    page = decode_manifest(data)
-    check_manifest_digest(page.manifest)
+    try:
+        page = decode_manifest(data)
+        check_manifest_digest(page.manifest)
+    except CassetteError:
+        damage = _filtered(path, MANIFEST, fits)
+        if damage is None:
+            raise
+        return damage, next(iter(pages), None)
     return None, page
 
 

@@ -19,17 +19,20 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from ptycassette.system import monotonic_s
+from ptycassette.system.pty import new_poll
 
 _FAR, _NEAR = 19, 5
 _CAP_SYS_NICE = 1 << 23  # linux/capability.h
 _SAMPLE_S = 0.008  # of processor time; the clock of a thread is finer than that everywhere
 _CONTENDED = 1.3
 _LONGEST_PAUSE_S = 1.0
-_GROUP_WAIT_S, _GROUP_TRIES = 0.02, 10  # an ordinary user may write it ten times a second
+# All processes without CAP_SYS_ADMIN together may write groups ten times a second.
+_GROUP_WAIT_MS, _GROUP_TRIES, _URGENT_TRIES = 20, 10, 500
 
 
 class Priority:
@@ -77,11 +80,16 @@ class Priority:
     def urgent(self) -> None:
         """Return to normal priority, if the system allows it: the user waits. Thread-safe."""
         self._pauses = False
+        # First the group, and this thread: raised alone, the saver's thread would take what little
+        # time the group has, and this one would not get to raise the group for a minute.
+        if self._leads and not self._set_group(0, tries=1):
+            # Others wrote theirs just now, and may again; the saver goes on meanwhile.
+            patient = partial(self._set_group, 0, tries=_URGENT_TRIES)
+            threading.Thread(target=patient, name="group", daemon=True).start()
         if self._before is not None:
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, self._thread, self._before)
-        if self._leads:
-            self._set_group(0)
+            for thread in (0, self._thread):
+                with suppress(OSError):
+                    os.setpriority(os.PRIO_PROCESS, thread, self._before)
 
     def discount_pause(self) -> None:
         """Do not count the time before now as work."""
@@ -100,19 +108,23 @@ class Priority:
         self.discount_pause()
         return self._pause_s
 
-    def _set_group(self, nice: int) -> None:
-        """Set the nice value of this session's group, if there are groups."""
+    def _set_group(self, nice: int, *, tries: int = _GROUP_TRIES) -> bool:
+        """Set the nice value of this session's group, if there are groups; False: try again."""
         if self._group_fd is None:
-            return
-        for _ in range(_GROUP_TRIES):
+            return True
+        for left in reversed(range(tries)):
             try:
                 os.write(self._group_fd, b"%d" % nice)
             except BlockingIOError:
-                time.sleep(_GROUP_WAIT_S)
+                if left:  # not ``time.sleep``, which does not wait where the clock has gone back
+                    new_poll().poll(_GROUP_WAIT_MS)
             except OSError:
-                return
+                break
             else:
-                return
+                break
+        else:
+            return False
+        return True
 
 
 def _may_return_to(value: int) -> bool:

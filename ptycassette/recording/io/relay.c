@@ -134,10 +134,18 @@ uint32_t relay_crc32(const struct relay *relay, const uint8_t *data, size_t coun
     return ~value;
 }
 
+/* Goes on from where it was when the clock goes back, as `Steady` in system/clock.py. */
 static int64_t now_us(void) {
+    static int64_t shown, behind;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
+    int64_t read = now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
+    int64_t at = read >= shown ? read : read + behind;
+    if (at < shown) {
+        behind = shown - read;
+        at = shown;
+    }
+    return shown = at;
 }
 
 static int64_t moment_us(const struct relay *relay) { return now_us() - relay->start_us; }

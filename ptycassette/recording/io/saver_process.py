@@ -11,6 +11,7 @@ thread watches the recorder, and interrupts the work when that is gone.
 
 from __future__ import annotations
 
+import _thread
 import os
 import select
 import signal
@@ -70,7 +71,12 @@ class _Recorder:
         self._control, self._inbox, self._priority = control, inbox, priority
         self._parent = os.getppid()
         self._main = threading.get_ident()
-        self._news = threading.Event()
+        # Its waits are told how long, not until when: an Event would not wait at all if the clock
+        # had gone back, and a saver of low priority that is always busy gets no time on a busy
+        # machine.
+        self._news_fd, self._noter_fd = os.pipe()
+        self._news = new_poll()
+        self._news.register(self._news_fd, select.POLLIN)
         self.finished = False
         self.gone = False
         self.on_finish: Callable[[], None] = lambda: None
@@ -79,13 +85,14 @@ class _Recorder:
         """Note that the journal is complete, and that the user waits."""
         self.on_finish()
         self.finished = True
-        self._news.set()
+        os.write(self._noter_fd, b"\0")
         self._priority.urgent()
 
     def watch(self) -> None:
         """Start the thread that stops the main thread when the recorder is gone."""
         signal.signal(signal.SIGTERM, _stop)
-        threading.Thread(target=self._watch, name="recorder-watch", daemon=True).start()
+        # ``Thread.start`` waits until it runs, which takes long at this priority.
+        _thread.start_new_thread(self._watch, ())
 
     def _watch(self) -> None:
         poll = new_poll()
@@ -100,17 +107,17 @@ class _Recorder:
                 break
         self._priority.urgent()  # cleaning up is short, and must not starve
         self.gone = True
-        self._news.set()
+        os.write(self._noter_fd, b"\0")
         signal.pthread_kill(self._main, signal.SIGTERM)
         time.sleep(_UNWIND_S)
         os._exit(1)
 
     def wait(self, seconds: float) -> None:
         """Return after that long, or when a message from the recorder arrives."""
-        if self.finished:
-            time.sleep(seconds)  # the journal is complete: there is nothing to wait for but a disk
+        if self.finished:  # the journal is complete: there is nothing to wait for but a disk
+            new_poll().poll(_ms(seconds))
         else:
-            self._news.wait(seconds)
+            self._news.poll(_ms(seconds))
         self._check()
         self._priority.discount_pause()
 
@@ -118,13 +125,17 @@ class _Recorder:
         """Leave the processor to the program, unless the user waits for the saver."""
         pause_s = self._priority.pause_s()
         if pause_s:
-            self._news.wait(pause_s)
+            self._news.poll(_ms(pause_s))
             self._priority.discount_pause()
         self._check()
 
     def _check(self) -> None:
         if self.gone:
             _stop()
+
+
+def _ms(seconds: float) -> int:
+    return max(1, round(seconds * 1000))
 
 
 def _stop(*_: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from ptycassette.model import decoded_json, moment_us
 from ptycassette.recording.io._cassette_session import cassette_session
 from ptycassette.scrub import SessionScrubber
 from ptycassette.scrub.views import strings_of
-from ptycassette.system.files import read_plain
+from ptycassette.system.files import links_followed, read_plain
 
 _EVENT_FIELDS = {
     "input.jsonl": {"bytes"},
@@ -58,9 +59,12 @@ def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
     searched: set[str] = set()
     for path in sorted(cassette.path.iterdir()):
         scrubber.check(path.name, channel="files")
-        if path.is_symlink():  # an editor's lock
-            scrubber.check(str(path.readlink()), channel=path.name)
-            continue
+        if path.is_symlink():
+            target = os.fsdecode(path.readlink())
+            scrubber.check(target, channel=f"{path.name}: the target of the link")
+            known = path.name in _EVENT_FIELDS.keys() | _DOCUMENTS  # the reader has followed these
+            if not path.is_file() or not (known or links_followed()):  # such as an editor's lock
+                continue
         match path.name:
             case "manifest.json" | "output.raw" | "tape-bodies.bin":
                 pass

@@ -169,14 +169,35 @@ class Searcher:
             return iter(self._once(text))
         return self._search(text, by_rules=by_rules, source=source, shown=shown, borders=borders)
 
-    def _once(self, text: str) -> tuple[Match, ...]:
-        """The matches in a text that continues no other, found once for all that is known."""
+    def each(self, texts: Iterable[str]) -> Iterator[Match]:
+        """Everything in several texts that must be removed; they need not be canonical.
+
+        As ``search`` without a source, for texts of which most come again and again.
+        """
+        remembered = self._for_what_is_known()
+        for text in texts:
+            matches = remembered.get(text) if text.isascii() else None
+            if matches is None:
+                yield from self.search(canonical(text))
+                remembered = self._for_what_is_known()
+            else:
+                yield from matches
+
+    def _for_what_is_known(self) -> dict[str, tuple[Match, ...]]:
+        """The matches of texts by what is known now."""
         knows = (self.known, self.known.version, self._key_lines.version)
-        if self._remembered_for != knows or self._room < len(text):
+        if self._remembered_for != knows:
             self._remembered.clear()
             self._remembered_for, self._room = knows, _MOST_REMEMBERED
-        matches = self._remembered.get(text)
+        return self._remembered
+
+    def _once(self, text: str) -> tuple[Match, ...]:
+        """The matches in a text that continues no other, found once for all that is known."""
+        matches = self._for_what_is_known().get(text)
         if matches is None:
+            if self._room < len(text):
+                self._remembered.clear()
+                self._room = _MOST_REMEMBERED
             matches = tuple(self._search(text))
             self._remembered[text] = matches
             self._room -= len(text) + _OF_AN_ENTRY

@@ -8,7 +8,7 @@ searched as one text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -32,28 +32,42 @@ _SAYS_NOTHING = (".type", ".uuid")
 _ID = re.compile(r"\[id=[^\]]*\]")  # of the message, or of the event alone
 
 
-def strings_of(value: Any, *, place: str = "") -> Iterator[tuple[str, str]]:
+def strings_of(value: Any) -> list[tuple[str, str]]:
     """(place, string) for every string in ``value``, in the order in which ``rewrite`` meets them.
 
     The place is the path of keys, with list positions left out; a key has the place ``""``.
     """
+    strings: list[tuple[str, str]] = []
+    _collect(value, "", strings)
+    return strings
+
+
+def _collect(value: Any, place: str, strings: list[tuple[str, str]]) -> None:
     if isinstance(value, str):
-        yield place, value
+        strings.append((place, value))
     elif isinstance(value, dict):
-        label = ""
-        if not _APART.isdisjoint(value):  # few have any of these
-            label = "".join(
-                f"[{value[key]}]" for key in _TELLS_APART if isinstance(value.get(key), (str, int))
-            )
-        if isinstance(value.get("id"), (str, int)):
-            label += f"[id={value['id']}]"
+        start = f"{place}{_label(value)}."
         for key, item in value.items():
             if isinstance(key, str):
-                yield "", key
-            yield from strings_of(item, place=f"{place}{label}.{key}"[-_LONGEST_PLACE:])
+                strings.append(("", key))
+            if isinstance(item, (str, dict, list, tuple)):
+                _collect(item, f"{start}{key}"[-_LONGEST_PLACE:], strings)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from strings_of(item, place=f"{place}[]"[-_LONGEST_PLACE:])
+            if isinstance(item, (str, dict, list, tuple)):
+                _collect(item, f"{place}[]"[-_LONGEST_PLACE:], strings)
+
+
+def _label(value: dict[Any, Any]) -> str:
+    """What tells an object apart from others at its place."""
+    label = ""
+    if not _APART.isdisjoint(value):
+        for key in _TELLS_APART:
+            if key in value and isinstance(value[key], (str, int)):
+                label += f"[{value[key]}]"
+    if "id" in value and isinstance(value["id"], (str, int)):
+        label += f"[id={value['id']}]"
+    return label
 
 
 def rewrite(value: Any, change: Callable[[str], str]) -> Any:
@@ -81,6 +95,16 @@ class _String(NamedTuple):
     value: tuple[int, int]
 
 
+class _Run:
+    """The strings of a place, and when the last one was put."""
+
+    __slots__ = ("last", "length", "strings")
+
+    def __init__(self) -> None:
+        self.strings: list[_String] = []
+        self.length = self.last = 0
+
+
 class Joined:
     """Joins the strings of each place over events, and hands them out as views.
 
@@ -95,76 +119,100 @@ class Joined:
         self.offset = 0
         self._several = several
         self._given: set[tuple[int, int, int]] = set()
-        self._runs: dict[str, list[_String]] = {}
-        self._lengths: dict[str, int] = {}
-        self._number = self._item = 0
+        self._runs: dict[str, _Run] = {}
+        self._names: dict[str, list[str]] = {}
+        self._number = self._item = self._turn = 0
 
-    def add(self, value: Any) -> Iterator[RunsView]:
-        """Take one payload; views that became long enough to be searched."""
+    def add(self, strings: Iterable[tuple[str, str]]) -> list[RunsView]:
+        """Take the strings of one payload; views that became long enough to be searched."""
         self.begin()
-        for place, string in strings_of(value):
+        views: list[RunsView] = []
+        for place, string in strings:
             text = canonical(string)
-            yield from self.put(place, text, self.offset)
+            if text and place:
+                views += self.put(place, text, self.offset)
             self.offset += len(text)
+        return views
 
     def begin(self) -> None:
         """Begin another value: strings that are put from now on belong to it."""
         self._number += 1
 
-    def put(self, place: str, text: str, offset: int) -> Iterator[RunsView]:
-        """Take one string, which is at ``offset``."""
+    def put(self, place: str, text: str, offset: int) -> list[RunsView]:
+        """Take one string, which is at ``offset``; views that became long enough."""
         if not (text and place) or (self._several and place.endswith(_SAYS_NOTHING)):
-            return
+            return []
+        views: list[RunsView] = []
         if len(self._runs) >= _MOST_PLACES:  # those that got nothing for the longest time go
-            yield from self._forget([*self._runs][: _MOST_PLACES // 2])
+            oldest = sorted(self._runs, key=lambda name: self._runs[name].last)
+            views += self._forget(oldest[: _MOST_PLACES // 2])
         self._item += 1
-        anonymous = _ID.sub("", place) if "[id=" in place else place
-        for name in dict.fromkeys((place, anonymous, place.rsplit(".", 1)[-1])):
-            run = self._runs[name] = self._runs.pop(name, [])
+        names = self._names.get(place)
+        if names is None:
+            names = self._named(place)
+        for name in names:
+            run = self._runs.get(name)
+            if run is None:
+                run = self._runs[name] = _Run()
+            self._turn += 1
+            run.last = self._turn
             # The parts of one message are items of a list.
             item = self._item if _ITEMS in name else 0
-            ends = self._ends(_String(offset, text, (self._number, item)))
-            run += ends
-            self._lengths[name] = self._lengths.get(name, 0) + sum(len(one.text) for one in ends)
-            if self._lengths[name] >= _FLUSH:
-                yield from self._view(run)
-                run[:] = _tail(run)
-                self._lengths[name] = sum(len(part.text) for part in run)
+            string = _String(offset, text, (self._number, item))
+            if self._several and len(text) > 2 * _KEPT:
+                run.strings += _ends(string)
+                run.length += 2 * _KEPT + len(_GAP)
+            else:
+                run.strings.append(string)
+                run.length += len(text)
+            if run.length >= _FLUSH:
+                views += self._view(run)
+                run.strings = _tail(run.strings)
+                run.length = sum(len(part.text) for part in run.strings)
+        return views
 
-    def _ends(self, string: _String) -> list[_String]:
-        """Of a long string what another one may continue; the rest is searched elsewhere."""
-        text = string.text
-        if not self._several or len(text) <= 2 * _KEPT:
-            return [string]
-        last = string._replace(offset=string.offset + len(text) - _KEPT, text=text[-_KEPT:])
-        return [string._replace(text=text[:_KEPT]), string._replace(offset=-1, text=_GAP), last]
+    def _named(self, place: str) -> list[str]:
+        """The names of the runs that the strings of a place belong to."""
+        if len(self._names) >= _MOST_PLACES:
+            self._names.clear()
+        anonymous = _ID.sub("", place) if "[id=" in place else place
+        names = [*dict.fromkeys((place, anonymous, place.rsplit(".", 1)[-1]))]
+        self._names[place] = names
+        return names
 
-    def rest(self) -> Iterator[RunsView]:
+    def rest(self) -> list[RunsView]:
         """Return the remaining views, and drop them."""
-        yield from self._forget([*self._runs])
+        return self._forget(sorted(self._runs, key=lambda name: self._runs[name].last))
 
-    def _forget(self, names: list[str]) -> Iterator[RunsView]:
-        for name in names:
-            yield from self._view(self._runs.pop(name))
-            del self._lengths[name]
+    def _forget(self, names: list[str]) -> list[RunsView]:
+        views = [view for name in names for view in self._view(self._runs.pop(name))]
         self._given.clear()
+        return views
 
-    def _view(self, run: list[_String]) -> Iterator[RunsView]:
+    def _view(self, gathered: _Run) -> list[RunsView]:
         """The strings of a place as one, if that is to be handed out."""
+        run = gathered.strings
         if self._several:
             if run[0].value == run[-1].value or all(part.text == run[0].text for part in run):
-                return
+                return []
             # The strings of one name are those of another one, or some of them.
             same = (run[0].offset, run[-1].offset, len(run))
             if same in self._given:
-                return
+                return []
             self._given.add(same)
         view = RunsView((part.text, part.offset) for part in run)
         if self._several:
             starts = accumulate(len(part.text) for part in run)
             meet = zip(starts, pairwise(run), strict=False)
             view.borders = [at for at, (one, other) in meet if one.value[0] == other.value[0]]
-        yield view
+        return [view]
+
+
+def _ends(string: _String) -> list[_String]:
+    """Of a long string what another one may continue; the rest is searched elsewhere."""
+    text = string.text
+    last = string._replace(offset=string.offset + len(text) - _KEPT, text=text[-_KEPT:])
+    return [string._replace(text=text[:_KEPT]), string._replace(offset=-1, text=_GAP), last]
 
 
 def _tail(run: list[_String]) -> list[_String]:

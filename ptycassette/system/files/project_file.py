@@ -33,7 +33,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.errors import NotFoundError, UnreadableError, UsageError
+from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model import MAX_TOML_BYTES, Size, parse_toml, visible
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.state_dirs import absolute, current_dir, home_dir
@@ -176,13 +176,12 @@ def _is_trusted(path: Path) -> bool:
 
 def _table_of(path: Path) -> dict[str, Any] | None:
     """The table of ours in a file; None where there is no file, or it has none."""
-    try:
-        os.lstat(path)
-        data = read_plain(path, max_bytes=MAX_TOML_BYTES)
-    except (FileNotFoundError, NotFoundError):  # the first is most frequent, and needs no hint
+    if not os.path.lexists(path):  # the error would look for names like it, in a folder for each
         return None
-    except OSError as exc:
-        raise UnreadableError(f"cannot be read: {exc.strerror}", where=str(path)) from exc
+    try:
+        data = read_plain(path, max_bytes=MAX_TOML_BYTES)
+    except NotFoundError:
+        return None
     shared = path.name == SHARED_NAME
     if shared and not _MARK.search(data):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import tracemalloc
 
 import pytest
 
@@ -134,3 +135,23 @@ def test_inserting_makes_a_line_no_longer_than_a_line() -> None:
     text = _text(b"x" * (MAX_COLS - 1) + b"\r\x1b[5@\r\n")
 
     assert text == " " * 5 + "x" * (MAX_COLS - 5) + "\n"
+
+
+def test_an_erased_line_begins_again_on_a_screen() -> None:
+    """No row is wider than a thousand columns, so nothing behind them is made of blanks again."""
+    assert _text(b"x" * 5000 + b"\x1b[2Jy\n") == " " * 999 + "y\n"
+    assert _text(b"x" * 5000 + b"\x1b[1K\n") == "x" * 4000 + "\n"
+    assert _text(b"xyz\x1b[2K-\r\n", b"abc\b\x1b[1Kd\n") == "   -\n  d\n"
+
+
+def test_one_long_output_takes_few_times_its_size() -> None:
+    """It is read in pieces, also where it has no line ends."""
+    data = ("a" + "\u0301" * 9).encode() * 20_000
+    tracemalloc.start()
+    try:
+        _text(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 20 * len(data)

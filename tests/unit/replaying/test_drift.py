@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ptycassette.model import (
     STREAMS_KEY,
@@ -18,6 +22,7 @@ from ptycassette.model import (
     StreamKinds,
     Typed,
 )
+from ptycassette.replaying.differences import MOST_STEPS, aligned
 from ptycassette.replaying.drifts import (
     Drift,
     Side,
@@ -26,6 +31,7 @@ from ptycassette.replaying.drifts import (
     semantic_drift_of_sides,
 )
 from ptycassette.testing import events_of, manifest_of
+from tests.examples import examples
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
 
@@ -196,3 +202,34 @@ def test_streams_over_pipes_are_compared_apart() -> None:
     assert not drift_of_sides(old, Side(manifest, events_of(err, out, shown)))
     (change,) = drift_of_sides(old, Side(manifest, events_of(other, out, shown))).exchanges
     assert (change.what, change.expected, change.got) == ("stderr from byte 1 on", "rr", "Rr")
+
+
+@given(
+    st.lists(st.sampled_from("yna"), max_size=30),
+    st.lists(st.sampled_from("ynb"), max_size=30),
+    st.sampled_from([0, 20, 200, MOST_STEPS]),
+)
+@examples(200)
+def test_an_alignment_leads_from_the_old_items_to_the_new(
+    old: list[str], new: list[str], steps: int
+) -> None:
+    """It covers both in order, and what counts as equal is. With enough steps it is difflib's."""
+    found = aligned(old, new, steps=steps)
+
+    assert [item for _, i, end, _, _ in found for item in old[i:end]] == old
+    assert [item for _, _, _, i, end in found for item in new[i:end]] == new
+    assert all(old[i:i_end] == new[j:j_end] for tag, i, i_end, j, j_end in found if tag == "equal")
+    if steps == MOST_STEPS:
+        assert found == SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+
+
+@pytest.mark.parametrize("count", [2000, 200_000])
+def test_the_steps_of_an_alignment_are_bounded(count: int) -> None:
+    """Equal lists are equal however long they are; else what takes too long counts as replaced."""
+    same = ["y"] * count
+
+    assert aligned(same, same) == [("equal", 0, count, 0, count)]
+    assert aligned(["a", *same, "b"], ["c", *same, "d"]) == [
+        ("replace", 0, count + 2, 0, count + 2)
+    ]
+    assert aligned([*same, "b"], [*same, "d"])[0] == ("equal", 0, count, 0, count)

@@ -22,6 +22,7 @@ class Reader:
         self.patches, self.text, self.mask, self.log = patches, text, mask, log
         self.found: dict[Found, int] = {}
         self.blind = False
+        self.clean = True
         self.screen = None
         self.settled = 0
         log.append("new")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import random
+from collections.abc import Iterator
+from string import ascii_letters, digits
 from types import ModuleType
 from typing import Any
 
@@ -24,7 +27,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub import SessionScrubber, default_scrubber
 from ptycassette.scrub.rules import Rule
 from ptycassette.testing import scrub_chunks
 
@@ -547,3 +550,42 @@ def test_a_pasted_key_keeps_its_line_ends(known: bool) -> None:
     assert [byte for byte in after if byte < 0x20] == [byte for byte in typed if byte < 0x20]
     assert b"gH7j" not in after
     assert b"uV6w" not in after
+
+
+def readings(meta: SessionMeta, events: list[JournalEvent], scrubber: SessionScrubber) -> int:
+    """How often the events are read until all secrets are found."""
+    count = 0
+
+    def source() -> Iterator[JournalEvent]:
+        nonlocal count
+        count += 1
+        return iter(events)
+
+    for _ in scrubber.steps(meta, source):
+        pass
+    return count
+
+
+def test_a_session_without_secrets_is_read_once(meta: SessionMeta) -> None:
+    """A second reading, which checks what was masked, comes where something was."""
+    plain: list[JournalEvent] = [Noted(0, {"text": "words"}), Typed(1, b"ls\r"), Output(2, b"out")]
+    secret = [*plain, Noted(3, {"text": f"the key {GHP}"})]
+
+    assert readings(meta, plain, default_scrubber()) == 1
+    assert readings(meta, secret, default_scrubber()) > 1
+
+
+@pytest.mark.parametrize("count", [8, 32])
+def test_values_that_are_learnt_late_restart_few_readings(meta: SessionMeta, count: int) -> None:
+    """Each is shown before an event names it; not each starts a reading of its own."""
+    draw = random.Random(count)
+    values = ["".join(draw.choices(ascii_letters + digits, k=24)) for _ in range(count)]
+    shown: list[JournalEvent] = [Noted(n, {"text": value}) for n, value in enumerate(values)]
+    named: list[JournalEvent] = [
+        Noted(count + n, {"text": f"API_TOKEN={value}"}) for n, value in enumerate(values)
+    ]
+    scrubber = default_scrubber()
+
+    assert readings(meta, shown + named, scrubber) <= 6
+    masked = [*scrubber.rest(lambda: iter(shown + named))]
+    assert not [value for value in values if value in str(masked)]

@@ -148,12 +148,10 @@ def test_what_is_allowed_is_what_there_is() -> None:
     assert {field for field, _, _ in KEYS.values()} == set(Project.__struct_fields__) - {"where"}
 
 
-def test_no_project_file_costs_no_search(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where none is, which is usual, no folder is searched for a similar name."""
-    below = home / "a" / "b"
-    below.mkdir(parents=True)
-    searched: list[object] = []
-    monkeypatch.setattr(os, "scandir", searched.append)
+def test_a_file_that_is_not_there_costs_no_look_at_its_neighbours(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command looks in each folder above it; "did you mean" reads all names of a folder."""
+    monkeypatch.setattr("ptycassette.system.files.near_names.did_you_mean", pytest.fail)
 
-    assert find_project(below) == Project()
-    assert searched == []
+    assert find_project(home) == Project(where=None)

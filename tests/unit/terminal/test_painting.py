@@ -7,6 +7,7 @@ import pytest
 from ptycassette.model import Size
 from ptycassette.terminal import PyteEmulator
 from ptycassette.terminal._core import MAX_CLUSTER
+from ptycassette.terminal._painting import Painting
 
 
 def rows(text: str, *, size: tuple[int, int] = (3, 6), resize: Size | None = None) -> list[str]:
@@ -89,6 +90,24 @@ def test_marks_on_one_cell_are_bounded() -> None:
 
     assert len(emulator.cells()[0][0]) == MAX_CLUSTER
     assert emulator.cells()[0][1] == "b"
+
+
+@pytest.mark.parametrize("text", ["a\u0301", "a" + "\u0301" * 50, "\u0301", "\U000e0100"])
+def test_marks_are_painted_many_at_once(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On one cell or on many: one step for a hundred marks at most, and some for a full cell."""
+    steps = 0
+    step = Painting._step
+
+    def counted(self: Painting, char: str) -> None:
+        nonlocal steps
+        steps += 1
+        step(self, char)
+
+    monkeypatch.setattr(Painting, "_step", counted)
+    data = text * 4000
+    PyteEmulator(Size(24, 80)).feed(data.encode())
+
+    assert steps <= 2 * MAX_CLUSTER + len(data) / 100
 
 
 def test_a_huge_repetition_ends_with_the_cursor_where_it_would_be() -> None:

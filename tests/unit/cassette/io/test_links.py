@@ -198,3 +198,39 @@ def test_links_in_a_circle_are_an_error(real: Path, tmp_path: Path) -> None:
     for follow in (True, False):
         with pytest.raises(CassetteError):
             open_cassette(place, follow_links=follow)
+
+
+def test_a_secret_in_the_target_of_a_link_is_found_where_it_is(
+    real: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The finding names the link, and no time: nothing happened there."""
+    secret = "gh" + "p_" + "k3Jx9" * 7 + "q"
+    monkeypatch.setenv("SOME_TOKEN", secret)
+    place = tmp_path / "c.cassette"
+    shutil.copytree(real, place)
+    store = tmp_path / secret / "content"
+    store.parent.mkdir()
+    (place / "output.raw").rename(store)
+    (place / "output.raw").symlink_to(os.path.relpath(store, place))
+
+    done = run("verify-scrub", "--follow-links", place)
+
+    assert done.status == 6
+    assert "output.raw: the target of the link: rule " in done.text
+    assert " ms" not in done.text
+    assert secret not in done.text
+
+
+def test_what_a_link_leads_to_is_searched(
+    real: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a file; without the user's word no unknown file outside is read."""
+    secret = "gh" + "p_" + "k3Jx9" * 7 + "q"
+    monkeypatch.setenv("SOME_TOKEN", secret)
+    outside = tmp_path / "outside"
+    outside.write_text(secret)
+    (real / ".notes.txt.swp").symlink_to("../outside")
+
+    found = run("verify-scrub", "--follow-links", real)
+    assert (found.status, ".notes.txt.swp: rule" in found.text) == (6, True)
+    assert run("verify-scrub", real).status == 0

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -279,12 +280,39 @@ def test_a_group_that_was_written_a_moment_ago_is_written_later(
             raise BlockingIOError
 
     monkeypatch.setattr(Priority, "_group_fd", -1)
-    monkeypatch.setattr(_saver_priority, "_GROUP_WAIT_S", 0)
+    monkeypatch.setattr(_saver_priority, "_GROUP_WAIT_MS", 0)
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", write)
         Priority(None)._set_group(19)
 
     assert asked == [b"19"] * (busy + 1)
+
+
+def test_the_group_is_raised_before_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else that thread takes what little time the group has; others' writes do not stop it."""
+    done: list[str] = []
+    tries = iter([BlockingIOError(), BlockingIOError(), None])
+    raised = threading.Event()
+
+    def write(fd: int, data: bytes) -> None:
+        done.append(f"group {data.decode()}")
+        if (error := next(tries)) is not None:
+            raise error
+        raised.set()
+
+    monkeypatch.setattr(Priority, "_group_fd", -1)
+    monkeypatch.setattr(_saver_priority, "_GROUP_WAIT_MS", 0)
+    monkeypatch.setattr(os, "setpriority", lambda *_: done.append("thread"))
+    priority = Priority(0)
+    priority._leads = True
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write)
+        priority.urgent()
+        assert raised.wait(60)
+
+    assert done[0] == "group 0"
+    assert done.count("group 0") == 3
+    assert done.count("thread") == 2
 
 
 class _PublishesAndDies:

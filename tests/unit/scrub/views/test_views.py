@@ -164,7 +164,7 @@ def test_strings_at_one_place_are_joined_over_events() -> None:
     """Messages of one message make one text; other messages in between do not disturb it."""
     joined = Joined()
     for index, text in ((0, "se"), (1, "xx"), (0, "cret")):
-        list(joined.add({"index": index, "delta": {"text": text}}))
+        list(joined.add(strings_of({"index": index, "delta": {"text": text}})))
     texts = [view.text for view in joined.rest()]
 
     assert "secret" in texts
@@ -173,8 +173,8 @@ def test_strings_at_one_place_are_joined_over_events() -> None:
 def test_long_joined_strings_are_handed_out_in_parts() -> None:
     """Memory is bounded: a view comes when enough is there, and begins with the end of the last."""
     joined = Joined()
-    views = [view for _ in range(40) for view in joined.add({"t": "ab" * 1000})]
-    huge = list(joined.add({"u": "c" * 100_000}))
+    views = [view for _ in range(40) for view in joined.add(strings_of({"t": "ab" * 1000}))]
+    huge = list(joined.add(strings_of({"u": "c" * 100_000})))
 
     assert views
     assert max(map(len, (view.text for view in views))) < 50_000
@@ -184,7 +184,9 @@ def test_long_joined_strings_are_handed_out_in_parts() -> None:
 def test_many_places_are_forgotten_in_time() -> None:
     """Payloads whose keys are data do not fill the memory."""
     joined = Joined()
-    views = [view for number in range(5000) for view in joined.add({f"key{number}": "v"})]
+    views = [
+        view for number in range(5000) for view in joined.add(strings_of({f"key{number}": "v"}))
+    ]
 
     assert len(views) >= 4096
 
@@ -273,9 +275,9 @@ def test_a_message_outlives_many_places() -> None:
     """What was put last is given up last."""
     joined = Joined(several=True)
     for number in range(9000):
-        list(joined.add({f"key{number}": "v"}))
+        list(joined.add(strings_of({f"key{number}": "v"})))
         if number % 1000 == 0:
-            list(joined.add({"text": f"part{number};"}))
+            list(joined.add(strings_of({"text": f"part{number};"})))
 
     assert "part7000;part8000;" in "".join(view.text for view in joined.rest())
 
