@@ -1,8 +1,9 @@
 """How long commands take to start, and a run of pytest with our plugin.
 
 Commands are measured beside an interpreter that imports click. A run of pytest with one empty test,
-and one with one ``use``, are measured beside a run without the plugin. For these the processor time
-counts. Plugins of others are left out, and nothing compiled is written, as in most containers.
+and ones with one ``use`` or ``use_tape``, are measured beside a run without the plugin. For these
+the processor time counts. Plugins of others are left out, and nothing compiled is written, as in
+most containers.
 Measure it in an installed copy as well: pytest rewrites what an installed plugin loads.
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine, run
-from ptycassette import model
+from ptycassette import model, tool_call, use_tape
 from ptycassette.model import Output
 from ptycassette.testing import write_cassette
 
@@ -44,6 +45,15 @@ from ptycassette import use
 def test_it():
     with use("c.cassette") as session:
         session.wait_for_text("hello")
+"""
+
+TAPE = """
+from ptycassette import tape_tool, use_tape
+@tape_tool(replay="serve")
+def look_up(word): return [word]
+@use_tape("t.cassette")
+def test_it():
+    assert look_up("milk") == ["milk"]
 """
 
 
@@ -85,11 +95,16 @@ def measure(*, quick: bool = False) -> Report:
         write_cassette(folder / "c.cassette", Output(0, b"hello"))
         (folder / "test_empty.py").write_text(EMPTY)
         (folder / "test_use.py").write_text(USE)
+        (folder / "test_tape.py").write_text(TAPE)
+        recording = use_tape(folder / "t.cassette", mode="record")
+        with recording, tool_call("look_up", {"word": "milk"}) as call:
+            call.result = ["milk"]
         plugin = ("-p", "ptycassette.pytest_plugin.plugin")
         runs = {
             "pytest without us, an empty test": tested(folder, "test_empty.py"),
             "pytest, an empty test": tested(folder, "test_empty.py", *plugin),
             "pytest, a test with one use": tested(folder, "test_use.py", *plugin),
+            "pytest, a test with one use_tape": tested(folder, "test_tape.py", *plugin),
         }
         times = alternate(runs, 3 if quick else 15)
     report.add("pytest", "ms", times, base="pytest without us, an empty test", scale=1000)

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
         TapeResult,
         ToolError,
         UseTape,
+        drift,
+        semantic_drift,
         tape_tool,
         tool_call,
         use_tape,
+        with_turns,
     )
     from ptycassette.model import (
         Cursor,
@@ -63,10 +66,8 @@ if TYPE_CHECKING:
         Use,
         UseResult,
         areplay,
-        drift,
         embeddings_scorer,
         replay,
-        semantic_drift,
         use,
     )
     from ptycassette.replaying.standin import ReportedDivergence, reported_divergences
@@ -110,9 +111,12 @@ else:
                 "TapeResult",
                 "ToolError",
                 "UseTape",
+                "drift",
+                "semantic_drift",
                 "tape_tool",
                 "tool_call",
                 "use_tape",
+                "with_turns",
             ),
             "model": (
                 "Cursor",
@@ -148,10 +152,8 @@ else:
                 "Use",
                 "UseResult",
                 "areplay",
-                "drift",
                 "embeddings_scorer",
                 "replay",
-                "semantic_drift",
                 "use",
             ),
             "replaying.standin": ("ReportedDivergence", "reported_divergences"),
@@ -268,6 +270,7 @@ __all__ = [
     "use_tape",
     "visible",
     "visible_bytes",
+    "with_turns",
 ]
 
 

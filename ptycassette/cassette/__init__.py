@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .edits import EDITED_KEY as EDITED_KEY
     from .edits import edits_of as edits_of
     from .edits import event_without_old_digests as event_without_old_digests
+    from .edits import refuse_in_process as refuse_in_process
     from .edits import without_old_digests as without_old_digests
     from .frames import FrameMaker as FrameMaker
     from .frames import frame_of as frame_of
@@ -53,7 +54,10 @@ else:
             "_canonical_json": "canonical_json",
             "_tape_lines": "TAPE_KEY TAPE_VERSION tape_facts",
             "documents": "encode_document",
-            "edits": "EDITED_KEY edits_of event_without_old_digests without_old_digests",
+            "edits": (
+                "EDITED_KEY edits_of event_without_old_digests refuse_in_process"
+                " without_old_digests"
+            ),
             "frames": "FrameMaker frame_of",
             "framing": "EmptyJournalError MARK MAX_RECORD_BYTES RecordDecoder RecordEncoder",
             "freshness": "age_problem age_text window_of",

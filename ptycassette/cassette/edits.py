@@ -1,4 +1,4 @@
-"""What the manifest of an edited cassette says was done to which recordings."""
+"""What a manifest says of where its recording comes from: an edit, or a block of ``use_tape``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,27 @@ from typing import Any, Final
 import msgspec
 
 from ptycassette.cassette._digests import is_sha256
+from ptycassette.errors import UsageError
 from ptycassette.model import Finished, JournalEvent, Manifest, Noted
 
 EDITED_KEY: Final = "edited"
 
 _OLD_MANIFESTS: Final = "migrated"
 """Holds whole manifests of earlier forms, with the digests of the output at that time."""
+
+
+def refuse_in_process(manifest: Manifest, where: object) -> None:
+    """Refuse to do with a recording of a block of ``use_tape`` what needs a program.
+
+    Raises:
+        UsageError: it is one.
+    """
+    if "in_process" in (manifest.optional or {}):
+        raise UsageError(
+            "this is the recording of a Python function, not of a program",
+            where=str(where),
+            hint="replay it with use_tape, see its turns with ptycassette play",
+        )
 
 
 def edits_of(manifest: Manifest) -> tuple[str, ...]:

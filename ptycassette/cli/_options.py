@@ -203,13 +203,23 @@ def pairs_of(
     return pairs
 
 
-def opened(path: str, *, allow_unscrubbed: bool = False, full: bool = False) -> Cassette:
-    """Open the cassette of a command: documents checked, or, ``full``, every byte."""
+def opened(
+    path: str, *, allow_unscrubbed: bool = False, full: bool = False, shown: bool = False
+) -> Cassette:
+    """Open the cassette of a command: documents checked, or, ``full``, every byte.
+
+    With ``shown`` the turns of one that has no screen are its output.
+    """
     from ptycassette.cassette.io import open_cassette
 
-    return open_cassette(
+    cassette = open_cassette(
         path, allow_unscrubbed=allow_unscrubbed, check="full" if full else "manifest"
     )
+    if not shown or cassette.output_size:
+        return cassette
+    from ptycassette.inprocess import with_turns
+
+    return with_turns(cassette)
 
 
 class FilesCommand(click.Command):

@@ -1,8 +1,10 @@
-"""``ptycassette bundle export|verify``: bundles of agent-rerun, version 0.1."""
+"""``ptycassette bundle capture|export|verify``: bundles of agent-rerun, version 0.1."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -10,6 +12,13 @@ from ptycassette.cli._options import cassette_argument, json_option, path_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.extras import needing_extra
 from ptycassette.model import visible
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import CryptoSigner
+
+    from ptycassette.seal.bundle import Exported
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group("bundle")
@@ -20,6 +29,54 @@ def command() -> None:
     """
 
 
+def _output_options(function: F) -> F:
+    """The options of commands that make a bundle."""
+    for option in (
+        click.option("--overwrite", is_flag=True, help="Replace existing files."),
+        click.option("--unsigned", is_flag=True, help="Do not sign the bundle."),
+        path_option(
+            "--key",
+            metavar="FILE",
+            text="Sign with the private key in FILE. Default: the key in PTYCASSETTE_SEAL_KEY.",
+        ),
+        path_option(
+            "--actual",
+            metavar="FILE",
+            text="Also write the actual record, with the plain texts, to FILE.",
+        ),
+        path_option(
+            "-o", "--output", metavar="FILE", text="Write the bundle to FILE. Default: stdout."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command("capture")
+@click.argument("step", metavar="STEP", type=click.Path())
+@_output_options
+def capture(
+    step: str,
+    output: Path | None,
+    actual: Path | None,
+    key: Path | None,
+    unsigned: bool,
+    overwrite: bool,
+) -> int:
+    """Make a bundle of the step in the JSON file STEP; no recording is needed.
+
+    STEP has the model, sampling, inputs, runtime, expected answer and tolerance in
+    the plain (docs/sealing.md).
+
+    Example: ptycassette bundle capture step.json --key release.key -o step.rr
+    """
+    signer = _signer(key, unsigned=unsigned)
+    from ptycassette.seal.io import bundle_of_step
+
+    _write(bundle_of_step(step, signer=signer), output, actual, overwrite=overwrite)
+    return 0
+
+
 @command.command("export")
 @cassette_argument
 @click.option(
@@ -28,24 +85,25 @@ def command() -> None:
     required=True,
     help="Export the entry with this number in the tape.",
 )
-@path_option("-o", "--output", metavar="FILE", text="Write the bundle to FILE. Default: stdout.")
-@path_option(
-    "--actual", metavar="FILE", text="Also write the actual record, with the plain texts, to FILE."
-)
-@path_option(
-    "--key",
-    metavar="FILE",
-    text="Sign with the private key in FILE. Default: the key in PTYCASSETTE_SEAL_KEY.",
-)
-@click.option("--unsigned", is_flag=True, help="Do not sign the bundle.")
+@_output_options
 @click.option(
     "--level",
-    type=click.Choice(["byte", "structural"]),
+    type=click.Choice(["byte", "structural", "semantic"]),
     default="byte",
     show_default=True,
     help="Require replays to be this exact.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace existing files.")
+@path_option(
+    "--embedding",
+    metavar="FILE",
+    text="At the level semantic: the embedding of the answer, a JSON list of numbers.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="COSINE",
+    help="At the level semantic: the least cosine of the two embeddings.",
+)
 def export(
     cassette: str,
     entry: int,
@@ -54,29 +112,52 @@ def export(
     key: Path | None,
     unsigned: bool,
     level: str,
+    embedding: Path | None,
+    threshold: float | None,
     overwrite: bool,
 ) -> int:
     """Make a bundle of one exchange of CASSETTE's tape.
 
     Example: ptycassette bundle export run.cassette --entry 3 --key release.key -o step.rr
     """
+    given = (embedding is not None, threshold is not None)
+    if given != ((level == "semantic"),) * 2:
+        raise click.UsageError("--level semantic, --embedding and --threshold go together")
+    signer = _signer(key, unsigned=unsigned)
+    from ptycassette.seal.bundle import Closeness
+    from ptycassette.seal.io import bundle_of, read_embedding
+
+    closeness = Closeness(
+        level=level,
+        embedding=() if embedding is None else read_embedding(str(embedding)),
+        threshold=threshold,
+    )
+    made = bundle_of(cassette, entry, signer=signer, closeness=closeness)
+    _write(made, output, actual, overwrite=overwrite)
+    return 0
+
+
+def _signer(key: Path | None, *, unsigned: bool) -> CryptoSigner | None:
     from ptycassette.errors import UsageError
-    from ptycassette.system.files import write_whole
 
     if unsigned and key is not None:
         raise UsageError("--key signs, and --unsigned does not")
     with needing_extra("seal"):
-        from ptycassette.seal.io import bundle_of, read_signer, written
+        from ptycassette.seal.io import read_signer
 
-    signer = None if unsigned else read_signer(None if key is None else str(key))[0]
-    made = bundle_of(cassette, entry, signer=signer, level=level)
+    return None if unsigned else read_signer(None if key is None else str(key))[0]
+
+
+def _write(made: Exported, output: Path | None, actual: Path | None, *, overwrite: bool) -> None:
+    from ptycassette.seal.io import written
+    from ptycassette.system.files import write_whole
+
     if actual is not None:
         write_whole(actual, [written(made.actual)], overwrite=overwrite)
     if output is not None:
         write_whole(output, [written(made.bundle)], overwrite=overwrite)
     else:
         write_lines(written(made.bundle).decode().splitlines())
-    return 0
 
 
 @command.command("verify")

@@ -21,10 +21,12 @@ def command(cassette: str, allow_unscrubbed: bool) -> None:
 
     Example: ptycassette cat hello.cassette | less -R
     """
+    from ptycassette.cassette import refuse_in_process
     from ptycassette.cassette.io import write_raw
     from ptycassette.cli._guarded_stdout import direct_writes
 
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
+        refuse_in_process(source.manifest, cassette)
         if sys.stdout.isatty():
             click.echo(
                 "ptycassette: these bytes act on your terminal as they are;"

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli._options import allow_unscrubbed_option, follow_links_option, json_option
+from ptycassette.cli._options import (
+    allow_unscrubbed_option,
+    follow_links_option,
+    json_option,
+    opened,
+)
 from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.model import printable, visible
 
@@ -50,25 +55,30 @@ def command(
 
     Inputs are aligned, so that an added one does not make all later ones differ.
     For each input it compares the output and the screen at the end; then the exit,
-    the emulator and the binary.
+    the emulator and the binary. Recordings of use_tape are compared turn by turn.
 
     Ends with 0 if nothing differs, with 1 if something does, with 3 or 4 if a
     cassette cannot be opened.
 
     Example: ptycassette diff before.cassette after.cassette
     """
-    from ptycassette.replaying.io import drift, semantic_drift, side_of
+    from contextlib import ExitStack
+
+    from ptycassette.inprocess import drift, semantic_drift
     from ptycassette.timeline import DEFAULT_THRESHOLD
 
     if threshold is not None and not semantic:
         raise click.UsageError("--threshold goes with --semantic")
-    before = side_of(old, allow_unscrubbed=allow_unscrubbed)
-    after = side_of(new, allow_unscrubbed=allow_unscrubbed)
-    if semantic:
-        score = DEFAULT_THRESHOLD if threshold is None else threshold
-        found = semantic_drift(before, after, score)
-    else:
-        found = drift(before, after)
+    with ExitStack() as stack:
+        before, after = (
+            stack.enter_context(opened(path, allow_unscrubbed=allow_unscrubbed, full=True))
+            for path in (old, new)
+        )
+        if semantic:
+            score = DEFAULT_THRESHOLD if threshold is None else threshold
+            found = semantic_drift(before, after, score)
+        else:
+            found = drift(before, after)
     if as_json:
         write_lines([_json(found, old, new)])
     elif not quiet:
@@ -125,11 +135,13 @@ def _painter(color: str | None) -> Paint:
 
 
 def _summary(found: Drift) -> str:
+    turns = sum(change.of_turn for change in found.exchanges)
     inputs = sum(change.what == "input" for change in found.exchanges)
-    outputs = len(found.exchanges) - inputs
+    outputs = len(found.exchanges) - inputs - turns
     counts = [
         count_text(count, one)
         for count, one in (
+            (turns, "turn"),
             (inputs, "input"),
             (outputs, "output"),
             (len(found.screens), "screen"),
@@ -143,6 +155,8 @@ def _summary(found: Drift) -> str:
 def _what(change: DriftChange) -> str:
     number = change.old or change.new
     score = "" if change.score is None else f" ({change.score:.0%} alike)"
+    if change.of_turn:
+        return f"turn {number} {change.kind}: {visible(change.what, limit=LINE_LIMIT)}{score}"
     match change.kind, change.what:
         case "changed", "input":
             return f"input {number} changed"

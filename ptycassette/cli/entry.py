@@ -91,7 +91,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Trust": {
         "seal": ("ptycassette.cli.seal", "Sign the content of a cassette with a key."),
-        "bundle": ("ptycassette.cli.bundle", "Export and verify bundles of agent-rerun."),
+        "bundle": ("ptycassette.cli.bundle", "Make and verify bundles of agent-rerun."),
     },
     "Set up": {
         "doctor": (

@@ -175,7 +175,7 @@ def command(
     _refuse_others(chosen)
     if out == "-":
         check_stdout_takes(chosen.name, is_binary=chosen.is_binary)
-    with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
+    with opened(cassette, allow_unscrubbed=allow_unscrubbed, shown=not chosen.of_records) as source:
         parts = chosen.recording(source, **taken)
         _write(out, parts, overwrite=overwrite)
         for note in getattr(parts, "notes", ()):

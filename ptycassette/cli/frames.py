@@ -98,7 +98,7 @@ def command(
             f"--format {form} writes one frame: choose it with --at, --seq or --last"
         )
     as_json = as_json or form == "json"
-    with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
+    with opened(cassette, allow_unscrubbed=allow_unscrubbed, shown=True) as source:
         if not one:
             _write_all(source, diff=diff, as_json=as_json)
             return

@@ -138,22 +138,13 @@ def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
     if report.command.argv:
         yield "command", _short(shlex.join(report.command.argv))
     yield "harness", _harness(report)
-    yield "terminal", _terminal(report)
-    kinds = report.standard_streams
-    if not kinds.only_terminal:
-        yield "stdin", kinds.stdin
-        yield "stdout", kinds.stdout
-        yield "stderr", "the same as stdout" if kinds.merged else kinds.stderr
+    in_process = "in_process" in report.optional
+    if not in_process:
+        yield from _terminal_and_streams(report)
     yield "duration", f"{time_text(report.duration_us)}, {_timing(report)}"
-    yield "input", count_text(report.streams.inputs, "event")
-    output = count_text(report.streams.outputs, "event")
-    yield "output", f"{output}, {bytes_text(report.streams.output_bytes)}"
-    yield "frames", str(report.streams.frames)
-    if report.streams.service_events:
-        yield "service", count_text(report.streams.service_events, "event")
-    if "tape" in report.optional:
-        yield "tape", f"{count_text(report.streams.tape_entries, 'question')} to providers"
-    yield "ended", exit_text(report.exit)
+    yield from _counts(report)
+    if not in_process:
+        yield "ended", exit_text(report.exit)
     yield "scrubbed", _scrub(report)
     if report.quota is not None:
         yield "quota", _short(f"{report.quota.status} from {report.quota.source}")
@@ -170,6 +161,27 @@ def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
     yield "id", _short(report.id)
     pinned = "every file as pinned" if report.pinned else "as pinned; other files are not pinned"
     yield "sha256", f"{_short(report.sha256)}, {pinned}"
+
+
+def _terminal_and_streams(report: InfoReport) -> Iterator[tuple[str, str]]:
+    yield "terminal", _terminal(report)
+    kinds = report.standard_streams
+    if not kinds.only_terminal:
+        yield "stdin", kinds.stdin
+        yield "stdout", kinds.stdout
+        yield "stderr", "the same as stdout" if kinds.merged else kinds.stderr
+
+
+def _counts(report: InfoReport) -> Iterator[tuple[str, str]]:
+    if "in_process" not in report.optional:
+        yield "input", count_text(report.streams.inputs, "event")
+        output = count_text(report.streams.outputs, "event")
+        yield "output", f"{output}, {bytes_text(report.streams.output_bytes)}"
+        yield "frames", str(report.streams.frames)
+    if report.streams.service_events:
+        yield "service", count_text(report.streams.service_events, "event")
+    if "tape" in report.optional:
+        yield "tape", f"{count_text(report.streams.tape_entries, 'question')} to providers"
 
 
 def _recorded(report: InfoReport) -> str:

@@ -93,7 +93,7 @@ def command(
     from ptycassette.replaying.io import PlayOptions
 
     fallback: ReplayMode = "realtime" if on_terminal else "collapsed"
-    with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
+    with opened(cassette, allow_unscrubbed=allow_unscrubbed, shown=True) as source:
         options = PlayOptions(
             mode=mode or ("scaled" if speed is not None else fallback),
             speed=1.0 if speed is None else speed,

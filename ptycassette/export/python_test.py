@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from ptycassette.cassette import refuse_in_process
 from ptycassette.errors import UsageError
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import (
@@ -48,6 +49,7 @@ def recording_test(source: ExportSource) -> Iterator[bytes]:
         UsageError: the program was recorded over pipes.
         LimitError: more keys than a replay compares.
     """
+    refuse_in_process(source.manifest, source.path)
     if not streams_of(source.manifest).only_terminal:
         raise UsageError(
             "a test is made of what was recorded at a terminal", where=str(source.path)

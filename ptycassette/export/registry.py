@@ -63,7 +63,8 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     (``Screen``, to the file). One of them may be missing. ``holds`` says which kinds of events a
     format of recordings has a place for; None where it is not one. ``losses`` names the function
     that says what another format leaves out, and how often. ``is_binary`` is a file that is no
-    text, and nothing for a terminal.
+    text, and nothing for a terminal. ``of_records`` is made of what was recorded, not of what
+    people saw.
     """
 
     name: str
@@ -75,6 +76,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     holds: frozenset[Kind] | None = None
     is_binary: bool = False
     losses: str | None = None
+    of_records: bool = False
 
     @property
     def row(self) -> str:
@@ -207,6 +209,7 @@ EXPORTS = (
         endings=(".jsonl",),
         writes="every event as JSON on a line, as `events --json` prints them",
         of_recording="event_lines:recording_json_lines",
+        of_records=True,
     ),
     ExportFormat(
         name="markdown",
@@ -220,18 +223,21 @@ EXPORTS = (
         endings=(".py",),
         writes="a test for pytest, to edit: the inputs, and what to wait for before each",
         of_recording="python_test:recording_test",
+        of_records=True,
     ),
     ExportFormat(
         name="har",
         endings=(".har",),
         writes="the model traffic as an HTTP archive, which browsers open",
         of_recording="traffic:har",
+        of_records=True,
     ),
     ExportFormat(
         name="vcr",
         endings=(".yaml",),
         writes="the HTTP exchanges of the model traffic as a cassette of vcrpy",
         of_recording="traffic:vcr",
+        of_records=True,
     ),
     ExportFormat(
         name="atif",
@@ -239,6 +245,7 @@ EXPORTS = (
         writes="the conversation with the model as a trajectory in ATIF, as harbor reads it",
         of_recording="trajectory.atif:recording_atif",
         losses=_CONVERSATION,
+        of_records=True,
     ),
     ExportFormat(
         name="otel",
@@ -246,6 +253,7 @@ EXPORTS = (
         writes="the calls of models as GenAI spans and events of OpenTelemetry, in OTLP JSON",
         of_recording="trajectory.otel:recording_otel",
         losses=_CONVERSATION,
+        of_records=True,
     ),
     ExportFormat(
         name="inspect",
@@ -253,6 +261,7 @@ EXPORTS = (
         writes="the conversation with the model as an eval log of Inspect",
         of_recording="trajectory.inspect_log:recording_inspect",
         losses=_CONVERSATION,
+        of_records=True,
     ),
     ExportFormat(
         name="ansi",

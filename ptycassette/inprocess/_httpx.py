@@ -14,47 +14,47 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ptycassette.errors import UsageError
+from ptycassette.inprocess.active import Patch, below, client_tape
 from ptycassette.inprocess.calls import (
     MISS_HEADERS,
     MISS_STATUS,
+    AnswerBody,
     Asked,
     CallLog,
     Headers,
+    broken_answer,
+    failure_of,
     miss_body,
+    served_headers,
 )
-from ptycassette.model import ExchangeOutcome
 from ptycassette.tape.matching import Hit, Miss
 
 if TYPE_CHECKING:
     from ptycassette.inprocess.using_tape import OpenTape
 
-Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
-
 _CHOICE = "_transport_for_url"
-_OF_THE_CONNECTION = frozenset(
-    {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
-)
-_DONE = b"data: [DONE]"
-"""The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
 _HELD_S = 60.0
 """How long an answer that the recorded client did not wait for is held back."""
 
 
-def patches_of(module: ModuleType, tape_of: Callable[[], OpenTape | None]) -> Iterator[Patch]:
-    """What is to be replaced in httpx or httpx2.
+def patches_of(module: ModuleType) -> Iterator[Patch]:
+    """What is to be replaced in httpx or httpx2; nothing while it is still being imported.
 
-    Args:
-        module: the package.
-        tape_of: the tape of the caller; None outside of a block.
+    Raises:
+        UsageError: this version is not known.
     """
     kind: Any = module
+    if not hasattr(kind, "AsyncClient"):
+        return
     sync, asynchronous = _transports(kind)
 
     def patched(wrapper: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def patch(original: Callable[..., Any]) -> Callable[..., Any]:
             def transport_for_url(self: Any, url: Any) -> Any:
-                chosen, tape = original(self, url), tape_of()
-                return chosen if tape is None or tape.passes else wrapper(chosen, tape)
+                chosen, tape = original(self, url), client_tape()
+                if tape is None or tape.is_own_proxy(_proxy_of(chosen)):
+                    return chosen
+                return wrapper(chosen, tape)
 
             return transport_for_url
 
@@ -68,6 +68,12 @@ def patches_of(module: ModuleType, tape_of: Callable[[], OpenTape | None]) -> It
                 hint="update ptycassette, or record the code as a program (ptycassette rec --tape)",
             )
         yield client, _CHOICE, patched(wrapper)
+
+
+def _proxy_of(transport: Any) -> str:
+    """Host and port of the proxy of a transport; empty where it has none."""
+    url = getattr(getattr(transport, "_pool", None), "_proxy_url", None)
+    return "" if url is None else f"{url.host.decode('ascii')}:{url.port}"
 
 
 def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -85,9 +91,10 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 return answers.sync(served, self._tape, request)
             number = served.ask(asked)
             try:
-                response = self._chosen.handle_request(request)
+                with below():
+                    response = self._chosen.handle_request(request)
             except BaseException as exc:
-                served.end(number, *_failure(exc))
+                served.end(number, *failure_of(exc))
                 raise
             body = _begun(served, number, response)
             response.stream = answers.recorded(response.stream, body)
@@ -109,9 +116,10 @@ def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 return await answers.asynchronous(served, self._tape, request)
             number = served.ask(asked)
             try:
-                response = await self._chosen.handle_async_request(request)
+                with below():
+                    response = await self._chosen.handle_async_request(request)
             except BaseException as exc:
-                served.end(number, *_failure(exc))
+                served.end(number, *failure_of(exc))
                 raise
             body = _begun(served, number, response)
             response.stream = answers.recorded_async(response.stream, body)
@@ -143,48 +151,11 @@ def _headers(headers: Any) -> Headers:
 # -- recording ----------------------------------------------------------------------------
 
 
-def _begun(log: CallLog, number: int, response: Any) -> _Body:
+def _begun(log: CallLog, number: int, response: Any) -> AnswerBody:
     """Note the head of an answer; its body is still to come."""
     reason = response.extensions.get("reason_phrase", b"").decode("latin-1")
     log.begin_answer(number, response.status_code, reason, _headers(response.headers))
-    return _Body(log, number, response)
-
-
-def _failure(exc: BaseException) -> tuple[ExchangeOutcome, str]:
-    """What became of an exchange that raised. The name of the class is for the replay."""
-    detail = f"{type(exc).__name__}: {exc}"
-    if not isinstance(exc, Exception):  # a cancelled task, Ctrl-C
-        return "client-gone", ""
-    return ("unreachable" if type(exc).__name__.startswith("Connect") else "provider-gone"), detail
-
-
-class _Body:
-    """The body of an answer while it is recorded. It ends once."""
-
-    def __init__(self, log: CallLog, number: int, response: Any) -> None:
-        self._log, self._number = log, number
-        self._left: int | None = None
-        length = response.headers.get("content-length", "")
-        if length.isdecimal():
-            self._left = int(length)
-        self._ended = False
-        self._tail = b""
-
-    def data(self, data: bytes) -> None:
-        self._log.data(self._number, data)
-        self._tail = (self._tail + data)[-len(_DONE) - 4 :]
-        if self._left is not None:
-            self._left -= len(data)
-
-    def end(self, outcome: ExchangeOutcome, detail: str = "") -> None:
-        if not self._ended:
-            self._ended = True
-            self._log.end(self._number, outcome, detail)
-
-    def closed(self) -> None:
-        """The client reads no further; the answer may be complete all the same."""
-        whole = self._left == 0 or self._tail.rstrip().endswith(_DONE)
-        self.end("complete" if whole else "client-gone")
+    return AnswerBody(log, number, response.headers.get("content-length", ""))
 
 
 # -- replaying ----------------------------------------------------------------------------
@@ -198,7 +169,7 @@ class _Answers:
         sync_stream, async_stream = module.SyncByteStream, module.AsyncByteStream
 
         class RecordedStream(sync_stream):  # type: ignore[misc,valid-type]
-            def __init__(self, stream: Any, body: _Body) -> None:
+            def __init__(self, stream: Any, body: AnswerBody) -> None:
                 self._stream, self._body = stream, body
 
             def __iter__(self) -> Iterator[bytes]:
@@ -207,7 +178,7 @@ class _Answers:
                         self._body.data(data)
                         yield data
                 except Exception as exc:
-                    self._body.end(*_failure(exc))
+                    self._body.end(*failure_of(exc))
                     raise
                 self._body.end("complete")
 
@@ -216,7 +187,7 @@ class _Answers:
                 self._body.closed()
 
         class RecordedAsyncStream(async_stream):  # type: ignore[misc,valid-type]
-            def __init__(self, stream: Any, body: _Body) -> None:
+            def __init__(self, stream: Any, body: AnswerBody) -> None:
                 self._stream, self._body = stream, body
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -225,7 +196,7 @@ class _Answers:
                         self._body.data(data)
                         yield data
                 except Exception as exc:
-                    self._body.end(*_failure(exc))
+                    self._body.end(*failure_of(exc))
                     raise
                 self._body.end("complete")
 
@@ -277,7 +248,6 @@ class _Answers:
             return self._module.Response(
                 MISS_STATUS, headers=MISS_HEADERS, content=miss_body(answer), request=request
             )
-        headers = [pair for pair in answer.headers if pair[0] not in _OF_THE_CONNECTION]
 
         def late(delay_s: float) -> None:
             """A piece comes late: nothing is waited for, but the client's patience counts."""
@@ -287,7 +257,7 @@ class _Answers:
 
         return self._module.Response(
             answer.status,
-            headers=headers,
+            headers=served_headers(answer),
             stream=self._served(answer, lambda: self._broken(answer, tape, request), late),
             request=request,
         )
@@ -297,7 +267,7 @@ class _Answers:
         entry = answer.entry
         if entry.outcome == "client-gone":
             tape.report_further_reading(entry)
-        name, _, text = entry.detail.partition(": ")
+        name, text = broken_answer(answer)
         found = getattr(self._module, name, None)
         base = self._module.TransportError
         if not (isinstance(found, type) and issubclass(found, base)):

@@ -14,23 +14,27 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ptycassette.inprocess import _httpx
 from ptycassette.system import blocked_network, network_disabled
 
 if TYPE_CHECKING:
     from ptycassette.inprocess.using_tape import OpenTape
 
 _ACTIVE: ContextVar[OpenTape | None] = ContextVar("ptycassette-tape", default=None)
-_CLIENTS = ("httpx", "httpx2")
-"""The packages whose clients are patched: now if they are loaded, else when they are."""
+_BELOW: ContextVar[bool] = ContextVar("ptycassette-below", default=False)
+_CLIENTS = {"httpx": "_httpx", "httpx2": "_httpx", "urllib3": "_urllib3", "aiohttp": "_aiohttp"}
+"""The packages whose clients are patched, now if they are loaded, else when they are; and the
+modules that know how. requests and botocore send through urllib3."""
+
+Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 _ADVICE = (
-    "it is not on the tape of use_tape: record it with a client on httpx or through"
+    "it is not on the tape of use_tape: record it with httpx, requests or aiohttp, or through"
     " tape.environment, or use mode live"
 )
 
@@ -38,6 +42,22 @@ _ADVICE = (
 def active_tape() -> OpenTape | None:
     """The tape of the block in which the caller runs; None outside of one."""
     return _ACTIVE.get()
+
+
+def client_tape() -> OpenTape | None:
+    """The tape on which a client that sends now is to be recorded, or answered from."""
+    tape = _ACTIVE.get()
+    return None if tape is None or tape.passes or _BELOW.get() else tape
+
+
+@contextmanager
+def below() -> Iterator[None]:
+    """While entered, a client sends for another one that is recorded already."""
+    before = _BELOW.set(True)
+    try:
+        yield
+    finally:
+        _BELOW.reset(before)
 
 
 @contextmanager
@@ -109,10 +129,11 @@ class _Patches:
                 self._patch(module)
 
     def _patch(self, module: ModuleType) -> None:
-        if module.__name__ in self._patched or not hasattr(module, "AsyncClient"):
+        if module.__name__ in self._patched:
             return
-        self._patched.add(module.__name__)
-        for owner, name, make in _httpx.patches_of(module, active_tape):
+        client = import_module(f"ptycassette.inprocess.{_CLIENTS[module.__name__]}")
+        for owner, name, make in client.patches_of(module):
+            self._patched.add(module.__name__)
             self._replace(owner, name, make)
 
     def _replace(

@@ -78,6 +78,13 @@ _MASKS = re.compile(r"<[a-z][a-z0-9-]*>|\$(?:HOME|PWD)|x{3,}|8{3,}")
 MISS_STATUS = 404
 """As ``rerun`` answers a question that is not on its tape: SDKs do not ask again after it."""
 MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"))
+_OF_THE_CONNECTION = frozenset(
+    {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
+)
+_DONE = b"data: [DONE]"
+"""The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
+_UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
+"""How names of exceptions begin that httpx, aiohttp and urllib3 raise before a request is sent."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -209,8 +216,8 @@ class CallLog:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there was no call."""
-        return not self._exchanges and not self._tools
+        """Whether there was no call, and no draw."""
+        return not self._exchanges and not self.notes
 
     def ask(self, asked: Asked) -> int:
         """Note a request; returns its number."""
@@ -299,6 +306,51 @@ class CallLog:
         """Note another service event."""
         with self._lock:
             self.notes.append(Noted(self.t_us, payload))
+
+
+def failure_of(exc: BaseException) -> tuple[ExchangeOutcome, str]:
+    """What became of an exchange that raised. The name of the class is for the replay."""
+    name = type(exc).__name__
+    if not isinstance(exc, Exception):  # a cancelled task, Ctrl-C
+        return "client-gone", ""
+    unreachable = name.startswith(_UNREACHABLE) and not name.startswith("ConnectionReset")
+    return ("unreachable" if unreachable else "provider-gone"), f"{name}: {exc}"
+
+
+class AnswerBody:
+    """The body of an answer while it is recorded. It ends once.
+
+    Args:
+        log: of the block.
+        number: of the exchange in it.
+        length: the ``content-length`` of the answer, if it has one.
+    """
+
+    def __init__(self, log: CallLog, number: int, length: str = "") -> None:
+        self._log, self._number = log, number
+        self._left = int(length) if length.isdecimal() else None
+        self._ended = False
+        self._tail = b""
+
+    def data(self, data: bytes) -> None:
+        """Note a piece."""
+        if not data or self._ended:
+            return
+        self._log.data(self._number, data)
+        self._tail = (self._tail + data)[-len(_DONE) - 4 :]
+        if self._left is not None:
+            self._left -= len(data)
+
+    def end(self, outcome: ExchangeOutcome, detail: str = "") -> None:
+        """Note how it ended."""
+        if not self._ended:
+            self._ended = True
+            self._log.end(self._number, outcome, detail)
+
+    def closed(self) -> None:
+        """The client reads no further; the answer may be complete all the same."""
+        whole = self._left == 0 or self._tail.rstrip().endswith(_DONE)
+        self.end("complete" if whole else "client-gone")
 
 
 class ItemsInMemory:
@@ -808,6 +860,17 @@ class ServedCalls:
                 got=None if got is None else DivergenceSide(got),
             )
         )
+
+
+def served_headers(answer: Hit) -> list[tuple[str, str]]:
+    """The headers of a recorded answer, whose body is unpacked."""
+    return [pair for pair in answer.headers if pair[0] not in _OF_THE_CONNECTION]
+
+
+def broken_answer(answer: Hit) -> tuple[str, str]:
+    """The name and the text of the exception that the recorded client got; both may be empty."""
+    name, _, text = answer.entry.detail.partition(": ")
+    return (name, text) if name.isidentifier() else ("", answer.entry.detail)
 
 
 def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:

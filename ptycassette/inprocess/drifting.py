@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,7 +15,11 @@ from ptycassette.errors import CassetteError
 from ptycassette.export.trajectory import read_tape
 from ptycassette.inprocess.calls import recorded_tools
 from ptycassette.replaying import Drift, DriftChange, aligned
-from ptycassette.timeline import Scorer, semantic_match
+from ptycassette.replaying.io import screen_drift, semantic_screen_drift
+from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, semantic_match
+
+if TYPE_CHECKING:
+    from ptycassette.replaying.io import Comparable
 
 
 class Turn(msgspec.Struct, frozen=True, order=True):
@@ -23,12 +30,16 @@ class Turn(msgspec.Struct, frozen=True, order=True):
         what: ``model``, or ``tool`` and its name.
         asked: what is new in the question, or the arguments.
         said: the answer: text and tool calls, or the result; its status where it has no text.
+        end_seq: the place of the end of the answer; None where it never ended.
+        failed: whether it is an error.
     """
 
     seq: int
     what: str
     asked: str
     said: str
+    end_seq: int | None = None
+    failed: bool = False
 
 
 def turns_of(path: str | os.PathLike[str]) -> list[Turn]:
@@ -38,16 +49,23 @@ def turns_of(path: str | os.PathLike[str]) -> list[Turn]:
         CassetteError: it cannot be opened.
     """
     with open_cassette(path, allow_unscrubbed=True) as cassette:
-        tools = [
-            Turn(
-                tool.seq,
-                f"tool {tool.name}",
-                msgspec.json.encode(tool.arguments, order="deterministic").decode(),
-                "" if tool.outcome is None else tool.outcome.text,
-            )
-            for tool in recorded_tools(list(cassette.service_events()))
-        ]
-        return sorted([*tools, *(_models(cassette) if cassette.has_tape else ())])
+        return turns_in(cassette)
+
+
+def turns_in(cassette: Cassette) -> list[Turn]:
+    """The turns of an open cassette, in order."""
+    tools = [
+        Turn(
+            tool.seq,
+            f"tool {tool.name}",
+            msgspec.json.encode(tool.arguments, order="deterministic").decode(),
+            "" if tool.outcome is None else tool.outcome.text,
+            tool.end_seq,
+            tool.outcome is not None and bool(tool.outcome.error),
+        )
+        for tool in recorded_tools(list(cassette.service_events()))
+    ]
+    return sorted([*tools, *(_models(cassette) if cassette.has_tape else ())])
 
 
 def turns_if_valid(path: str | os.PathLike[str]) -> list[Turn] | None:
@@ -68,7 +86,8 @@ def _models(cassette: Cassette) -> Iterator[Turn]:
             status = entry.outcome if entry.answer is None else f"status {entry.answer.status}"
             asked, said = _text(exchange.question()), _text(exchange.answer())
             asked = f"{entry.method} {entry.target}\n{asked}"
-            yield Turn(entry.seq, "model", asked, f"{status}\n{said}")
+            failed = entry.answer is None or (entry.answer.status or 0) >= HTTPStatus.BAD_REQUEST
+            yield Turn(entry.seq, "model", asked, f"{status}\n{said}", entry.end_seq, failed)
             continue
         new: list[str] = []
         for message in found.asked.messages:
@@ -81,11 +100,68 @@ def _models(cassette: Cassette) -> Iterator[Turn]:
             for call in found.said.calls
         ]
         said = "\n".join(filter(None, (found.said.text, *calls)))
-        yield Turn(entry.seq, "model", "\n".join(filter(None, new)), said)
+        yield Turn(entry.seq, "model", "\n".join(filter(None, new)), said, entry.end_seq)
 
 
 def _text(body: bytes) -> str:
     return body.decode("utf-8", "backslashreplace")
+
+
+def has_turns(cassette: Cassette) -> bool:
+    """Whether turns are all that happened: no program, or none that showed anything."""
+    optional = cassette.manifest.optional or {}
+    is_known = "in_process" in optional or ("imported" in optional and cassette.has_tape)
+    return is_known and not cassette.output_size
+
+
+def drift(old: Comparable, new: Comparable) -> Drift:
+    """The changes between two recordings: byte by byte, or turn by turn where there is no screen.
+
+    Args:
+        old: the path of a cassette, what ``open_cassette`` or ``use`` gives, or a ``Side``.
+            After ``rerecord`` a use is the new recording.
+        new: another one.
+
+    Raises:
+        CassetteError: one cannot be opened.
+    """
+    turns = _turns_of_both(old, new)
+    return screen_drift(old, new) if turns is None else drift_of_turns(*turns)
+
+
+def semantic_drift(
+    old: Comparable,
+    new: Comparable,
+    threshold: float = DEFAULT_THRESHOLD,
+    scorer: Scorer | None = None,
+) -> Drift:
+    """The changes in meaning: ``scorer`` compares screens or turns, not bytes. As ``drift``.
+
+    Raises:
+        CassetteError: one cannot be opened.
+        ValueError: the threshold is out of range.
+    """
+    turns = _turns_of_both(old, new)
+    if turns is None:
+        return semantic_screen_drift(old, new, threshold, scorer)
+    return drift_of_turns(*turns, threshold=threshold, scorer=scorer)
+
+
+def _turns_of_both(old: Comparable, new: Comparable) -> tuple[list[Turn], list[Turn]] | None:
+    """The turns of two recordings; None where neither is of turns alone."""
+    with ExitStack() as stack:
+        opened: list[Cassette] = []
+        for one in (old, new):
+            if isinstance(one, Cassette):
+                opened.append(one)
+            elif isinstance(one, str | os.PathLike):
+                opened.append(stack.enter_context(open_cassette(one)))
+            else:
+                return None
+        if not any(map(has_turns, opened)):
+            return None
+        before, after = map(turns_in, opened)
+        return before, after
 
 
 def drift_of_turns(

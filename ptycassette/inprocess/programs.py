@@ -1,4 +1,4 @@
-"""The other clients of a block: programs that it starts, and HTTP clients that are not on httpx.
+"""The other clients of a block: programs that it starts, and HTTP clients that are not patched.
 
 They are pointed at an HTTP proxy by the variables of the environment. While a block is recorded it
 is the tape's own proxy; in replay it is a server that answers from the same calls as the block.
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.inprocess.calls import CallLog, ServedCalls
@@ -108,3 +109,4 @@ class ServedPrograms(Programs):
             self._stack.close()
             raise
         self.environment = proxy_variables(None, proxy=server.proxy, ca=str(ca_file))
+        self.address = urlsplit(server.proxy).netloc.rpartition("@")[2]

@@ -170,7 +170,7 @@ class OpenTape:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Variables for programs that the block starts, and for clients that are not on httpx.
+        """Variables for programs that the block starts, and for clients that are not recorded.
 
         They point them at an HTTP proxy on this machine, which starts when this is first asked
         for. In replay the proxy answers from the cassette. None are needed in mode ``live``.
@@ -207,6 +207,11 @@ class OpenTape:
         """What the scrubber must know of the proxy of programs."""
         found = self._programs
         return {} if found is None else {"secrets": list(found.secrets), "address": found.address}
+
+    def is_own_proxy(self, netloc: str | None) -> bool:
+        """Whether a client sends through the proxy of the block, which notes its calls itself."""
+        found = self._programs
+        return found is not None and bool(netloc) and netloc == found.address
 
     def ask(self, asked: Asked) -> CallLog | Hit | Miss:
         """The recorded answer to a request, or the log that its own answer goes to.
@@ -466,7 +471,7 @@ class UseTape:
                 "no call of a model or a tool was made in the block: an empty recording is not"
                 " kept",
                 where=str(path),
-                hint="make the calls inside of the block, with a client on httpx; see"
+                hint="make the calls inside of the block, with httpx, requests or aiohttp; see"
                 " docs/in-process.md for other clients",
             )
         if result.action == "rerecord":

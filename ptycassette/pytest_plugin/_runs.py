@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ptycassette.cassette.io import PendingRecordings, open_cassette
+from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, DivergenceError, SessionError
 from ptycassette.model import printable, visible
 from ptycassette.pytest_plugin._state import Counted, RecordedOnce, TestState, private_place
-from ptycassette.pytest_plugin.traces import drift_object, steps_object
-from ptycassette.recording.io import JOURNAL_SUFFIX, delete_journal
 from ptycassette.replaying import (
     INPUT_MISSING,
     NO_DRIFT,
@@ -26,14 +24,14 @@ from ptycassette.replaying import (
     divergence_object,
     drift_lines,
 )
-from ptycassette.replaying.io import Use, WatchedResult
-from ptycassette.replaying.standin.io import read_reports
 from ptycassette.rerun import finding_lines
-from ptycassette.session import Session, StepLog
 from ptycassette.system.files import journal_dir, try_lock
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a test that uses a tape has no session, no stand-in and no recorder
+    from ptycassette.cassette.io import PendingRecordings
     from ptycassette.inprocess import OpenTape, UseTape
+    from ptycassette.replaying.io import Use, WatchedResult
+    from ptycassette.session import Session, StepLog
 
 _SAVING_S = 60.0
 """Recorders save at most for seconds after the end of their program."""
@@ -41,6 +39,8 @@ _SAVING_S = 60.0
 
 def _drop_journal_of(recording: Path) -> None:
     """Delete the journal that a shim which was killed has left of a recording that is saved."""
+    from ptycassette.recording.io import JOURNAL_SUFFIX, delete_journal
+
     with suppress(CassetteError):
         with open_cassette(recording, check="manifest", allow_unscrubbed=True) as cassette:
             name = f"{cassette.manifest.id}{JOURNAL_SUFFIX}"
@@ -158,6 +158,12 @@ class UseRun:
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the result, and the steps of its session."""
+        # Few tests fail, and traces take long to load.
+        from ptycassette.pytest_plugin.traces import (
+            drift_object,
+            steps_object,
+        )
+
         result = self._result
         own = [step for step in log.steps if step.session == self.session]
         steps, screens = steps_object(own, clean=result.action == "replay")
@@ -202,6 +208,8 @@ class ShimRun:
 
     def reports(self) -> list[dict[str, Any]]:
         """The reports so far, in the order of the starts."""
+        from ptycassette.replaying.standin.io import read_reports
+
         return list(read_reports(self._place))
 
     def complete(self) -> None:

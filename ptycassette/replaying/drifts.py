@@ -52,7 +52,10 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
-    """An exchange that changed. Numbers count from 1; 0 where the side has none."""
+    """An exchange that changed. Numbers count from 1; 0 where the side has none.
+
+    ``what`` is ``model``, or ``tool`` and a name, where the numbers are those of turns.
+    """
 
     kind: ChangeKind
     what: str
@@ -61,6 +64,11 @@ class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
     expected: str = ""
     got: str = ""
     score: float | None = None
+
+    @property
+    def of_turn(self) -> bool:
+        """Whether it is about a call of a model or a tool."""
+        return self.what.startswith(("model", "tool "))
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
@@ -299,7 +307,8 @@ def drift_lines(found: Drift) -> Iterator[str]:
     for change in (*found.exchanges, *found.screens):
         number = change.old or change.new
         score = "" if change.score is None else f" ({change.score:.0%} alike)"
-        yield f"input {number} {change.kind}: {visible(change.what)}{score}"
+        what = "turn" if change.of_turn else "input"
+        yield f"{what} {number} {change.kind}: {visible(change.what)}{score}"
         for name, text in (("recorded", change.expected), ("now", change.got)):
             for line in text.rstrip("\n").split("\n") if text else []:
                 yield f"  {name + ':':<10}{visible(line)}"

@@ -1,9 +1,9 @@
-"""Draws: what a Python program takes from the clock and from chance, logged and served in order.
+"""Draws: what a Python program takes from its surroundings, logged and served in order.
 
-A program under test that asks ``Draws`` instead of ``time``, ``uuid`` and ``random`` gets the same
-values again. Served are the draws of the log, one after the other. A draw of another kind, with
-another argument, or one too many is a divergence, and so is every one after it: a program that
-swallows the error gets nothing more.
+A program under test that asks ``Draws`` instead of ``time``, ``uuid``, ``random`` and
+``os.environ`` gets the same values again. Served are the draws of the log, one after the other. A
+draw of another kind, with another argument, or one too many is a divergence, and so is every one
+after it: a program that swallows the error gets nothing more.
 
 A log is lines of JSON, ``{"kind":"uuid4","value":"..."}``. It is for one process and one thread.
 """
@@ -24,7 +24,7 @@ from ptycassette.errors import DivergenceError, RecordError, UsageError
 from ptycassette.model import NOT_JSON, resolved
 
 T = TypeVar("T")
-DrawKind = Literal["time_ns", "uuid4", "random", "randbytes"]
+DrawKind = Literal["time_ns", "uuid4", "random", "randbytes", "environ"]
 
 DRAW_EVENT = "draw"
 MAX_RANDBYTES = 30_000
@@ -56,6 +56,10 @@ class DrawSource(Protocol):
 
     def randbytes(self, count: int) -> bytes:
         """Random bytes."""
+        ...
+
+    def environ(self, name: str) -> str | None:
+        """A variable of the environment; None where it is not set."""
         ...
 
 
@@ -96,6 +100,20 @@ class Draws(ABC):
             bytes.hex,
             bytes.fromhex,
         )
+
+    def environ(self, name: str, default: str | None = None) -> str | None:
+        """A variable of the environment, as ``os.environ.get``.
+
+        A recording holds it scrubbed: a secret in it, and the path of a home folder, are masked,
+        and served as they are recorded.
+
+        Raises:
+            UsageError: its text is not UTF-8, or longer than a service event may be.
+        """
+        value = self._draw(
+            "environ", name, lambda source: source.environ(name), _written_value, _read_value
+        )
+        return default if value is None else value
 
     @abstractmethod
     def _draw(
@@ -215,6 +233,27 @@ class ServedDraws(Draws):
             return None
         recorded, live = f"{draw.kind}({draw.asked})", f"{kind}({asked})"
         return DivergenceError(f"draw {number} was {recorded} in the recording, and is {live}")
+
+
+def _written_value(value: str | None) -> str:
+    """A variable that is set as ``=`` and its value, one that is not as nothing."""
+    if value is None:
+        return ""
+    try:
+        length = len(value.encode())
+    except UnicodeEncodeError as wrong:
+        raise UsageError("a variable that is not UTF-8 cannot be drawn") from wrong
+    if length > MAX_RANDBYTES:
+        raise UsageError(
+            f"a variable of {length} bytes cannot be drawn", hint=f"at most {MAX_RANDBYTES}"
+        )
+    return f"={value}"
+
+
+def _read_value(text: str) -> str | None:
+    if text and not text.startswith("="):
+        raise ValueError(f"{text[:20]!r} is no variable")
+    return text[1:] if text else None
 
 
 def write_draw(draw: Draw) -> bytes:

@@ -11,13 +11,13 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from ptycassette import drift, replay
 from ptycassette.cassette.io import open_cassette, verify_cassette
 from ptycassette.faults import parse_fault
 from ptycassette.fork import Change, ForkPlace, ForkReport, Tail
 from ptycassette.fork.io import ForkOptions, LiveTerms, fork
 from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
-from ptycassette.replaying.io import drift, replay
 from ptycassette.rerun.io import RerunOptions
 from tests.integration.test_tape_fixtures import HOMES, TAPES, cli_as_recorded, drive_of
 

@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from ptycassette import drift, replay
 from ptycassette.cassette.io import open_cassette, verify_cassette
 from ptycassette.errors import UsageError
 from ptycassette.fork import Change, ForkPlace
@@ -24,7 +25,6 @@ from ptycassette.harness.io import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.recording import parse_script
 from ptycassette.recording.io import record
-from ptycassette.replaying.io import drift, replay
 from ptycassette.rerun.io import RerunOptions
 
 pytestmark = pytest.mark.integration

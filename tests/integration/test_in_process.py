@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import importlib
 import json
 import os
@@ -29,7 +30,16 @@ pytest.importorskip("aiohttp")
 HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
 httpx = pytest.importorskip(HTTPX)
 
-from ptycassette import open_cassette, semantic_match, tape_tool, tool_call, use_tape
+from ptycassette import (
+    drift,
+    open_cassette,
+    semantic_drift,
+    semantic_match,
+    tape_tool,
+    tool_call,
+    use_tape,
+    with_turns,
+)
 from ptycassette.errors import (
     DivergenceError,
     NotFoundError,
@@ -330,6 +340,187 @@ def test_programs_of_the_block_are_recorded_through_a_proxy(
     with use_tape(path, mode="live") as tape:
         assert tape.environment == {}
     assert len(provider.bodies) == 3
+
+
+# -- clients that are not on httpx ---------------------------------------------------------
+
+CHAT = "/v1/chat/completions"
+
+
+def streamed(handler: BaseHTTPRequestHandler) -> None:
+    """A stream of events, in chunks."""
+    handler.send_response(200)
+    handler.send_header("content-type", "text/event-stream")
+    handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+    for piece in (b"data: milk\n\n", b"data: bread\n\n", b"data: [DONE]\n\n"):
+        handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+    handler.wfile.write(b"0\r\n\r\n")
+
+
+def cut_off(handler: BaseHTTPRequestHandler) -> None:
+    """Less than was announced."""
+    handler.send_response(200)
+    handler.send_header("content-length", "100")
+    handler.end_headers()
+    handler.wfile.write(b"half")
+    handler.close_connection = True
+
+
+def hung_up(handler: BaseHTTPRequestHandler) -> None:
+    """No answer at all."""
+    handler.close_connection = True
+
+
+def packed(handler: BaseHTTPRequestHandler) -> None:
+    """An answer in gzip."""
+    body = gzip.compress(b"buy milk " * 10)
+    handler.send_response(200)
+    handler.send_header("content-encoding", "gzip")
+    handler.send_header("content-length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def moved(handler: BaseHTTPRequestHandler) -> None:
+    """A redirect to the same address."""
+    handler.send_response(307)
+    handler.send_header("location", CHAT)
+    handler.send_header("content-length", "0")
+    handler.end_headers()
+
+
+ANSWERS = [(200, chat("hey")), streamed, cut_off, hung_up, packed, (429, b"{}"), moved]
+WORDS = ("whole", "streamed", "cut off", "hung up", "packed", "refused", "moved")
+
+
+def _outcome(error: Exception) -> tuple[str, str]:
+    return type(error).__name__, str(error)
+
+
+def by_requests(url: str, last: str = "the end") -> list[Any]:
+    """What an agent on requests gets."""
+    requests = pytest.importorskip("requests")
+    got: list[Any] = []
+    with requests.Session() as session:
+        for word in (*WORDS, last):
+            try:
+                answer = session.post(url + CHAT, json=question(word), stream=word == "streamed")
+                lines = list(answer.iter_lines()) if word == "streamed" else answer.text
+                got.append((answer.status_code, answer.reason, len(answer.history), lines))
+            except requests.RequestException as error:
+                got.append(_outcome(error))
+    return got
+
+
+def by_urllib3(url: str, last: str = "the end") -> list[Any]:
+    """What an agent on urllib3 gets, which asks again by itself."""
+    urllib3 = pytest.importorskip("urllib3")
+    got: list[Any] = []
+    pool = urllib3.PoolManager(retries=urllib3.Retry(3, status_forcelist=[429], backoff_factor=0))
+    for word in (*WORDS, last):
+        try:
+            answer = pool.request("POST", url + CHAT, json=question(word))
+            got.append((answer.status, answer.reason, answer.data))
+        except urllib3.exceptions.HTTPError as error:
+            got.append((type(error).__name__, ""))
+    return got
+
+
+def by_aiohttp(url: str, last: str = "the end") -> list[Any]:
+    """What an agent on aiohttp gets."""
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def asked() -> list[Any]:
+        got: list[Any] = []
+        async with aiohttp.ClientSession() as session:
+            for word in (*WORDS, last):
+                try:
+                    async with session.post(url + CHAT, json=question(word)) as answer:
+                        lines = [line async for line in answer.content]
+                        got.append((answer.status, answer.reason, len(answer.history), lines))
+                except aiohttp.ClientError as error:
+                    got.append(_outcome(error))
+        return got
+
+    return asyncio.run(asked())
+
+
+@pytest.mark.parametrize("run", [by_requests, by_urllib3, by_aiohttp])
+def test_other_clients_get_what_they_got(
+    tmp_path: Path, provider: Provider, run: Callable[..., list[Any]]
+) -> None:
+    """Status, streams, broken answers, packed ones, retries and redirects; and no socket."""
+    provider.answers = [*ANSWERS]
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        first = run(provider.url)
+    asked = len(provider.bodies)
+    for _ in range(2):
+        with use_tape(tmp_path / "run.cassette") as tape:
+            assert run(NOWHERE) == first
+        assert tape.result.fingerprint == tape.result.expected_fingerprint
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        assert len(list(cassette.tape())) == asked == len(provider.bodies)
+    with pytest.raises(DivergenceError, match="call-changed"), use_tape(tmp_path / "run.cassette"):
+        assert run(NOWHERE, "not recorded")[-1][0] == 404
+    assert run(provider.url)[-1] == first[-1]  # nothing stays patched
+    assert len(provider.bodies) > asked
+
+
+@pytest.mark.parametrize("run", [by_requests, by_urllib3, by_aiohttp])
+def test_other_clients_outside_of_the_block_are_left_alone(
+    tmp_path: Path, provider: Provider, run: Callable[..., list[Any]]
+) -> None:
+    """A thread that another test started asks the provider itself meanwhile."""
+    begin, got = threading.Event(), []
+
+    def other() -> None:
+        begin.wait()
+        got.append(run(provider.url)[-1])
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with use_tape(tmp_path / "run.cassette", mode="record"):
+        ask(provider.url, "mine")
+        begin.set()
+        thread.join()
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        assert [b"mine" in one.question() for one in cassette.tape()] == [True]
+    assert got[0][0] == 200
+    assert len(provider.bodies) > 1
+
+
+@pytest.mark.parametrize("client", ["requests", "aiohttp", HTTPX])
+def test_a_call_through_the_proxy_of_the_block_is_noted_once(
+    tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    """Where a test points its own clients at ``tape.environment``."""
+    pytest.importorskip("trustme")
+    library: Any = pytest.importorskip(client)
+
+    def run(url: str) -> int:
+        if client != "aiohttp":
+            return int(library.post(url + CHAT, json=question("once")).status_code)
+
+        async def asked() -> int:
+            async with library.ClientSession(trust_env=True) as session:
+                async with session.post(url + CHAT, json=question("once")) as answer:
+                    await answer.read()
+                    return int(answer.status)
+
+        return asyncio.run(asked())
+
+    def used(mode: str, url: str) -> None:
+        with use_tape(tmp_path / "run.cassette", mode=mode) as tape, monkeypatch.context() as here:
+            for name, value in {**tape.environment, "NO_PROXY": "", "no_proxy": ""}.items():
+                here.setenv(name, value)
+            assert run(url) == 200
+
+    used("record", provider.url)
+    with open_cassette(tmp_path / "run.cassette") as cassette:
+        assert [one.entry.entry for one in cassette.tape()] == [1]
+    used("replay", provider.url)
+    assert len(provider.bodies) == 1
 
 
 # -- what an answer was --------------------------------------------------------------------
@@ -1014,6 +1205,19 @@ def test_draws_are_recorded_and_served(tmp_path: Path) -> None:
         assert tape.draws.uuid4() != first[1]
 
 
+def test_draws_alone_are_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of code that calls no model and no tool; the environment of then is served."""
+    path = tmp_path / "run.cassette"
+    monkeypatch.setenv("FEATURE", "on")
+    with use_tape(path, mode="record") as tape:
+        first = tape.draws.uuid4(), tape.draws.environ("FEATURE")
+    monkeypatch.setenv("FEATURE", "off")
+    with use_tape(path) as tape:
+        assert (tape.draws.uuid4(), tape.draws.environ("FEATURE")) == first
+    with pytest.raises(DivergenceError, match="1 recorded draws"), use_tape(path) as tape:
+        tape.draws.uuid4()
+
+
 def test_a_tape_that_somebody_wrote_again_is_not_served(tmp_path: Path) -> None:
     """Its digests fit, but its fingerprint is another one."""
     path = recorded(tmp_path / "run.cassette", "buy milk")
@@ -1079,27 +1283,146 @@ def test_drift_in_meaning_reads_all_scripts(tmp_path: Path, provider: Provider) 
 # -- the cassette --------------------------------------------------------------------------
 
 
-def test_it_is_an_ordinary_cassette(tmp_path: Path) -> None:
-    """The commands take it, without a screen."""
+@tape_tool
+def look_up(word: str) -> dict[str, str]:
+    """A tool that knows milk."""
+    if word != "milk":
+        raise KeyError(word)
+    return {"found": word}
+
+
+def with_tools(path: Path, *words: str) -> Path:
+    """A cassette of model and tool calls."""
+    provider = Provider()
+    try:
+        with use_tape(path, mode="record"):
+            for word in words:
+                ask(provider.url, f"buy {word}")
+                with suppress(KeyError):
+                    look_up(word)
+    finally:
+        provider.close()
+    return path
+
+
+def commanded(*words: object) -> subprocess.CompletedProcess[str]:
+    """The result of a command."""
+    return subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def output_of(*words: object) -> str:
+    """What a command prints that succeeds."""
+    done = commanded(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_is_an_ordinary_cassette(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands take it."""
+    monkeypatch.setenv("PTYCASSETTE_STATE_DIR", str(tmp_path / "state"))
     path = recorded(tmp_path / "run.cassette", "buy milk")
-    environment = {**os.environ, "PTYCASSETTE_STATE_DIR": str(tmp_path / "state")}
 
-    def run(*words: str) -> str:
-        done = subprocess.run(
-            [COMMAND, *words], capture_output=True, text=True, check=True, env=environment
-        )
-        return done.stdout
-
-    assert "valid" in run("verify", str(path))
-    assert "nothing left" in run("verify-scrub", str(path))
-    assert "in-process" in run("info", str(path))
-    assert "in-process" in run("ls", str(tmp_path))
-    assert "/v1/chat/completions" in run("tape", str(path))
-    assert "model-request" in run("events", str(path))
-    assert "are the same" in run("diff", str(path), str(path))
+    assert "valid" in output_of("verify", path)
+    assert "nothing left" in output_of("verify-scrub", path)
+    info = output_of("info", path)
+    assert "in-process" in info
+    assert "terminal" not in info
+    assert "in-process" in output_of("ls", tmp_path)
+    assert "/v1/chat/completions" in output_of("tape", path)
+    assert "model-request" in output_of("events", path)
     for name in ("run.har", "run.html", "run.atif.json"):
-        run("export", str(path), str(tmp_path / name))
+        output_of("export", path, tmp_path / name)
         assert "buy milk" in (tmp_path / name).read_text()
+
+
+TURNS = [
+    "1 > buy milk",
+    "1 < you said buy milk",
+    '2 > tool look_up {"word":"milk"}',
+    '2 < {"found":"milk"}',
+    "3 > buy rum",
+    "3 < you said buy rum",
+    '4 > tool look_up {"word":"rum"}',
+    "4 < KeyError: 'rum'",
+]
+
+
+def test_its_turns_are_its_screen(tmp_path: Path) -> None:
+    """To every command that shows one; nothing of it is stored."""
+    path = with_tools(tmp_path / "run.cassette", "milk", "rum")
+
+    assert output_of("play", path).splitlines() == TURNS
+    assert len(output_of("frames", path).splitlines()) == 1 + len(TURNS)
+    assert output_of("frames", path, "--last").splitlines()[: len(TURNS)] == TURNS
+    rendered = output_of("frames", path, "--render", "--at", "9:00")
+    assert rendered.splitlines()[: len(TURNS)] == TURNS
+    for name in ("run.txt", "run.md", "run.cast", "run.html", "run.svg", "run.ttyrec"):
+        output_of("export", path, tmp_path / name)
+        written = (tmp_path / name).read_text(errors="replace")
+        assert "you said buy milk" in written.replace("\N{NO-BREAK SPACE}", " "), name
+        assert "KeyError" in written, name
+    output_of("export", path, tmp_path / "run.jsonl")
+    assert "you said" not in (tmp_path / "run.jsonl").read_text()
+    assert (path / "output.raw").read_bytes() == b""
+    with open_cassette(path) as cassette:
+        assert [event for event in cassette.events() if event.kind == "output"] == []
+        shown = with_turns(cassette)
+        assert b"".join(shown.raw()) == b"".join(
+            event.data for event in shown.events() if event.kind == "output"
+        )
+        assert [shown.output_bytes(one) for one in shown.outputs()] == [
+            event.data for event in shown.events() if event.kind == "output"
+        ]
+
+
+def test_nothing_of_a_turn_acts_on_a_terminal(tmp_path: Path) -> None:
+    """Answers and arguments are other people's text."""
+    path = with_tools(tmp_path / "run.cassette", "\x1b]0;owned\x07\x1b[2J\r\n\x9b31m")
+
+    with open_cassette(path) as cassette:
+        data = b"".join(with_turns(cassette).raw())
+    for style in (b"\x1b[1m", b"\x1b[31m", b"\x1b[0m", b"\r\n"):
+        data = data.replace(style, b"")
+    assert "owned" in data.decode()
+    assert [character for character in data.decode() if not character.isprintable()] == []
+
+
+def test_two_of_them_are_compared_by_turn(tmp_path: Path) -> None:
+    """By the command and by ``drift``, exactly and in meaning."""
+    old = with_tools(tmp_path / "old.cassette", "milk", "rum")
+    new = with_tools(tmp_path / "new.cassette", "milk", "gin", "tea")
+
+    same = commanded("diff", old, old)
+    differs = commanded("diff", old, new)
+
+    assert (same.returncode, "are the same" in same.stdout) == (0, True)
+    assert differs.returncode == 1
+    assert "changed: 4 turns" in differs.stdout
+    assert "turn 3 changed: model\n  - buy rum\n" in differs.stdout
+    assert "turn 6 added: tool look_up" in differs.stdout
+    assert [(one.kind, one.new) for one in drift(old, new).exchanges] == [
+        ("changed", 3), ("changed", 4), ("added", 5), ("added", 6),
+    ]  # fmt: skip
+    with open_cassette(old) as one, open_cassette(new) as other:
+        assert drift(one, other) == drift(old, new)
+    assert not semantic_drift(old, old)
+    assert len(semantic_drift(old, new, 0.01).exchanges) == 2
+    assert commanded("diff", "--semantic", old, new).returncode == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["cat"], ["rerun"], ["stand-in"], ["export", "--format", "python"]]
+)
+def test_what_needs_a_program_says_so(tmp_path: Path, words: list[str]) -> None:
+    """A function was recorded."""
+    path = recorded(tmp_path / "run.cassette", "buy milk")
+    out = [tmp_path / "test_x.py"] if words[0] == "export" else []
+
+    done = commanded(*words, path, *out)
+
+    assert done.returncode == (125 if words[0] == "stand-in" else 2)
+    assert "the recording of a Python function, not of a program" in done.stderr
+    assert "use_tape" in done.stderr
 
 
 def test_a_cassette_that_was_changed_is_not_served(tmp_path: Path) -> None:

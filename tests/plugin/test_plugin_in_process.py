@@ -303,3 +303,32 @@ def test_a_marker_forks_the_tape_of_a_test(pytester: pytest.Pytester, provider: 
     forked.assert_outcomes(passed=1, errors=2)
     forked.stdout.fnmatch_lines(["*there is no tape:9*", "*fork= is for ptycassette_tape*"])
     assert (pytester.path / "cassettes" / "child.cassette" / "manifest.json").is_file()
+
+
+LEAN = """
+import sys
+from ptycassette import tape_tool, use_tape
+
+@tape_tool(replay="serve")
+def look_up(word):
+    return [word]
+
+@use_tape("run.cassette")
+def test_it():
+    assert look_up("milk") == ["milk"]
+
+def test_loaded():
+    heavy = ("aiohttp", "pyte", "ptycassette.terminal", "ptycassette.recording",
+             "ptycassette.system.pty", "ptycassette.scrub.session", "ptycassette.export")
+    assert [name for name in heavy if name in sys.modules] == []
+"""
+
+
+def test_a_replay_loads_no_terminal(pytester: pytest.Pytester) -> None:
+    """A test that replays calls waits for what calls need, and for nothing else."""
+    pytester.makeini(INI)
+    pytester.makepyfile(test_lean=LEAN)
+    recorded = pytester.runpytest_subprocess(*ALONE, "--ptycassette-mode=record", "-k", "test_it")
+    recorded.assert_outcomes(passed=1, deselected=1)
+
+    pytester.runpytest_subprocess(*ALONE).assert_outcomes(passed=2)

@@ -21,6 +21,7 @@ from ptycassette import (
     open_cassette,
     read_reports,
     reported_divergences,
+    with_turns,
 )
 from ptycassette_viewer.browse import BrowseScreen, is_library
 from ptycassette_viewer.cache import Cache
@@ -194,8 +195,8 @@ class ViewerApp(App[int]):
         ``share`` is how many sessions share the memory.
         """
         try:
-            cassette = open_cassette(
-                path, check="manifest", allow_unscrubbed=self._allow_unscrubbed
+            cassette = with_turns(
+                open_cassette(path, check="manifest", allow_unscrubbed=self._allow_unscrubbed)
             )
         except CassetteError as problem:
             status = problem.exit_status

@@ -172,7 +172,7 @@ def _service_item(made: Any, payload: Any) -> Item:
         case "tool-call":
             item = made("tool", "tool call", _words(payload, "name", "arguments"))
         case "tool-result":
-            item = made("tool", "tool result", _words(payload, "output"))
+            item = made("tool", "tool result", _result(payload))
         case str():
             rest = {name: value for name, value in payload.items() if name != "type"}
             label = kind if kind in _FOLDED and "entry" in payload else "service event"
@@ -186,6 +186,14 @@ def _words(payload: dict[str, Any], *names: str) -> str:
     found = [payload[name] for name in names if payload.get(name) is not None]
     words = [value if isinstance(value, str) else _json(value) for value in found]
     return " ".join(words) or f"of entry {payload.get('entry')}"
+
+
+def _result(payload: dict[str, Any]) -> str:
+    match payload.get("error"):
+        case {"type": str(name), "message": str(message)}:
+            return f"{name}: {message}"
+        case _:
+            return _words(payload, "output")
 
 
 def _json(value: Any) -> str:

@@ -18,7 +18,7 @@ from ptycassette.export.trajectory.conversation import conversation_of, whole
 from ptycassette.export.trajectory.steps import Conversation, Step
 from ptycassette.model import FinalRecord, visible_json
 
-SCHEMA = "ATIF-v1.7"
+SCHEMA = "ATIF-v1.8"
 
 _COUNTS = {
     "prompt_tokens": "input_tokens",
@@ -47,16 +47,17 @@ def recording_atif(source: ExportSource) -> Iterator[bytes]:
             model_name=spoken.model,
         ),
         "steps": [_step(number, step, start) for number, step in enumerate(spoken.steps, 1)],
-        "notes": _notes(spoken),
+        "notes": _notes(spoken, in_process="in_process" in (manifest.optional or {})),
         "final_metrics": _final(spoken, cassette.final),
         "extra": {"recorder": f"ptycassette {manifest.provenance.recorder_version}"},
     }
     yield visible_json(msgspec.json.format(msgspec.json.encode(made), indent=2)) + b"\n"
 
 
-def _notes(spoken: Conversation) -> str:
+def _notes(spoken: Conversation, *, in_process: bool) -> str:
     lost = ", ".join(f"{count} x {name}" for name, count in spoken.left_out.items())
-    return "Made of a terminal recording." + (f" Left out: {lost}." if lost else "")
+    made_of = "the calls of a Python function" if in_process else "a terminal recording"
+    return f"Made of {made_of}." + (f" Left out: {lost}." if lost else "")
 
 
 def _step(number: int, step: Step, start: datetime) -> dict[str, Any]:

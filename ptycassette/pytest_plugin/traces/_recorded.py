@@ -7,6 +7,7 @@ from typing import Any
 
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.export import TextStream
+from ptycassette.inprocess import with_turns
 from ptycassette.model import Event, InputRecord, ServiceEventRecord, screen_of, visible
 from ptycassette.replaying import screen_object
 from ptycassette.replaying.io import screen_at
@@ -28,7 +29,8 @@ def recording_object(path: str, divergences: list[dict[str, Any]]) -> dict[str, 
     Raises:
         CassetteError: it cannot be read.
     """
-    with open_cassette(path, check="manifest") as cassette:
+    with open_cassette(path, check="manifest") as opened:
+        cassette = with_turns(opened)
         entries = read_entries(cassette.inputs())
         frames = list(cassette.frames())
         step = max(1, -(-len(frames) // MAX_FRAMES))

@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from .shims import find_real as find_real
     from .shims import make_shims as make_shims
     from .shims import read_shim_config as read_shim_config
-    from .sides import drift as drift
-    from .sides import semantic_drift as semantic_drift
+    from .sides import Comparable as Comparable
+    from .sides import screen_drift as screen_drift
+    from .sides import semantic_screen_drift as semantic_screen_drift
     from .sides import side_of as side_of
     from .start_counts import forget_starts as forget_starts
     from .using import Use as Use
@@ -79,7 +80,7 @@ else:
             "rendered": "screen_at",
             "replayer": "areplay replay seconds_to_us",
             "shims": "ShimConfig find_real make_shims read_shim_config",
-            "sides": "drift semantic_drift side_of",
+            "sides": "Comparable screen_drift semantic_screen_drift side_of",
             "using": "Use UseResult use",
             "watched_uses": (
                 "WatchedResult announce_recorded announce_recording announce_use watch_uses"

@@ -44,7 +44,7 @@ def side_of(source: Comparable, *, allow_unscrubbed: bool = False) -> Side:
         return Side(cassette.manifest, list(cassette.events()))
 
 
-def drift(old: Comparable, new: Comparable) -> Drift:
+def screen_drift(old: Comparable, new: Comparable) -> Drift:
     """The changes between two recordings, byte by byte.
 
     Args:
@@ -58,13 +58,13 @@ def drift(old: Comparable, new: Comparable) -> Drift:
     return drift_of_sides(side_of(old), side_of(new))
 
 
-def semantic_drift(
+def semantic_screen_drift(
     old: Comparable,
     new: Comparable,
     threshold: float = DEFAULT_THRESHOLD,
     scorer: Scorer | None = None,
 ) -> Drift:
-    """The changes in meaning: ``scorer`` compares screens; bytes are ignored. As ``drift``.
+    """The changes in meaning: ``scorer`` compares screens; bytes are ignored. As ``screen_drift``.
 
     Raises:
         CassetteError: one cannot be opened.

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import tape_facts
+from ptycassette.cassette import refuse_in_process, tape_facts
 from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
 from ptycassette.harness.io import load_profile
@@ -200,6 +200,7 @@ def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
     """What was run, with the program where it is on this machine."""
     program, *rest = map(native_text, cassette.manifest.command.argv or ("",))
     if not program:
+        refuse_in_process(cassette.manifest, cassette.path)
         raise UsageError("the recording names no program", hint="name it: -- ARGV")
     return located(program, current_dir()), *rest
 

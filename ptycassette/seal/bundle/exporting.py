@@ -1,4 +1,4 @@
-"""Make a bundle of one question to a provider and its answer."""
+"""Make a bundle: of one question to a provider and its answer, or of a step in the plain."""
 
 from __future__ import annotations
 
@@ -11,13 +11,35 @@ from securesystemslib.signer import CryptoSigner
 
 from ptycassette.cassette import canonical_json, parse_strict
 from ptycassette.errors import InvalidCassetteError, RecordError, RefusedError
-from ptycassette.seal.bundle.schema import ACTUAL, BUNDLE, LIMITS, VERSION, violations
+from ptycassette.seal.bundle.schema import (
+    ACTUAL,
+    BUNDLE,
+    LIMITS,
+    STEP,
+    VERSION,
+    embedding_text,
+    violations,
+)
 from ptycassette.seal.bundle.transcripts import ModelAnswer, answer_of
 from ptycassette.seal.bundle.verifying import digest_of
 
 _VENDORS = ("anthropic", "openai", "google", "mistral", "deepseek", "openrouter")
 DEFAULT = 1
 """Temperature and top-p where a question says neither: what the providers take then."""
+
+
+class Closeness(msgspec.Struct, frozen=True, kw_only=True):
+    """How exact a replay must be.
+
+    Attributes:
+        level: ``byte``, ``structural`` or ``semantic``.
+        embedding: of the expected answer; the level ``semantic`` needs it.
+        threshold: at ``semantic``, the least cosine of the two embeddings, above 0 and up to 1.
+    """
+
+    level: str = "byte"
+    embedding: tuple[float, ...] = ()
+    threshold: float | None = None
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -34,7 +56,7 @@ def exported(
     content_type: str | None,
     upstream: str,
     signer: CryptoSigner | None,
-    level: str = "byte",
+    closeness: Closeness | None = None,
     where: str,
 ) -> Exported:
     """The bundle of one exchange.
@@ -45,34 +67,80 @@ def exported(
         content_type: of the answer, as there.
         upstream: where the question was sent.
         signer: signs it; nobody when None.
-        level: ``byte`` or ``structural``.
+        closeness: how exact a replay must be; byte for byte when None.
         where: what errors call the exchange.
 
     Raises:
         RefusedError: it is no question to a model, or the answer says nothing.
+        UsageError: the embedding is none.
     """
+    closeness = closeness or Closeness()
     asked = _document(question, where)
     said = answer_of(answer, content_type)
     transcript = said.transcript()
     if transcript is None:
         raise RefusedError("the answer has no text and calls no tool", where=where)
-    actual = _actual(asked, said, transcript, where)
-    bundle: dict[str, Any] = {
-        "rerun_version": VERSION,
+    inputs = _inputs(asked, where)
+    step: dict[str, Any] = {
         "model": {"vendor": _vendor(upstream), "id": _model(asked, said, where)},
         "sampling": _sampling(asked),
-        "inputs": {f"{name}_sha256": digest_of(value) for name, value in actual["inputs"].items()},
+        "inputs": inputs,
         "runtime": {"class": "cloud"},
-        "expected": {"transcript_sha256": digest_of(transcript)},
-        "tolerance": {"level": level},
+        "expected": {"transcript": transcript},
+        "tolerance": {"level": closeness.level},
     }
     if said.fingerprint:
-        bundle["model"]["fingerprint"] = said.fingerprint
-    if signer is not None:
-        bundle["signature"] = _signature(bundle, signer)
+        step["model"]["fingerprint"] = said.fingerprint
+    if closeness.embedding:
+        step["expected"]["semantic_embedding"] = embedding_text(closeness.embedding)
+    if closeness.threshold is not None:
+        step["tolerance"]["threshold"] = closeness.threshold
+    try:
+        return capture_bundle(step, signer=signer)
+    except RecordError as wrong:
+        raise RefusedError(f"a bundle cannot hold this: {wrong.message}", where=where) from wrong
+
+
+def capture_bundle(
+    step: Mapping[str, Any], *, signer: CryptoSigner | None = None, where: str = "step"
+) -> Exported:
+    """The bundle of a step that is given in the plain; no tape is needed.
+
+    Args:
+        step: ``model``, ``sampling``, ``runtime`` and ``tolerance`` as in a bundle; ``inputs``
+            with ``system_prompt``, ``messages`` and maybe ``tools``; ``expected`` with
+            ``transcript``, ``semantic_embedding`` (base64 of float32) or both.
+        signer: signs it; nobody when None.
+        where: what errors call the step.
+
+    Raises:
+        RecordError: it is no step of agent-rerun 0.1, or not what its level needs.
+    """
+    wrong = violations(step, STEP, "step")
+    if wrong:
+        raise RecordError(wrong[0], where=where)
+    expected = dict(step["expected"])
+    transcript, embedding = expected.pop("transcript", None), expected.get("semantic_embedding")
+    if transcript is not None:
+        expected["transcript_sha256"] = digest_of(transcript)
+    bundle: dict[str, Any] = {
+        "rerun_version": VERSION,
+        **{name: step[name] for name in ("model", "sampling", "runtime", "tolerance")},
+        "inputs": {f"{name}_sha256": digest_of(value) for name, value in step["inputs"].items()},
+        "expected": expected,
+    }
+    actual: dict[str, Any] = {"inputs": dict(step["inputs"]), "output": {}}
+    if transcript is not None:
+        actual["output"]["transcript"] = transcript
+    if embedding is not None:
+        actual["output"]["embedding"] = embedding
+    if "fingerprint" in step["model"]:
+        actual["runtime"] = {"fingerprint": step["model"]["fingerprint"]}
     wrong = violations(bundle, BUNDLE, "bundle") + violations(actual, ACTUAL, "actual")
     if wrong:
-        raise RefusedError(f"a bundle cannot hold this: {wrong[0]}", where=where)
+        raise RecordError(wrong[0], where=where)
+    if signer is not None:
+        bundle["signature"] = _signature(bundle, signer)
     return Exported(bundle, actual)
 
 
@@ -86,9 +154,7 @@ def _document(question: bytes, where: str) -> dict[str, Any]:
     return asked
 
 
-def _actual(
-    asked: Mapping[str, Any], said: ModelAnswer, transcript: dict[str, Any], where: str
-) -> dict[str, Any]:
+def _inputs(asked: Mapping[str, Any], where: str) -> dict[str, Any]:
     for name in ("messages", "input", "contents"):  # chat and Anthropic, responses, Gemini
         messages = asked.get(name)
         if isinstance(messages, str):
@@ -101,10 +167,7 @@ def _actual(
     inputs["messages"] = messages
     if isinstance(asked.get("tools"), list):
         inputs["tools"] = asked["tools"]
-    actual: dict[str, Any] = {"inputs": inputs, "output": {"transcript": transcript}}
-    if said.fingerprint:
-        actual["runtime"] = {"fingerprint": said.fingerprint}
-    return actual
+    return inputs
 
 
 def _system_prompt(asked: Mapping[str, Any], messages: list[Any]) -> str:

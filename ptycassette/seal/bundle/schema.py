@@ -7,14 +7,15 @@ loose spelling, integers that RFC 8785 would round.
 
 from __future__ import annotations
 
+import base64
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from struct import iter_unpack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from struct import error, iter_unpack, pack
 from typing import Any
 
 from ptycassette.cassette import parse_strict
-from ptycassette.errors import CassetteError, RecordError
+from ptycassette.errors import CassetteError, RecordError, UsageError
 from ptycassette.model import Limits, visible
 from ptycassette.seal.envelope import strict_base64
 
@@ -98,6 +99,12 @@ ACTUAL: Shape = {
     "output": {"transcript?": _object, "embedding?": _embedding},
     "runtime?": {"fingerprint?": _text},
 }
+STEP: Shape = {
+    **{name: BUNDLE[name] for name in ("model", "sampling", "runtime", "tolerance")},
+    "inputs": ACTUAL["inputs"],
+    "expected": {"transcript?": _object, "semantic_embedding?": _embedding},
+}
+"""A step that is to be captured: what a bundle holds as hashes is in the plain."""
 _NEEDED = {
     "byte": (("expected", "transcript_sha256"),),
     "semantic": (("expected", "semantic_embedding"), ("tolerance", "threshold")),
@@ -113,6 +120,23 @@ def embedding_of(text: Any) -> tuple[float, ...] | None:
         return None
     numbers = tuple(number for (number,) in iter_unpack("<f", data))
     return numbers if all(map(math.isfinite, numbers)) and any(numbers) else None
+
+
+def embedding_text(numbers: Sequence[float]) -> str:
+    """The base64 of an embedding; see ``embedding_of``.
+
+    Raises:
+        UsageError: it is empty, too long, all zero, or has what is no number of 32 bits.
+    """
+    try:
+        text = base64.b64encode(pack(f"<{len(numbers)}f", *numbers)).decode()
+    except (OverflowError, error, TypeError) as exc:
+        raise UsageError(f"this is no embedding: {exc}") from exc
+    if embedding_of(text) is None:
+        raise UsageError(
+            f"this is no embedding: it needs 1 to {_MAX_FLOATS} finite numbers, not all zero"
+        )
+    return text
 
 
 def read_object(data: bytes, what: str) -> tuple[Any, list[str]]:

@@ -9,7 +9,7 @@ weakens that is asked for (``Demands``).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -67,10 +67,12 @@ class BundleResult(msgspec.Struct, frozen=True, kw_only=True):
 _SIGNATURE_CODES = ("BadSignature", "Unsigned", "UntrustedKey")
 
 
-def verify_bundle(bundle: bytes, actual: bytes, demands: Demands) -> BundleResult:
-    """Hold an actual record against a bundle; both are the bytes of a file."""
-    given, errors = read_object(bundle, "bundle")
-    record, wrong = read_object(actual, "actual")
+def verify_bundle(
+    bundle: bytes | Mapping[str, Any], actual: bytes | Mapping[str, Any], demands: Demands
+) -> BundleResult:
+    """Hold an actual record against a bundle; each is the bytes of a file, or the object in it."""
+    given, errors = read_object(_as_file(bundle), "bundle")
+    record, wrong = read_object(_as_file(actual), "actual")
     errors += wrong
     errors += [] if given is None else violations(given, BUNDLE, "bundle")
     errors += [] if record is None else violations(record, ACTUAL, "actual")
@@ -80,6 +82,39 @@ def verify_bundle(bundle: bytes, actual: bytes, demands: Demands) -> BundleResul
     errors += _check_inputs(given["inputs"], record["inputs"])
     errors += _check_output(given, record["output"], demands)
     return BundleResult(errors=tuple(errors), warnings=tuple(_drift(given, record)), signer=signer)
+
+
+def apply_bundle(
+    bundle: bytes | Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    run: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]],
+    demands: Demands,
+) -> BundleResult:
+    """Take the step again, and hold what came out against the bundle.
+
+    Args:
+        bundle: the bytes of a file, or the object in it.
+        inputs: ``system_prompt``, ``messages``, maybe ``tools``: a bundle has their hashes alone.
+        run: is given the bundle and the inputs, asks the model, and returns the output:
+            ``transcript``, ``embedding`` or both. It is not called if the bundle is not valid or
+            trusted, or was made of other inputs.
+        demands: what the bundle must prove.
+    """
+    given, errors = read_object(_as_file(bundle), "bundle")
+    errors += [] if given is None else violations(given, BUNDLE, "bundle")
+    record = {"inputs": inputs, "output": {}}
+    errors += violations(record, ACTUAL, "actual")
+    if errors:
+        return BundleResult(errors=tuple(errors))
+    _, errors = _check_signature(given, demands)
+    errors += _check_inputs(given["inputs"], inputs)
+    if errors:
+        return BundleResult(errors=tuple(errors))
+    return verify_bundle(given, {**record, "output": run(given, inputs)}, demands)
+
+
+def _as_file(value: bytes | Mapping[str, Any]) -> bytes:
+    return value if isinstance(value, bytes) else msgspec.json.encode(value)
 
 
 def digest_of(value: Any) -> str:

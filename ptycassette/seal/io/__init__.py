@@ -7,7 +7,9 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .bundles import bundle_of as bundle_of
+    from .bundles import bundle_of_step as bundle_of_step
     from .bundles import check_bundle as check_bundle
+    from .bundles import read_embedding as read_embedding
     from .bundles import written as written
     from .checking import check_seal as check_seal
     from .checking import check_seals as check_seals
@@ -25,7 +27,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "bundles": "bundle_of check_bundle written",
+            "bundles": "bundle_of bundle_of_step check_bundle read_embedding written",
             "checking": "check_seal check_seals",
             "key_files": "read_signer read_trust write_new_key",
             "policy": "require_seal",

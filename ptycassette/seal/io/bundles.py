@@ -9,12 +9,14 @@ import msgspec
 from securesystemslib.signer import CryptoSigner
 
 from ptycassette.cassette.io import open_cassette
-from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.errors import NotFoundError, RecordError, UsageError
 from ptycassette.model import visible, visible_json
 from ptycassette.seal.bundle import (
     BundleResult,
+    Closeness,
     Demands,
     Exported,
+    capture_bundle,
     exported,
     read_object,
     verify_bundle,
@@ -27,7 +29,11 @@ _MAX_ACTUAL_BYTES = 64 << 20
 
 
 def bundle_of(
-    path: str, entry: int, *, signer: CryptoSigner | None = None, level: str = "byte"
+    path: str,
+    entry: int,
+    *,
+    signer: CryptoSigner | None = None,
+    closeness: Closeness | None = None,
 ) -> Exported:
     """A bundle of one exchange of a cassette's tape.
 
@@ -35,7 +41,7 @@ def bundle_of(
         path: the cassette; every byte of it is checked.
         entry: the number of the exchange, as ``ptycassette tape`` lists it.
         signer: who signs.
-        level: how exact a replay must be.
+        closeness: how exact a replay must be; byte for byte when None.
 
     Raises:
         NotFoundError: the tape has no such entry.
@@ -58,13 +64,40 @@ def bundle_of(
                     content_type=None if is_message else headers.get("content-type", ""),
                     upstream=upstreams[entry],
                     signer=signer,
-                    level=level,
+                    closeness=closeness,
                     where=where,
                 )
         count = len(tape)
     raise NotFoundError(
         "there is no such entry", where=where, hint=f"the tape has {count}: ptycassette tape"
     )
+
+
+def bundle_of_step(path: str, *, signer: CryptoSigner | None = None) -> Exported:
+    """A bundle of the step in a JSON file; see ``capture_bundle``.
+
+    Raises:
+        CassetteError: the file cannot be read, or is no step.
+    """
+    where = visible(path)
+    data = read_plain(path, max_bytes=_MAX_ACTUAL_BYTES)
+    step, wrong = read_object(data, "step")
+    if wrong:
+        raise RecordError(wrong[0].partition(":")[2], where=where)
+    return capture_bundle(step, signer=signer, where=where)
+
+
+def read_embedding(path: str) -> tuple[float, ...]:
+    """The numbers in a file, a JSON list.
+
+    Raises:
+        CassetteError: the file cannot be read, or is no such list.
+    """
+    data = read_plain(path, max_bytes=_MAX_BUNDLE_BYTES)
+    try:
+        return msgspec.json.decode(data, type=tuple[float, ...])
+    except msgspec.MsgspecError as exc:
+        raise UsageError(f"no JSON list of numbers: {exc}", where=visible(path)) from exc
 
 
 def check_bundle(

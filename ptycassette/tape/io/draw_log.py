@@ -41,7 +41,7 @@ _HINT = f"{VARIABLE}=record:PATH or replay:PATH"
 
 
 class MachineDraws:
-    """The clock and the chance of the machine."""
+    """The clock and the chance of the machine, and the environment of this process."""
 
     def __init__(self) -> None:
         self._random = random.SystemRandom()
@@ -63,6 +63,11 @@ class MachineDraws:
     def randbytes(self, count: int) -> bytes:
         """As ``random.randbytes``."""
         return self._random.randbytes(count)
+
+    @staticmethod
+    def environ(name: str) -> str | None:
+        """As ``os.environ.get``."""
+        return os.environ.get(name)
 
 
 def open_draws(environment: Mapping[str, str] | None = None) -> Draws:

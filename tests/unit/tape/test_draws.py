@@ -41,6 +41,8 @@ CALLS: dict[str, Any] = {
     "uuid4": lambda draws: draws.uuid4(),
     "random": lambda draws: draws.random(),
     "randbytes": lambda draws: draws.randbytes(5),
+    "environ": lambda draws: draws.environ("PATH"),
+    "not set": lambda draws: draws.environ("PTYCASSETTE_NOT_SET"),
 }
 PROGRAM = """
 import json
@@ -105,6 +107,35 @@ def test_another_argument_one_too_many_and_one_too_few_are_divergences() -> None
     empty = ServedDraws([])
     with pytest.raises(DivergenceError, match="draw 1 is a uuid4, and none is left"):
         empty.uuid4()
+
+
+def test_a_variable_is_served_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set, empty or not set; another one diverges."""
+    kept: list[Draw] = []
+    recorded = RecordedDraws(MachineDraws(), kept.append)
+    monkeypatch.setenv("PTY_A", "caf\xe9 = x")
+    monkeypatch.setenv("PTY_B", "")
+    monkeypatch.delenv("PTY_C", raising=False)
+    first = [recorded.environ(name, "default") for name in ("PTY_A", "PTY_B", "PTY_C")]
+    for name in ("PTY_A", "PTY_B", "PTY_C"):
+        monkeypatch.setenv(name, "another value")
+    again = ServedDraws(kept)
+
+    assert first == ["caf\xe9 = x", "", "default"]
+    assert [again.environ(name, "default") for name in ("PTY_A", "PTY_B", "PTY_C")] == first
+    with pytest.raises(DivergenceError, match=r"was environ\(PTY_A\) .*, and is environ\(PTY_B\)"):
+        ServedDraws(kept).environ("PTY_B")
+
+
+@pytest.mark.parametrize("value", ["\udcff", "x" * 40_000])
+def test_a_variable_that_cannot_be_kept_is_refused(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    """Before the program gets it."""
+    monkeypatch.setenv("PTY_A", value)
+
+    with pytest.raises(UsageError, match="cannot be drawn"):
+        RecordedDraws(MachineDraws(), pytest.fail).environ("PTY_A")
 
 
 def test_a_killed_program_has_logged_what_it_got(tmp_path: Path) -> None:

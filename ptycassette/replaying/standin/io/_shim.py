@@ -24,11 +24,11 @@ from ptycassette.replaying.io import (
     ProgramStart,
     ShimConfig,
     action_of,
-    drift,
     faulty_rerun,
     find_real,
     read_shim_config,
     resolve_mode,
+    screen_drift,
     side_of,
 )
 from ptycassette.replaying.standin._report import StandinReport
@@ -172,7 +172,7 @@ def _record(
                     drop_journal(recorded)
                     raise
                 if old is not None:
-                    found = drift(old, side_of(place, allow_unscrubbed=True))
+                    found = screen_drift(old, side_of(place, allow_unscrubbed=True))
                     notes = tuple(drift_lines(found)) or (NO_DRIFT,)
                     result = msgspec.structs.replace(result, notes=notes)
                 if own:
@@ -225,7 +225,7 @@ def _rerecord(
             return status
         exit_status, _ = _end_of(new)
         sides = side_of(old), side_of(new)
-    found = drift(*sides)
+    found = screen_drift(*sides)
     notes = tuple(drift_lines(found)) or (NO_DRIFT,)
     write_report(
         report,

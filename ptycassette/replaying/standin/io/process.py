@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from ptycassette.cassette import refuse_in_process
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import CassetteError, UsageError
 from ptycassette.model import (
@@ -97,6 +98,7 @@ def play(settings: StandinSettings, started: Started | None = None) -> int:
             allow_unscrubbed=settings.allow_unscrubbed,
             check="manifest",
         ) as cassette:
+            refuse_in_process(cassette.manifest, settings.cassette)
             cassette.check_pins(
                 most_bytes=_PINNED_BYTES, checked=started.checked if started else frozenset()
             )
