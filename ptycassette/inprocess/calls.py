@@ -15,7 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -45,7 +45,6 @@ from ptycassette.replaying import (
 )
 from ptycassette.replaying.io import FAULT_VARIABLE, note_met
 from ptycassette.rerun import TapeDesk
-from ptycassette.scrub import SessionScrubber
 from ptycassette.system import MonotonicClock, monotonic_s
 from ptycassette.tape import (
     AnswerBegun,
@@ -67,6 +66,9 @@ from ptycassette.tape import (
 )
 from ptycassette.tape.io import MachineDraws, load_matching_rules
 from ptycassette.tape.matching import MOST_DIGESTS, Hit, Miss, Question
+
+if TYPE_CHECKING:
+    from ptycassette.scrub import SessionScrubber
 
 Headers = tuple[tuple[str, str], ...]
 Order = Literal["strict", "loose"]

@@ -46,6 +46,7 @@ from ptycassette.fork.io import (
     wire,
 )
 from ptycassette.inprocess import saving
+from ptycassette.inprocess.active import below
 from ptycassette.inprocess.calls import (
     FORK_VARIABLE,
     MISS_HEADERS,
@@ -606,7 +607,8 @@ def _in_a_loop(source: AnswerSource) -> AnswerSource:
 
     async def ask(question: Question) -> Hit | Miss:
         async def asked() -> Hit | Miss:
-            return await source(question)
+            with below():  # the client that asks is not one of the block
+                return await source(question)
 
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, asked()).result()

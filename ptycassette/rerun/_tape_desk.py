@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ptycassette.model import TapeEntry, decoded_json, objects_in
 from ptycassette.rerun.report import RequestMiss
-from ptycassette.scrub import SessionScrubber, masked_places
+from ptycassette.scrub import masked_places
 from ptycassette.tape import Draw
 from ptycassette.tape.consent import body_without
 from ptycassette.tape.matching import (
@@ -27,6 +27,9 @@ from ptycassette.tape.matching import (
     tape_damage,
     tape_fingerprint,
 )
+
+if TYPE_CHECKING:
+    from ptycassette.scrub import SessionScrubber
 
 _MOST_MISSES = 100
 _SHORTEST_NAME = 8
