@@ -44,7 +44,7 @@ from ptycassette.fork import ForkPlace, ForkReport
 from ptycassette.fork.io import ForkOptions, manifest_sha256
 from ptycassette.inprocess.calls import FORK_VARIABLE, RecordedTool, recorded_tools
 from ptycassette.inprocess.forking import ForkOrder, ForkResult, checked_options
-from ptycassette.model import NOT_JSON, ExitStatus, moment_us, printable, visible
+from ptycassette.model import NOT_JSON, ExitStatus, moment_us, printable, resolved, visible
 from ptycassette.replaying.io import FAULT_VARIABLE, MODE_VARIABLE
 from ptycassette.system import guarded_command, python_command
 from ptycassette.system.files import read_plain, temporary_folder
@@ -288,7 +288,7 @@ def _result_of(folder: Path, place: ForkPlace, status: ExitStatus | None) -> For
             hint="the command must run the code that the cassette is of, in mode replay",
         ) from None
     try:
-        result = msgspec.json.decode(data, type=ForkResult)
+        result = msgspec.json.decode(data, type=resolved(ForkResult))
     except NOT_JSON as wrong:
         raise DivergenceError(
             f"no fork: the block of use_tape reported nonsense: {wrong}"

@@ -59,7 +59,7 @@ from ptycassette.inprocess.calls import (
     miss_body,
     recorded_tools,
 )
-from ptycassette.model import NOT_JSON, TapeEntry, decoded_json, visible
+from ptycassette.model import NOT_JSON, TapeEntry, decoded_json, resolved, visible
 from ptycassette.replaying import divergence_lines
 from ptycassette.rerun import Gates, RequestMiss
 from ptycassette.system import MonotonicClock
@@ -190,7 +190,7 @@ def ordered_fork(path: Path, environment: Mapping[str, str]) -> ForkOrder | None
         return None
     data = read_plain(Path(place), max_bytes=_MOST_ORDER)
     try:
-        order = msgspec.json.decode(data, type=ForkOrder)
+        order = msgspec.json.decode(data, type=resolved(ForkOrder))
     except NOT_JSON as wrong:
         raise UsageError(f"{FORK_VARIABLE} names no order of a fork: {wrong}") from wrong
     if order.manifest_sha256 != manifest_sha256(path):

@@ -145,14 +145,14 @@ class PyteEmulator:
         program is on the alternate one, too.
         """
         main = self.terminal.main
-        lines: list[str] = []
+        lines: list[list[str]] = []
         for row in (*main.history, *main.rows):
             text = "".join(row.chars).replace(BLANK, " ")
             if row.wrapped and lines:
-                lines[-1] += text
+                lines[-1].append(text)
             else:
-                lines.append(text)
-        return tuple(line.rstrip(" ") for line in lines)
+                lines.append([text])
+        return tuple("".join(parts).rstrip(" ") for parts in lines)
 
     def forget_scrollback(self) -> None:
         """Drop the rows that scrolled off the top. They only matter for later resizes."""

@@ -106,7 +106,7 @@ def test_a_known_cli_is_recorded_with_its_log(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_log_that_cannot_be_read_costs_no_recording(tmp_path: Path) -> None:
     """It is told in the record."""
-    with open_cassette(run(tmp_path, r"'{\n{}\n'")) as cassette:
+    with open_cassette(run(tmp_path, r"'{\n'")) as cassette:
         notes = [one.payload for one in cassette.service_events()]
 
     assert notes[0]["type"] == "session-log-unreadable"

@@ -1609,6 +1609,6 @@ def test_the_examples_of_the_page_record_and_replay(tmp_path: Path) -> None:
         test.replace("What does note.txt say?", "What is in note.txt?")
     )
     printed = " ".join(run(replay, status=1).split())
-    [expected] = [block for block in shown if block.language == "text"]
+    expected, *_ = (block for block in shown if block.language == "text")
     for line in expected.source.splitlines():
         assert " ".join(line.partition("ms: ")[2].split() or line.split()) in printed

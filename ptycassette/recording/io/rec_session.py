@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
@@ -23,7 +24,7 @@ from ptycassette.recording.io._saving_signals import SavingSignals
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import Recording, recording_with
 from ptycassette.recording.io.script_steps import perform, with_secret
-from ptycassette.system import raised_priority
+from ptycassette.system import monotonic_s, raised_priority
 from ptycassette.system.pty import (
     QUIET,
     STOPPING,
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 _SILENCE_S = 0.3
 _SILENCE_WITHOUT_INPUT_S = 1.0
+_SETTLING_S = 2.0
+"""How long input waits at most for a signal that came before it."""
+_TURN_S = 0.001
 
 
 class RecordingEnded(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,7 +167,7 @@ def record_headless(
     ):
         ending.watch(session)
         if in_fd is not None:
-            threading.Thread(target=_feed, args=(session, in_fd), daemon=True).start()
+            threading.Thread(target=_feed, args=(session, in_fd, ending), daemon=True).start()
         try:
             for step in steps:
                 perform(session, step)
@@ -197,6 +201,7 @@ class _EndingSignals:
         self._passes = passes
         self._waited = WaitedSignals(lambda number: self._came(number, None))
         self._early: list[int] = []
+        self._passing: list[int] = []
         self.number: int | None = None
 
     def watch(self, session: Recording) -> None:
@@ -228,12 +233,38 @@ class _EndingSignals:
         elif number in STOPPING:
             self._stop(number)
         elif self._passes and self._session is not None:
-            # In a thread of its own, because a signal may interrupt the main thread anywhere.
-            threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
+            self._pass(self._session, number)
         elif number not in QUIET:
             self.number = number
             if self._session is not None:
                 self._session.request_end()
+
+    def _pass(self, session: Recording, number: int) -> None:
+        # In a thread of its own, because a signal may interrupt the main thread anywhere.
+        self._passing.append(number)
+        threading.Thread(target=self._pass_on, args=(session, number), daemon=True).start()
+
+    def _pass_on(self, session: Recording, number: int) -> None:
+        try:
+            with suppress(CassetteError):  # it is over
+                session.signal(number)
+        finally:
+            self._passing.remove(number)
+
+    def settle(self) -> None:
+        """Wait until the program has the signals that came before this call.
+
+        For another thread than the main one, with all signals blocked: input that the driver
+        wrote after a signal must not reach the program before it.
+        """
+        if not self._passes:
+            return
+        end_s = monotonic_s() + _SETTLING_S
+        while signal.sigpending() & self._before.keys() and monotonic_s() < end_s:
+            time.sleep(_TURN_S)
+        time.sleep(_TURN_S)  # the main thread was interrupted, and its handler is next
+        while self._passing and monotonic_s() < end_s:
+            time.sleep(_TURN_S)
 
     def _stop(self, number: int) -> None:
         """Stop the program and this process, as in ``UserSignals``."""
@@ -242,17 +273,12 @@ class _EndingSignals:
             stop_self(number)
             return
         if self._passes and self._session is not None:
-            threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
+            self._pass(self._session, number)
         if disposition(pid, number) == "default":
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
                 stop_self(number)
                 os.kill(pid, signal.SIGCONT)
-
-
-def _pass_on(session: Recording, number: int) -> None:
-    with suppress(CassetteError):  # it is over
-        session.signal(number)
 
 
 def _wait_for_end(session: Recording) -> None:
@@ -262,7 +288,7 @@ def _wait_for_end(session: Recording) -> None:
             return
 
 
-def _feed(session: Recording, in_fd: int) -> None:
+def _feed(session: Recording, in_fd: int, signals: _EndingSignals) -> None:
     """Send the program the bytes of ``in_fd``, then the end of input.
 
     The end is ctrl-d, as at a terminal. A program that is starting or busy could miss it, so
@@ -270,8 +296,10 @@ def _feed(session: Recording, in_fd: int) -> None:
     passes the line on, and the second one is the end.
     """
     last = b""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
         while data := os.read(in_fd, 1024):
+            signals.settle()
             _send_piece(session, data)
             last = data[-1:]
         silence_s = _SILENCE_S if last else _SILENCE_WITHOUT_INPUT_S

@@ -10,7 +10,7 @@ from securesystemslib.signer import CryptoSigner
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import NotFoundError, RecordError, UsageError
-from ptycassette.model import visible, visible_json
+from ptycassette.model import NOT_JSON, resolved, visible, visible_json
 from ptycassette.seal.bundle import (
     BundleResult,
     Closeness,
@@ -95,8 +95,8 @@ def read_embedding(path: str) -> tuple[float, ...]:
     """
     data = read_plain(path, max_bytes=_MAX_BUNDLE_BYTES)
     try:
-        return msgspec.json.decode(data, type=tuple[float, ...])
-    except msgspec.MsgspecError as exc:
+        return msgspec.json.decode(data, type=resolved(tuple[float, ...]))
+    except NOT_JSON as exc:
         raise UsageError(f"no JSON list of numbers: {exc}", where=visible(path)) from exc
 
 

@@ -152,7 +152,7 @@ def test_what_lies_where_starts_are_counted_is_no_traceback(kind: str, shelf: Li
         data = {"open": b"{", "list": b"[]", "text": b'{"rule-2": "x"}', "deep": b"[" * 90_000}
         place.write_bytes(data.get(kind, b"\xff"))
 
-    with pytest.raises(UsageError, match="which session is next"):
+    with pytest.raises(UsageError, match="number of the next session"):
         shelf.choose(start(), record=True)
     assert victim.read_text() == "{}"
 

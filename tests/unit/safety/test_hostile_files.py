@@ -171,9 +171,8 @@ def test_an_input_script_is_a_file_and_of_bounded_size(
 def test_a_hostile_session_log_is_an_error_of_ours(kind: str, tmp_path: Path) -> None:
     """A CLI's log lies where the recorded program can write."""
     log = tmp_path / "x.jsonl"
-    log.write_bytes(
-        {"huge": b"", "deep": b"[" * 100_000 + b"\n{}\n", "text": b'"\xff"\n{}\n'}[kind]
-    )
+    bad = {"huge": b"", "deep": b"[" * 100_000 + b"\n", "text": b'"\xff"\n'}[kind]
+    log.write_bytes(bad)
     if kind == "huge":
         os.truncate(log, 1 << 40)
     profile = Profile.parse(
@@ -184,6 +183,10 @@ def test_a_hostile_session_log_is_an_error_of_ours(kind: str, tmp_path: Path) ->
 
     with pytest.raises(UnreadableError):
         read_logs(profile, home=tmp_path, cwd=tmp_path)
+    if kind != "huge":  # beside a line that can be read, a bad one costs itself
+        log.write_bytes(bad + b"{}\n")
+        facts, found = read_logs(profile, home=tmp_path, cwd=tmp_path)
+        assert (found, sum(facts.unread.values())) == ("x.jsonl", 1)
 
 
 def test_a_device_without_an_end_is_refused() -> None:
