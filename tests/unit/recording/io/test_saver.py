@@ -13,10 +13,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from record_doubles import PLAIN
 
+from ptycassette.cassette.io import staging
 from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.model import (
     ExitStatus,
@@ -387,3 +389,24 @@ def test_a_saver_pauses_while_others_want_the_processor(monkeypatch: pytest.Monk
     assert pause_after(0.020, 0.010) == pytest.approx(0.08)
     assert [pause_after(0.020, 0.010) for _ in range(6)][-1] == 1.0
     assert pause_after(0.010, 0.010) == 0.0
+
+
+def test_a_saver_that_is_stopped_while_it_stages_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recorder is gone between the making of the directory and its first use."""
+    really = os.open
+
+    def opened(path: Any, *rest: Any, **more: Any) -> int:
+        if str(path).endswith(".staging"):
+            signal.raise_signal(signal.SIGTERM)
+        return really(path, *rest, **more)
+
+    monkeypatch.setattr(staging.os, "open", opened)
+    before = signal.signal(signal.SIGTERM, saver_process._stop)
+    try:
+        staging.Staging(tmp_path / "c").remove()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert list(tmp_path.iterdir()) == []
