@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -202,6 +203,8 @@ class _EndingSignals:
         self._waited = WaitedSignals(lambda number: self._came(number, None))
         self._early: list[int] = []
         self._passing: list[int] = []
+        self._queue: SimpleQueue[int] = SimpleQueue()
+        self._passes_on = False
         self.number: int | None = None
 
     def watch(self, session: Recording) -> None:
@@ -240,16 +243,22 @@ class _EndingSignals:
                 self._session.request_end()
 
     def _pass(self, session: Recording, number: int) -> None:
-        # In a thread of its own, because a signal may interrupt the main thread anywhere.
+        # In a thread of its own, because a signal may interrupt the main thread anywhere; in one
+        # for all of them, because they have an order.
         self._passing.append(number)
-        threading.Thread(target=self._pass_on, args=(session, number), daemon=True).start()
+        self._queue.put(number)
+        if not self._passes_on:
+            self._passes_on = True
+            threading.Thread(target=self._pass_on, args=(session,), daemon=True).start()
 
-    def _pass_on(self, session: Recording, number: int) -> None:
-        try:
-            with suppress(CassetteError):  # it is over
-                session.signal(number)
-        finally:
-            self._passing.remove(number)
+    def _pass_on(self, session: Recording) -> None:
+        while True:
+            number = self._queue.get()
+            try:
+                with suppress(CassetteError):  # it is over
+                    session.signal(number)
+            finally:
+                self._passing.remove(number)
 
     def settle(self) -> None:
         """Wait until the program has the signals that came before this call.
