@@ -287,7 +287,7 @@ AGENT = """
 import http.client, json, os, sys
 from urllib.parse import urlsplit
 where = urlsplit(os.environ["OPENAI_BASE_URL"])
-asked = http.client.HTTPConnection(where.netloc, timeout=30)
+asked = http.client.HTTPConnection(where.netloc, timeout=120)
 body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "how are you"}]})
 asked.request("POST", where.path + "/chat/completions", body, {"authorization": "Bearer x"})
 print(json.load(asked.getresponse())["choices"][0]["message"]["content"])

@@ -84,7 +84,7 @@ def test_a_home_that_cannot_be_used_stops_nothing(
 def test_a_user_without_a_home_and_without_an_entry(tmp_path: Path) -> None:
     """As systemd and containers start programs: ``~`` means nothing."""
     unshare = ["unshare", "--user", "--map-user=12345", "--map-group=12345"]
-    tried = subprocess.run([*unshare, "true"], check=False, capture_output=True, timeout=60)
+    tried = subprocess.run([*unshare, "true"], check=False, capture_output=True, timeout=120)
     if tried.returncode:
         pytest.skip("no user namespaces here")
     env = {name: value for name, value in os.environ.items() if name != "HOME"}
@@ -201,7 +201,7 @@ def test_a_container_without_a_place_records_or_names_it(
     """An empty folder in its place."""
     script = f'mount -t tmpfs none {missing} && exec "$@"'
     words = ["unshare", "-m", "sh", "-c", script, "sh"]
-    if subprocess.run([*words, "true"], check=False, capture_output=True, timeout=60).returncode:
+    if subprocess.run([*words, "true"], check=False, capture_output=True, timeout=120).returncode:
         pytest.skip("mounting is not allowed here")
     record = ("rec", way, "x.cassette", "--", "echo", "hi")
     ran = subprocess.run(

@@ -17,7 +17,7 @@ from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration
 
-LONG_S = 60
+LONG_S = 120
 STUBBORN = ["bash", "-c", "trap 'echo bye; exit 4' TERM; echo ready; while :; do sleep 0.05; done"]
 PLAIN = ["bash", "-c", "echo ready; while :; do sleep 0.05; done"]
 FOUR = ExitStatus(code=4, exited=True, signaled=False)

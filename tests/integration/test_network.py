@@ -133,7 +133,7 @@ def by_command(*words: str) -> Callable[[list[str]], None]:
 
 def at_a_terminal(argv: list[str]) -> None:
     """Record it in the terminal of a person."""
-    child = pexpect.spawn(COMMAND, ["rec", "a.cassette", "--", *argv], timeout=60)
+    child = pexpect.spawn(COMMAND, ["rec", "a.cassette", "--", *argv], timeout=120)
     child.expect(pexpect.EOF)
     child.close()
 
@@ -177,7 +177,7 @@ def by_live_shim(argv: list[str]) -> None:
     path = f"{Path.cwd()}/shims:{Path.cwd()}/bin:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PTYCASSETTE_MODE": "live"}
     subprocess.run(
-        [str(Path("shims", "agent").absolute())], env=environment, check=True, timeout=60
+        [str(Path("shims", "agent").absolute())], env=environment, check=True, timeout=120
     )
 
 
@@ -490,7 +490,7 @@ def test_a_guarded_program_that_cannot_be_executed_is_named(
     program.write_text(text)
     program.chmod(0o755)
     words = Guard().command(str(program), ["program"])
-    ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
 
     assert ran.returncode == status
     assert str(program) in ran.stderr
@@ -540,7 +540,7 @@ print(sum(map(len, iter(lambda: one.recv(65536), b""))))
         said = client.stdout.read()
     assert got == 5_000_000
     assert said.strip() == b"7000000"
-    psutil.wait_procs(relays(), timeout=30)
+    psutil.wait_procs(relays(), timeout=90)
     assert not relays()
 
 
@@ -609,7 +609,7 @@ def test_the_relay_ends_with_a_recorder_that_is_killed(outside: Outside) -> None
         relaying = relays()
         left = [*psutil.Process(recorder.pid).children(recursive=True), *relaying]
         recorder.kill()
-    _, alive = psutil.wait_procs(left, timeout=60)
+    _, alive = psutil.wait_procs(left, timeout=120)
 
     assert len(relaying) == 1
     assert not alive

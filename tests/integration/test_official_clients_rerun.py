@@ -174,9 +174,9 @@ def websocket(url: str) -> Said:
         for prompt in ("look", "hello"):
             message = {"type": "response.create", "model": "first", "input": prompt}
             talk.send(json.dumps({**message, "tools": TOOLS}))
-            said.append(json.loads(talk.recv(timeout=20)))
+            said.append(json.loads(talk.recv(timeout=90)))
             while said[-1]["type"] != "response.completed":
-                said.append(json.loads(talk.recv(timeout=20)))
+                said.append(json.loads(talk.recv(timeout=90)))
     return said
 
 

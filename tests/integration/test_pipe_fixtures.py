@@ -49,7 +49,7 @@ def test_a_caller_gets_both_streams_and_the_status(maker: ModuleType) -> None:
     """From the stand-in, as ``subprocess.run(capture_output=True)`` gets them of sqlite3."""
     stand_in = [sys.executable, "-I", "-S", str(boot.__file__), str(PLACE / "sqlite3.cassette")]
     done = subprocess.run(
-        stand_in, input=maker.SQL.encode(), capture_output=True, check=False, timeout=60
+        stand_in, input=maker.SQL.encode(), capture_output=True, check=False, timeout=120
     )
 
     assert (done.returncode, done.stdout) == (1, ROWS)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,11 @@ from ptycassette.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from ptycassette.model import ExitStatus, StreamKinds, streams_of
+from ptycassette.model import ExitStatus, OutputRecord, StreamKinds, streams_of
+from tests.savers import wait_until_journaled
 
 pytestmark = pytest.mark.integration
-LONG_S = 60
+LONG_S = 120
 
 ECHO = """
 import sys
@@ -180,7 +180,12 @@ def test_a_stream_that_is_closed_early_ends_early(tmp_path: Path) -> None:
         assert lines == [b"bye\n", b""]
         assert not session.finished
         if session.pid:
-            time.sleep(0.2)  # the recorder waits as long to call it an end on purpose
+            # The recorder waits a moment before it calls it an end on purpose.
+            wait_until_journaled(
+                lambda events: any(
+                    isinstance(e.record, OutputRecord) and e.record.eof for e in events
+                )
+            )
         session.submit("go on")
         assert session.read_line(stream="stderr", timeout_s=LONG_S) == b"more\n"
         session.wait_exit(timeout_s=LONG_S)
@@ -268,7 +273,7 @@ def test_a_timeout_ends_a_recording_over_pipes(tmp_path: Path) -> None:
             ["sh", "-c", "echo hi; sleep 60"],
             tmp_path / "t.cassette",
             streams="pipes",
-            timeout_s=0.5,
+            timeout_s=5,
         ) as recording:
             recording.wait_exit(timeout_s=LONG_S)
 

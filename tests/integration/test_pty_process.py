@@ -28,10 +28,10 @@ pytestmark = pytest.mark.integration
 
 SIZE = Size(30, 100)
 MARK = "PTYCASSETTE_TEST_MARK"
-PATIENCE_S = 60
+PATIENCE_S = 90
 
 
-def read_all(child: PtyChild, timeout_s: float = 20) -> bytes:
+def read_all(child: PtyChild, timeout_s: float = PATIENCE_S) -> bytes:
     """Everything that the program writes, until nobody can write any more."""
     output = b""
     deadline = time.monotonic() + timeout_s
@@ -431,7 +431,7 @@ with contextlib.suppress(BlockingIOError):
 def test_a_program_that_ends_while_its_supervisor_gets_ready_is_seen() -> None:
     """Its status is told: at no moment is the system asked to forget it."""
     words = [sys.executable, "-c", EARLY % "DFL"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
 
     assert done.stdout == f"X {7 << 8}\n\n"
 
@@ -439,7 +439,7 @@ def test_a_program_that_ends_while_its_supervisor_gets_ready_is_seen() -> None:
 def test_a_supervisor_that_was_not_told_how_its_program_ended_ends_too() -> None:
     """Nobody is left, so there is nothing to wait for; the recorder calls it lost."""
     words = [sys.executable, "-c", EARLY % "IGN"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
 
     assert (done.returncode, done.stdout) == (0, "")
 

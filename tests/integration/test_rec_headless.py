@@ -157,7 +157,7 @@ def test_a_script_waits_for_its_turn(tmp_path: Path) -> None:
     """Through a silence in which the screen looks settled, and no longer than it has to."""
     (tmp_path / "turns.py").write_text(TAKING_TURNS)
     (tmp_path / "script").write_text(
-        'wait-idle\ntype "one\\n"\nwait-idle 100ms\ntype "two\\n"\nwait-idle 60s\nkey ctrl-d\n'
+        'wait-idle\ntype "one\\n"\nwait-idle 100ms\ntype "two\\n"\nwait-idle 600s\nkey ctrl-d\n'
     )
     began = time.monotonic()
     done = run(
@@ -168,7 +168,7 @@ def test_a_script_waits_for_its_turn(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert text.index("answer to one") < text.index("two")
-    assert time.monotonic() - began < 40
+    assert time.monotonic() - began < 300
 
 
 ASKING = r"""
@@ -432,7 +432,7 @@ def test_a_job_that_is_cancelled_saves_what_it_recorded(
     assert job.stdout is not None
     shown = job.stdout.readline()
     job.send_signal(number)
-    job.communicate(timeout=60)
+    job.communicate(timeout=120)
 
     assert (shown.rstrip(), job.returncode) == (b"before", 128 + number)
     with open_cassette(tmp_path / "c") as cassette:

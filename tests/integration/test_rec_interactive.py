@@ -19,7 +19,7 @@ from ptycassette import JournalFollower, open_cassette
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.system.pty import PURE_PYTHON
 from ptycassette.timeline import read_entries
-from tests.savers import saver_of
+from tests.savers import saver_of, wait_until_journaled
 
 # Half of the tests run with either loop in `make test`, all with both in `make test-all`.
 pytestmark = [pytest.mark.integration, pytest.mark.sampled(2)]
@@ -413,7 +413,7 @@ def test_a_timeout_ends_the_program_and_gives_the_terminal_back(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
     """The run is a failed one: status 125 and a diagnostic."""
-    terminal = rec(terminals, tmp_path, "--timeout", "0.5", "c", "--", "sh", "-c", "echo up; cat")
+    terminal = rec(terminals, tmp_path, "--timeout", "5", "c", "--", "sh", "-c", "echo up; cat")
     terminal.expect("up")
     ended = finish_keeping_modes(terminal)
 
@@ -472,9 +472,15 @@ def test_several_side_events_arrive_while_the_program_runs(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
     """Each has its place among the output."""
-    hook = 'echo $n >> "$PTYCASSETTE_EVENTS"; sleep 0.1; echo after $n'
-    code = f"for n in 1 2 3; do {hook}; done"
+    hook = 'echo $n >> "$PTYCASSETTE_EVENTS"; read; echo after $n'
+    code = f"stty -echo; for n in 1 2 3; do {hook}; done"
     terminal = rec(terminals, tmp_path, "c", "--", "bash", "-c", code)
+    for count in (1, 2, 3):
+        wait_until_journaled(
+            lambda events, count=count: [e.kind for e in events].count("service-event") == count
+        )
+        terminal.send("\r")
+        terminal.expect(f"after {count}")
     finish(terminal)
 
     with open_cassette(tmp_path / "c") as cassette:

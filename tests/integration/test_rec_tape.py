@@ -124,7 +124,7 @@ def test_a_killed_recorder_loses_nothing_that_was_served(
     process = recording(tmp_path / "c", provider, state, "wait")
     until_served(process)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     [journal] = journal_dir({"PTYCASSETTE_STATE_DIR": state["PTYCASSETTE_STATE_DIR"]}).glob(
         "*.journal"
     )
@@ -145,7 +145,7 @@ def test_a_killed_proxy_loses_nothing_that_was_served(
     process = recording(tmp_path / "c", provider, state, "wait")
     until_served(process)
     os.kill(proxy_of(process.pid), signal.SIGKILL)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=120)
     diagnostic = tmp_path / "c.diagnostic"
 
     assert process.returncode == 125

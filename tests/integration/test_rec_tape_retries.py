@@ -101,7 +101,7 @@ def recorded(
         cwd=folder,
         check=False,
         capture_output=True,
-        timeout=60,
+        timeout=120,
     )
     assert (folder / "a.cassette").exists(), ran.stderr.decode()
     summary = folder / "evidence" / "error-summary.json"

@@ -19,6 +19,7 @@ from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recovery import left_journals
 from ptycassette.system.files.state_dirs import journal_dir
+from tests.savers import wait_until_journaled
 
 pytestmark = pytest.mark.integration
 
@@ -82,8 +83,8 @@ def test_a_shell_is_driven_and_recorded(tmp_path: Path) -> None:
         session.resize(Size(12, 50))
         session.type("stty size\n")
         session.wait_for_text("12 50")
-        session.type("sleep 60\n")
-        session.wait_stable(100)
+        session.type("sh -c 'echo in front=$((6 + 1)); exec sleep 600'\n")
+        session.wait_for_text("front=7")
         session.signal("int")
         session.type("exit 5\n")
         status = session.wait_exit()
@@ -126,7 +127,7 @@ def test_a_timeout_is_a_failed_run(tmp_path: Path) -> None:
     """What was shown until then is in the diagnostic."""
     with (
         pytest.raises(RunFailedError, match="timeout"),
-        record(["sh", "-c", "echo up; sleep 60"], tmp_path / "c", timeout_s=0.5) as session,
+        record(["sh", "-c", "echo up; sleep 60"], tmp_path / "c", timeout_s=5) as session,
     ):
         session.wait_exit()
 
@@ -137,7 +138,7 @@ def test_a_hook_of_the_program_is_heard_while_it_runs(tmp_path: Path) -> None:
     """A line in the side channel becomes an event at the moment of its arrival."""
     hook = 'echo \'{"n": 1}\' >> "$PTYCASSETTE_EVENTS"'
     with record(["sh", "-c", f"{hook}; read x; echo done"], tmp_path / "c") as session:
-        session.wait_stable(200)
+        wait_until_journaled(lambda events: [e for e in events if e.kind == "service-event"])
         session.type("\n")
         session.wait_exit()
 

@@ -33,7 +33,7 @@ from ptycassette.tape.io import open_draws
 draws = open_draws()
 lot, moment = draws.random(), draws.now()
 base = urlsplit(os.environ["OPENAI_BASE_URL"])
-link = http.client.HTTPConnection(base.hostname, base.port, timeout=30)
+link = http.client.HTTPConnection(base.hostname, base.port, timeout=120)
 said = [{"role": "user", "content": f"my lot is {lot}, {moment}, {draws.randbytes(4).hex()}"}]
 link.request("POST", f"{base.path}/chat/completions",
              json.dumps({"model": "m", "messages": said}), {"content-type": "application/json"})

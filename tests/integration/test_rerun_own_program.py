@@ -23,7 +23,7 @@ import http.client, json, os, sys
 from urllib.parse import urlsplit
 key, note = os.environ[sys.argv[1]], open(sys.argv[2].removeprefix("--note=")).read()
 where = urlsplit(os.environ["OPENAI_BASE_URL"])
-asked = http.client.HTTPConnection(where.netloc, timeout=30)
+asked = http.client.HTTPConnection(where.netloc, timeout=120)
 body = json.dumps({"model": "m", "messages": [{"role": "user", "content": note}]})
 asked.request("POST", where.path + "/chat/completions", body, {"authorization": "Bearer " + key})
 print(json.load(asked.getresponse())["choices"][0]["message"]["content"], flush=True)

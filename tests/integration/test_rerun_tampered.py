@@ -47,7 +47,7 @@ class Provider(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         said: str = json.loads(body)["messages"][-1]["content"]
         if ":" in said:
-            self.together.wait(20)  # both questions are there before either is answered
+            self.together.wait(90)  # both questions are there before either is answered
             return self._whole(200, f"{said}, yes.".encode())
         match said:
             case "stream":

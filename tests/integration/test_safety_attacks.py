@@ -20,7 +20,7 @@ MINIMAL = UNPINNED.with_name("minimal")
 def ran(*argv: object, **env: str) -> subprocess.CompletedProcess[str]:
     """A program with the recorded input, to its end."""
     return subprocess.run(
-        [str(arg) for arg in argv], input="ls\n", text=True, capture_output=True, timeout=60,
+        [str(arg) for arg in argv], input="ls\n", text=True, capture_output=True, timeout=120,
         env={**os.environ, **env}, check=False,
     )  # fmt: skip
 

@@ -151,6 +151,6 @@ def test_a_served_viewer_runs_no_module_of_the_folder(poisoned: Path) -> None:
         assert asyncio.run(first_message(address))
     finally:
         serving.terminate()
-        serving.communicate(timeout=30)
+        serving.communicate(timeout=90)
 
     assert what_ran(poisoned) == ""

@@ -252,7 +252,7 @@ def test_a_saver_does_not_outlive_its_recorder(
         until(rec.staging, "work before the end")
     rec.process.kill()
     rec.process.wait()
-    gone, _ = psutil.wait_procs([saver], timeout=60)
+    gone, _ = psutil.wait_procs([saver], timeout=120)
 
     assert gone
     assert rec.staging() == []
@@ -271,7 +271,7 @@ def test_a_killed_recorder_is_recovered_by_the_same_code(
     until(rec.staging, "work before the end")
     rec.process.kill()
     rec.process.wait()
-    psutil.wait_procs([saver], timeout=60)
+    psutil.wait_procs([saver], timeout=120)
     (left,) = left_journals(journal_dir())
     recover(Path(left.path))
 
@@ -328,7 +328,7 @@ def test_a_place_that_refuses_keeps_the_journal(
 @pytest.mark.slow
 def test_a_timeout_is_told_by_the_saver_too(recording: Callable[..., Rec], tmp_path: Path) -> None:
     """A failed run is no cassette, whoever finds out."""
-    rec = recording("--timeout", "1")
+    rec = recording("--timeout", "5")
     status, told = rec.end()
     reason = json.loads((tmp_path / "c.diagnostic" / "diagnostic.json").read_bytes())["reason"]
 

@@ -65,8 +65,8 @@ def record(argv: list[str], keys: list[str], cwd: Path) -> bytes:
 
 
 def reads(master: int, *, quiet_s: float) -> Iterator[bytes]:
-    """What can be read until the program is quiet, for twenty seconds at most."""
-    end = time.monotonic() + 20
+    """What can be read until the program is quiet, for a minute and a half at most."""
+    end = time.monotonic() + 90
     while time.monotonic() < end and select.select([master], [], [], quiet_s)[0]:
         try:
             data = os.read(master, 65536)
@@ -228,7 +228,7 @@ def xterm_js() -> Callable[[list[bytes]], list[dict[str, Any]]]:
             input=json.dumps(task),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=True,
             env={**os.environ, "NODE_PATH": str(modules)},
         )

@@ -451,7 +451,7 @@ def test_other_frames_are_none_of_a_pipe(tmp_path: Path, caller: Caller) -> None
 def test_rec_pipes_says_what_went_wrong(tmp_path: Path, caller: Caller) -> None:
     """A message of ours is for people, and comes when the program is over."""
     caller.write("echo err >&2; sleep 60")
-    words = [sys.executable, "-m", "ptycassette", "rec", "--timeout", "0.5", "--pipes", "c", "--"]
+    words = [sys.executable, "-m", "ptycassette", "rec", "--timeout", "5", "--pipes", "c", "--"]
     done = subprocess.run(
         [*words, "program"], cwd=tmp_path, env=caller.environment("bare"), capture_output=True,
         stdin=subprocess.DEVNULL, timeout=LONG_S, check=False,

@@ -32,6 +32,7 @@ from ptycassette.tape import (
 )
 from ptycassette.tape.consent import Limit, Terms
 from ptycassette.tape.io import RunningProxy, TapeJournalReader, start_proxy
+from tests.conftest import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -114,7 +115,7 @@ class Rig:
 
     def connect(self) -> socket.socket:
         """A client's connection."""
-        return socket.create_connection(("127.0.0.1", self.running.port), timeout=20)
+        return socket.create_connection(("127.0.0.1", self.running.port), timeout=PATIENCE_S)
 
     def get(self, path: str) -> bytes:
         """A request."""
@@ -183,7 +184,7 @@ def body(items: list[TapeItem]) -> bytes:
 
 def wait_for(condition: Callable[[], bool]) -> None:
     """Return when it holds."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -393,7 +394,7 @@ def test_a_client_that_leaves_ends_the_request_to_the_provider(rig: Rig) -> None
         client.sendall(rig.get("/v1/x"))
         client.recv(1000)
 
-    assert ended.wait(20)
+    assert ended.wait(PATIENCE_S)
     assert outcome(rig.items()) == "client-gone"
 
 

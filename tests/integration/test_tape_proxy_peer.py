@@ -71,7 +71,7 @@ def test_another_user_is_a_stranger() -> None:
 ASK = """
 import sys, urllib.error, urllib.request
 try:
-    print(urllib.request.urlopen(sys.argv[1], data=b"{}", timeout=20).status)
+    print(urllib.request.urlopen(sys.argv[1], data=b"{}", timeout=90).status)
 except urllib.error.HTTPError as refused:
     print(refused.code)
 """

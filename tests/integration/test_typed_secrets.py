@@ -28,7 +28,7 @@ from ptycassette.system.pty import PURE_PYTHON
 pytestmark = pytest.mark.integration
 
 SECRET = "Zx4RkB9s" + "-p7"
-WAIT_S = 60
+WAIT_S = 120
 MAIN = "import sys; from ptycassette.cli import main; sys.exit(main())"
 REC = [sys.executable, "-c", MAIN, "rec"]
 

@@ -30,7 +30,7 @@ from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration
 CAT = ["cat"]
-LONG_S = 60  # a busy machine takes its time to start a program; ten seconds were too few
+LONG_S = 120  # a busy machine takes its time to start a program; ten seconds were too few
 OK = ExitStatus(code=0, exited=True, signaled=False)
 
 

@@ -28,7 +28,7 @@ CLIENT = """
 import http.client, json, os, sys
 from urllib.parse import urlsplit
 base = urlsplit(os.environ["OPENAI_BASE_URL"])
-connection = http.client.HTTPConnection(base.hostname, base.port, timeout=30)
+connection = http.client.HTTPConnection(base.hostname, base.port, timeout=120)
 body = {"model": "m-1", "messages": [{"role": "user", "content": "hi"}]}
 connection.request("POST", base.path + "/chat/completions", json.dumps(body),
                    {"content-type": "application/json"})

@@ -76,7 +76,7 @@ import pexpect
 
 def test_note(ptycassette_shims):
     ptycassette_shims("python3", library="agent")
-    child = pexpect.spawn("python3", ["-I", CLIENT], timeout=20, encoding="utf-8")
+    child = pexpect.spawn("python3", ["-I", CLIENT], timeout=90, encoding="utf-8")
     child.expect_exact("> ")
     child.send("What does the note say?\\r")
     assert child.expect(["error 429", "something", "cannot help"]) < 2

@@ -22,7 +22,7 @@ TURN = threading.Barrier(2)
 
 def ask(said: list[dict[str, str]]) -> tuple[int, list[bytes], str]:
     """Status, pieces as they came, and what went wrong."""
-    connection = http.client.HTTPConnection(BASE.hostname or "", BASE.port or 80, timeout=30)
+    connection = http.client.HTTPConnection(BASE.hostname or "", BASE.port or 80, timeout=120)
     pieces: list[bytes] = []
     status = 0
     try:

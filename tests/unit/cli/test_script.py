@@ -18,7 +18,7 @@ script()
 def _ran(argv: list[str], thread: str = "") -> tuple[int, str]:
     code = _PROGRAM.replace("THREAD", thread).replace("ARGV", repr(argv))
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
     )
     return ran.returncode, ran.stdout
 

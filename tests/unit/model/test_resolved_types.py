@@ -45,7 +45,11 @@ second.join()
 def test_two_threads_may_use_a_type_for_the_first_time() -> None:
     """The second comes while annotations are read: msgspec alone dies of a NULL pointer there."""
     run = subprocess.run(
-        [sys.executable, "-c", TWO_THREADS], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", TWO_THREADS],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
     assert (run.returncode, run.stdout.count("Outer(inner=Inner(number=1), text='a')")) == (0, 2)

@@ -46,7 +46,7 @@ def diverged(path: Path, report: Path, typed: bytes) -> Path:
         env={"PATH": "/usr/bin:/bin", "PTYCASSETTE_REPORT": str(report)},
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     return report
 

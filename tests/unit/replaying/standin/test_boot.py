@@ -54,7 +54,7 @@ def test_json_that_nests_for_ever_is_left_to_the_full_program(tmp_path: Path) ->
         [sys.executable, "-m", "ptycassette", "stand-in", tmp_path],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
@@ -81,7 +81,7 @@ def test_start_up_loads_nothing_heavy() -> None:
         "print([m for m in ('typing', 're', 'json', 'msgspec', 'ptycassette') if m in sys.modules])"
     )
     words = [sys.executable, "-I", "-S", "-c", code, str(boot.__file__)]
-    ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
 
     assert ran.stdout.strip() == "[]"
 
@@ -94,7 +94,7 @@ def test_the_full_program_loads_no_emulator() -> None:
         "print([m for m in heavy if m in sys.modules])"
     )
     words = [sys.executable, "-c", code]
-    ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
 
     assert ran.stdout.strip() == "[]"
 
