@@ -62,7 +62,7 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
             session.type("What does the note say?\r")
             session.wait_for_regex(r"something\.\n>")
             session.type("/quit\r")
-            session.wait_exit(timeout_s=30)
+            session.wait_exit(timeout_s=90)
     return folder / "agent.cassette"
 
 
@@ -76,7 +76,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for awaited, word in ((">", "one"), ("heard one\n>", "two"), ("heard two\n>", "quit")):
             session.wait_for_text(awaited)
             session.type(f"{word}\n")
-        session.wait_exit(timeout_s=30)
+        session.wait_exit(timeout_s=90)
     return folder / "plain.cassette"
 
 

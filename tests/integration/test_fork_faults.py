@@ -29,7 +29,7 @@ version = 1
 [[replies]]
 parts = [{ tool = "clock", arguments = { zone = "UTC" } }]
 """
-TIMED = {"dribble": "dribble:0.5", "stalled": "stalled:60"}
+TIMED = {"dribble": "dribble:2.5", "stalled": "stalled:60"}
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,8 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with FakeProviderServer(Script.parse(SCRIPT, where="script", variables={})) as provider:
         options: dict[str, Any] = {"tape": provider.url, "probe_version": False}
         with record(AGENT, folder / "agent.cassette", **options) as session:
-            session.wait_for_text("it is noon UTC", timeout_s=30)
-            session.wait_exit(timeout_s=30)
+            session.wait_for_text("it is noon UTC", timeout_s=90)
+            session.wait_exit(timeout_s=90)
     return folder / "agent.cassette"
 
 
@@ -49,7 +49,7 @@ def forked(parent: Path, child: Path, fault: str, *words: str) -> ForkReport:
     options = ForkOptions(
         at=ForkPlace("tape", 1),
         change=Change.of(parse_fault(fault)),
-        run=RerunOptions(trusted=True, argv=(*AGENT, *words), patience_s=20),
+        run=RerunOptions(trusted=True, argv=(*AGENT, *words), patience_s=60),
     )
     with open_cassette(parent) as cassette:
         return fork(cassette, child, options)
@@ -129,14 +129,14 @@ def test_swapped_results_mislead_who_does_not_check(tmp_path: Path) -> None:
     with FakeProviderServer(Script.parse(RESULTS, where="script", variables={})) as provider:
         options: dict[str, Any] = {"tape": provider.url, "probe_version": False}
         with record((*AGENT, "--two"), tmp_path / "agent", **options) as session:
-            session.wait_for_text("it is noon UTC, noon HST", timeout_s=30)
-            session.wait_exit(timeout_s=30)
+            session.wait_for_text("it is noon UTC, noon HST", timeout_s=90)
+            session.wait_exit(timeout_s=90)
     for words in ((), ("--ready",)):
         fork_options = ForkOptions(
             at=ForkPlace("tape", 2),
             change=Change.of(parse_fault("swapped-tool-result")),
             script=script,
-            run=RerunOptions(trusted=True, argv=(*AGENT, "--two", *words), patience_s=20),
+            run=RerunOptions(trusted=True, argv=(*AGENT, "--two", *words), patience_s=60),
         )
         with open_cassette(tmp_path / "agent") as cassette:
             fork(cassette, tmp_path / f"child{len(words)}", fork_options)

@@ -128,12 +128,12 @@ def _recorded(argv: tuple[str, ...], folder: Path) -> Path:
     with FakeProviderServer(script) as provider:
         options: dict[str, Any] = {"tape": provider.url, "cwd": folder, "probe_version": False}
         with record(argv, folder / "agent.cassette", **options) as session:
-            session.wait_for_text("> ", timeout_s=30)
+            session.wait_for_text("> ", timeout_s=90)
             for count, prompt in enumerate(PROMPTS, 1):
                 session.type(f"{prompt}\r")
-                session.wait_for_regex(rf"(?s)(something\..*){{{count}}}\n>", timeout_s=30)
+                session.wait_for_regex(rf"(?s)(something\..*){{{count}}}\n>", timeout_s=90)
             session.type("/quit\r")
-            session.wait_exit(timeout_s=30)
+            session.wait_exit(timeout_s=90)
     return folder / "agent.cassette"
 
 

@@ -22,7 +22,7 @@ BODY: dict[str, Any] = {
     "tools": [{"type": "function", "function": {"name": "clock", "parameters": {}}}],
 }
 TOOLS = {"clock": lambda arguments: f"noon {arguments['zone']}"}
-DEADLINE_S = 2.0
+DEADLINE_S = 10.0  # a busy machine needs some of them without a fault
 
 
 def ask(more: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
