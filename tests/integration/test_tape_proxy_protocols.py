@@ -268,7 +268,7 @@ def test_streams_over_tls_do_not_stop(tmp_path: Path) -> None:
     async def talk(url: str, proxy: str) -> list[bool]:
         trusted = ssl.create_default_context(cafile=f"{tmp_path / 'a.tape'}.pem")
         connector = aiohttp.TCPConnector(ssl=trusted)
-        timeout = aiohttp.ClientTimeout(total=30)
+        timeout = aiohttp.ClientTimeout(total=120)
         async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
             asked = [ask(session, url, proxy, size) for size in (1, 5_000, 31_000, 300_000) * 5]
             return await asyncio.gather(*asked)
