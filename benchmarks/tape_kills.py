@@ -40,7 +40,7 @@ from ptycassette.system.files import journal_dir
 
 VICTIMS = ("recorder", "saver", "proxy")
 _QUESTIONS, _PIECES = 12, 20
-_PATIENCE_S = 3.0
+_PATIENCE_S = 60.0
 _WHILE_SERVED = 0.75
 """The part of the kills that come while questions are answered; the others come afterwards."""
 CLIENT = """
@@ -49,7 +49,7 @@ from urllib.parse import urlsplit
 log, questions = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), sys.argv[2]
 base = urlsplit(os.environ["OPENAI_BASE_URL"])
 for number in range(int(questions)):
-    connection = http.client.HTTPConnection(base.hostname, base.port, timeout=30)
+    connection = http.client.HTTPConnection(base.hostname, base.port, timeout=120)
     said = [{"role": "user", "content": f"question {number}"}]
     connection.request("POST", base.path + "/chat/completions",
                        json.dumps({"model": "m-1", "messages": said}),

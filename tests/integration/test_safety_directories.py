@@ -8,9 +8,11 @@ that the links, the pipes and the names point to.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pickle
+import pkgutil
 import resource
 import signal
 import socket
@@ -22,6 +24,7 @@ from typing import Any
 import pytest
 
 from benchmarks.processor_time import Stopwatch
+from ptycassette import cassette as cassette_package
 from ptycassette import open_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.cli import main
@@ -267,7 +270,12 @@ class Built(dict[str, Path]):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory, outside: Path) -> Iterator[Built]:
-    """Those of all tests of a worker."""
+    """Those of all tests of a worker.
+
+    What a reader loads on first use is loaded here: no fork then opens files of the package.
+    """
+    for module in pkgutil.walk_packages(cassette_package.__path__, f"{cassette_package.__name__}."):
+        importlib.import_module(module.name)
     made = Built(tmp_path_factory.mktemp("hostile"), outside)
     yield made
     for place in made.values():
