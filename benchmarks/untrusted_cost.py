@@ -387,7 +387,8 @@ READERS |= {
             attacks.WHOLE if name in _LOOKS else ("outputs", "keys", "turns", "marks"),
             attacks.TEXT["nothing"],
         )
-        | ({"traffic": attacks.traffic} if with_tape else {}),
+        | ({"traffic": attacks.traffic} if with_tape else {})
+        | (dict.fromkeys(attacks.SIGNALS, attacks.TEXT["nothing"]) if name == "events" else {}),
         before=functools.partial(call, PLAIN),
         events=_FEWER.get(name, 50_000),
     )
@@ -441,8 +442,9 @@ def _made(place: Path, reader: str, attack: str) -> Path:
     if attack == "traffic":
         shutil.copytree(_with_tape(), whole)
         return whole
-    if attack in attacks.WHOLE:
-        write_cassette(whole, *map(attacks.WHOLE[attack], range(what.events)))
+    events = attacks.SIGNALS.get(attack) or attacks.WHOLE.get(attack)
+    if events is not None:
+        write_cassette(whole, *map(events, range(what.events)))
         return whole
     shutil.copytree(PLAIN, whole)
     (whole / attacks.CASSETTE[attack][0]).write_bytes(what.attacks[attack](what.bytes))
