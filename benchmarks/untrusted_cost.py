@@ -363,14 +363,14 @@ _COMMANDS: dict[str, tuple[Callable[[Path], object], bool]] = {
     **{
         f"export-{one.name}": (
             _command("export", "--format", one.name, "FILE", "-"),
-            one.name in {"har", "atif", "otel", "inspect", "jsonl", "markdown"},
+            one.name in {"har", "vcr", "atif", "otel", "inspect", "jsonl", "markdown"},
         )
         for one in exports_of("recording")
-        if not one.is_binary and one.name not in {"svg", "vcr"}
+        if not one.is_binary and one.name != "svg"
     },
 }
-"""What is run on cassettes, and whether on one with a tape, too. Pictures take what painting takes;
-YAML is written at a megabyte a second."""
+"""What is run on cassettes, and whether on one with a tape, too. Pictures take what painting
+takes."""
 _LOOKS = frozenset({"events", "frames", "info", "diff", "view"})
 """What reads all that a cassette holds; the others, of the same events, are held against fewer."""
 _FEWER = {"diff": 25_000, "export-markdown": 15_000, "export-html": 15_000}
