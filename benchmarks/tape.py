@@ -7,8 +7,9 @@ control: what it is late by beside a direct line, any process in between is. The
 random bytes at once, one answer of 1 GB, and kills.
 
 Then tapes of 100 to 100,000 entries: processor time for each entry to check such a tape before it
-is published, and to answer a run that asks all of it with other ids. Where the time for one entry
-stays as it is, the whole grows as the tape does.
+is published, and to answer a run that asks all of it with other ids; and HAR files of as many
+questions, to import and save them. Where the time for one entry stays as it is, the whole grows as
+the tape does. All of it takes an hour; ``--quick`` ends at 10,000, and at 1,000 for imports.
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
 import psutil
 
 from benchmarks.measuring import Report, machine, percentile, run
+from ptycassette.importing import import_named
+from ptycassette.importing.io import import_file
 from ptycassette.model import Chunk, TapeAnswer, TapeEntry
 from ptycassette.tape import AnswerData
 from ptycassette.tape.io import (
@@ -265,6 +269,7 @@ _SHAPES: dict[str, Callable[[str, int], tuple[object, object]]] = {
     ),
 }
 """Questions and answers by the run and their number."""
+_IMPORTED = tuple(_SHAPES)[:3]
 
 
 def _question(body: object) -> Question:
@@ -324,6 +329,49 @@ def _matching(report: Report, counts: tuple[int, ...]) -> None:
         report.add(f"{shape}: answer, for each", "µs", answered, base=base)
 
 
+_BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+_TYPED = [{"name": "content-type", "value": "application/json"}]
+
+
+def _har_of(shape: str, count: int) -> bytes:
+    """A HAR of a run; questions that overlap all begin at once, and others when one has ended."""
+    entries = []
+    for number in range(count):
+        asked, answered = _SHAPES[shape]("recorded", number)
+        begun = _BEGUN if "overlap" in shape else _BEGUN + timedelta(milliseconds=10 * number)
+        request = {
+            "method": "POST",
+            "url": "https://api.example/v1/chat/completions",
+            "headers": _TYPED,
+            "postData": {"mimeType": "application/json", "text": json.dumps(asked)},
+        }
+        content = {"mimeType": "application/json", "text": json.dumps(answered)}
+        entries.append(
+            {
+                "startedDateTime": begun.isoformat(),
+                "time": 5 * count if "overlap" in shape else 5,
+                "request": request,
+                "response": {"status": 200, "headers": _TYPED, "content": content},
+            }
+        )
+    return json.dumps({"log": {"version": "1.2", "entries": entries}}).encode()
+
+
+def _importing(report: Report, counts: tuple[int, ...]) -> None:
+    """What it costs to import and save one entry of HAR files of some lengths."""
+    sizes = {count: f"{count:,} entries" for count in counts}
+    for shape in _IMPORTED:
+        taken: dict[str, list[float]] = {}
+        for count, who in sizes.items():
+            with tempfile.TemporaryDirectory() as place:
+                file = Path(place) / "x.har"
+                file.write_bytes(_har_of(shape, count))
+                begun = time.process_time()
+                import_file(file, Path(place) / "c", by=import_named("har"))
+                taken[who] = [(time.process_time() - begun) / count * 1e6]
+        report.add(f"{shape}: import, for each", "µs", taken, base=sizes[counts[0]])
+
+
 def measure(*, quick: bool) -> Report:
     """All of it."""
     report = Report(name="tape", title="The tape's proxy, beside none", machine=machine())
@@ -348,6 +396,7 @@ def measure(*, quick: bool) -> Report:
         lost = [float(_lost_at_kill(url, moment)) for _ in range(kills)]
         report.add(f"killed {kills} times: bytes lost that were served", "", {PROXY: lost})
     _matching(report, (100, 1_000, 10_000) if quick else (100, 1_000, 10_000, 100_000))
+    _importing(report, (100, 1_000) if quick else (100, 1_000, 10_000, 100_000))
     return report
 
 

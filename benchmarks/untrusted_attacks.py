@@ -516,6 +516,15 @@ WHOLE: dict[str, Callable[[int], JournalEvent]] = {
     "erased-line": lambda n: Output(n, b"\x1b[2Kx" * 2),
 }
 """Cassettes that are valid: fifty thousand events of one kind, which is five megabytes."""
+SIGNALS: dict[str, Callable[[int], JournalEvent]] = {
+    "bells": lambda n: Output(n, b"\x07" * 100),
+    "titles": lambda n: Output(n, b"\x1b]2;a\x07" * 16),
+    "alternate-screens": lambda n: Output(n, b"\x1b[?1049h\x1b[?1049l" * 6),
+    "clears": lambda n: Output(n, b"\x1b[2J" * 25),
+    "line-feeds": lambda n: Output(n, b"\n\t" * 50),
+    "resets": lambda n: Output(n, b"\x1bc" * 50),
+}
+"""The same of output that is all signals, or none: what ``events --signals`` reads."""
 SHOWN = (
     *("events", "events-extreme", "inputs", "input-long", "chunks"),
     *("frames", "frame-rows", "frame-row", "frame-styles", "frame-cells"),

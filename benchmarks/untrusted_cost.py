@@ -363,14 +363,14 @@ _COMMANDS: dict[str, tuple[Callable[[Path], object], bool]] = {
     **{
         f"export-{one.name}": (
             _command("export", "--format", one.name, "FILE", "-"),
-            one.name in {"har", "atif", "otel", "inspect", "jsonl", "markdown"},
+            one.name in {"har", "vcr", "atif", "otel", "inspect", "jsonl", "markdown"},
         )
         for one in exports_of("recording")
-        if not one.is_binary and one.name not in {"svg", "vcr"}
+        if not one.is_binary and one.name != "svg"
     },
 }
-"""What is run on cassettes, and whether on one with a tape, too. Pictures take what painting takes;
-YAML is written at a megabyte a second."""
+"""What is run on cassettes, and whether on one with a tape, too. Pictures take what painting
+takes."""
 _LOOKS = frozenset({"events", "frames", "info", "diff", "view"})
 """What reads all that a cassette holds; the others, of the same events, are held against fewer."""
 _FEWER = {"diff": 25_000, "export-markdown": 15_000, "export-html": 15_000}
@@ -387,7 +387,8 @@ READERS |= {
             attacks.WHOLE if name in _LOOKS else ("outputs", "keys", "turns", "marks"),
             attacks.TEXT["nothing"],
         )
-        | ({"traffic": attacks.traffic} if with_tape else {}),
+        | ({"traffic": attacks.traffic} if with_tape else {})
+        | (dict.fromkeys(attacks.SIGNALS, attacks.TEXT["nothing"]) if name == "events" else {}),
         before=functools.partial(call, PLAIN),
         events=_FEWER.get(name, 50_000),
     )
@@ -441,8 +442,9 @@ def _made(place: Path, reader: str, attack: str) -> Path:
     if attack == "traffic":
         shutil.copytree(_with_tape(), whole)
         return whole
-    if attack in attacks.WHOLE:
-        write_cassette(whole, *map(attacks.WHOLE[attack], range(what.events)))
+    events = attacks.SIGNALS.get(attack) or attacks.WHOLE.get(attack)
+    if events is not None:
+        write_cassette(whole, *map(events, range(what.events)))
         return whole
     shutil.copytree(PLAIN, whole)
     (whole / attacks.CASSETTE[attack][0]).write_bytes(what.attacks[attack](what.bytes))

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 TERMINAL_SIGNAL = "terminal-signal"
 KINDS = ("input", "resize", "signal", "output", "frame", "service-event", "final", TERMINAL_SIGNAL)
 DETAIL_LIMIT = 100
+MOST_SIGNALS, BYTES_FOR_A_SIGNAL = 100_000, 20
+"""Signals that are listed: so many, and one more for each 20 bytes of output. Recorded agents send
+one for 23 bytes or more; five megabytes of bells would be five million lines."""
 
 
 @click.command("events")
@@ -99,12 +102,22 @@ def command(
 
 def _with_signals(events: Iterator[Event]) -> Iterator[Listed]:
     """The events, and after each output the signals that it completed."""
+    from ptycassette.errors import LimitError
     from ptycassette.timeline import SignalFinder
 
     finder = SignalFinder()
+    found = read = 0
     for event in events:
         yield event
-        yield from finder.feed(event)
+        read += len(event.data) if event.kind == "output" else 0
+        for signal in finder.feed(event):
+            found += 1
+            if found > MOST_SIGNALS + read // BYTES_FOR_A_SIGNAL:
+                raise LimitError(
+                    f"more than {found - 1} terminal signals in {read} bytes of output, the last"
+                    f" at seq {event.seq}: list fewer with --to or --limit"
+                )
+            yield signal
 
 
 def _between(

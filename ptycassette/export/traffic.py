@@ -73,9 +73,10 @@ def vcr(source: object) -> Iterable[bytes]:
         if one.entry.kind == "http" and one.entry.answer is not None
     ]
     made = {"interactions": interactions, "version": 1}
-    text = yaml.safe_dump(made, sort_keys=True, allow_unicode=True)
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # five times as fast, where it is built
+    text = yaml.dump(made, Dumper=dumper, sort_keys=True, allow_unicode=True)
     if has_active(text):
-        text = yaml.safe_dump(made, sort_keys=True)
+        text = yaml.dump(made, Dumper=dumper, sort_keys=True)
     yield text.encode()
 
 

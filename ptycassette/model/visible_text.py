@@ -19,13 +19,14 @@ _UNSAFE_CHARACTERS = (
     "\U0010fe80-\U0010feff"
 )
 _STORED_BYTES = 0x10FE80  # from here on: bytes as ``storable_text`` writes them
-_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\\": "\\\\"}
+_NAMED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
+"""Backslashes come first, because the other names hold one."""
 
 
 @cache
-def _unsafe(*, also: str = "") -> re.Pattern[str]:
+def _unsafe() -> re.Pattern[str]:
     """The characters that are shown as escapes. Made on first use, because that takes 10 ms."""
-    return re.compile(f"[{_UNSAFE_CHARACTERS}{also}]")
+    return re.compile(f"[{_UNSAFE_CHARACTERS}]")
 
 
 @cache
@@ -50,6 +51,15 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def _shown(text: str) -> str:
+    """Text with escapes; the usual ones are replaced first, because one by one takes longer."""
+    if text.isascii() and text.isprintable() and "\\" not in text:
+        return text  # most is so
+    for char, named in _NAMED.items():
+        text = text.replace(char, named)
+    return _unsafe().sub(_escape, text)
+
+
 def visible(text: str, *, limit: int = 2000) -> str:
     """``text`` with everything invisible or active shown as an escape.
 
@@ -57,7 +67,7 @@ def visible(text: str, *, limit: int = 2000) -> str:
     ``limit`` characters is cut, and the cut is said.
     """
     cut = text[:limit]
-    shown = _unsafe(also=r"\\").sub(_escape, cut)
+    shown = _shown(cut)
     left = len(text) - len(cut)
     return f"{shown}... ({left} more characters)" if left else shown
 
@@ -89,7 +99,6 @@ def printable(text: str, *, limit: int = 10_000) -> str:
 def visible_bytes(data: bytes, *, limit: int = 2000) -> str:
     r"""``data`` decoded as UTF-8 where it is, ``\xNN`` where it is not, then as ``visible``."""
     text = data[:limit].decode("utf-8", "surrogateescape")
-    unsafe = _unsafe(also=r"\\")
-    shown = unsafe.sub(_escape, text)
+    shown = _shown(text)
     left = len(data) - min(len(data), limit)
     return f"{shown}... ({left} more bytes)" if left else shown

@@ -75,6 +75,8 @@ class Placeholders:
         Only the first header of a name is looked at for these; the others are masked as well.
         """
         masked: dict[str, Any] = self.value(head, channel="tape")
+        if masked is head:  # nothing in it is secret
+            return masked, ()
         secrets: dict[str, tuple[HeadSecret, ...]] = {}
         for where, text in (("target", head.get("target")), *head.get("headers", ())):
             if isinstance(text, str) and where not in secrets:

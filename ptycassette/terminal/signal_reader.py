@@ -7,8 +7,11 @@ nothing. Signals are not stored in a recording; it derives them when they are as
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Final
 
+from ptycassette.terminal._grammar import SPLIT
 from ptycassette.terminal._parser import Parser
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.signals import MAX_SIGNALS, Signal
@@ -16,8 +19,12 @@ from ptycassette.terminal.widths import width_mode
 
 _SLICE: Final = MAX_SIGNALS // 2
 _STEP: Final = 256
-_MARKS: Final = (b"\x1b]", b"\x1bc", b"\xc2\x9d")
-"""The first bytes of an OSC or a reset. No other sequence marks a turn."""
+_MARK: Final = re.compile(rb"\x1b(?:[]c]|\Z)|\xc2(?:\x9d|\Z)")
+"""The first bytes of an OSC or a reset, which may be cut. No other sequence marks a turn."""
+_HEARD: Final = re.compile(
+    SPLIT.pattern.replace(r"[\x00-\x1f\x7f-\x9f]", r"[\x05\x07\x18\x1a\x1b\x7f-\x9f]", 1)
+)
+"""``SPLIT``, but line feeds, tabs and others that give no signal count as text."""
 
 
 class SignalTerminal(Terminal):
@@ -32,6 +39,21 @@ class SignalTerminal(Terminal):
     def repeat(self, count: int | None = None) -> None:
         """REP: ignore repeated text as well."""
 
+    def _paint(self, *_: object, **__: object) -> None:
+        """Change nothing: the screen is empty, and the place of the cursor gives no signals."""
+
+    erase_in_display = erase_in_line = erase_characters = alignment_display = _paint
+    insert_characters = delete_characters = insert_lines = delete_lines = _paint
+    insert_columns = delete_columns = scroll_up = scroll_down = scroll_left = scroll_right = _paint
+    index = reverse_index = next_line = linefeed = new_line = tab = _paint
+
+
+class _SignalParser(Parser):
+    """Takes control characters that give no signals for text, which is ignored at full speed."""
+
+    def _parts(self, text: str, at: int, stop: int) -> list[str]:
+        return _HEARD.split(text[at:stop])
+
 
 class SignalReader:
     """Takes output in pieces of any size, and returns the signals that each completes.
@@ -41,7 +63,7 @@ class SignalReader:
 
     def __init__(self) -> None:
         self._terminal = SignalTerminal()
-        self._parser = Parser(self._terminal)
+        self._parser = _SignalParser(self._terminal)
 
     @property
     def open(self) -> bool:
@@ -50,12 +72,14 @@ class SignalReader:
 
     def feed(self, data: bytes) -> tuple[Signal, ...]:
         """The signals that ``data`` completes."""
-        signals: tuple[Signal, ...] = ()
+        return tuple(self.each(data))
+
+    def each(self, data: bytes) -> Iterator[Signal]:
+        """The signals that ``data`` completes, one after the other; ask for all of them."""
         for start in range(0, len(data), _SLICE):
             self._parser.feed(data[start : start + _SLICE])
-            signals += self._terminal.signals.take()
+            yield from self._terminal.signals.take()
             self._terminal.replies.clear()
-        return signals
 
 
 class TurnReader:
@@ -71,22 +95,15 @@ class TurnReader:
 
     def feed(self, data: bytes) -> tuple[Signal, ...]:
         """The signals ``turn``, ``prompt`` and ``reset`` in ``data``, and perhaps others."""
-        signals: tuple[Signal, ...] = ()
-        while data:
+        signals: list[Signal] = []
+        at = 0
+        while at < len(data):
             if not self._within:
-                start = _first_mark(data)
-                if start is None:
+                mark = _MARK.search(data, at)
+                if mark is None:
                     break
-                data = data[start:]
-            signals += self._reader.feed(data[:_STEP])
+                at = mark.start()
+            signals += self._reader.each(data[at : at + _STEP])
             self._within = self._reader.open
-            data = data[_STEP:]
-        return signals
-
-
-def _first_mark(data: bytes) -> int | None:
-    """The start of the first sequence that may mark a turn."""
-    places = [place for mark in _MARKS if (place := data.find(mark)) >= 0]
-    if data.endswith((b"\x1b", b"\xc2")):
-        places.append(len(data) - 1)
-    return min(places, default=None)
+            at += _STEP
+        return tuple(signals)

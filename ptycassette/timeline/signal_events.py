@@ -36,14 +36,12 @@ class SignalFinder:
 
         self._reader = SignalReader()
 
-    def feed(self, event: Event) -> tuple[TerminalSignal, ...]:
-        """The signals that the next event completes; none unless it is output."""
-        if event.kind != "output":
-            return ()
-        return tuple(
-            TerminalSignal(event.seq, event.t_us, event.record.t_ms, signal.name, signal.data)
-            for signal in self._reader.feed(event.data)
-        )
+    def feed(self, event: Event) -> Iterator[TerminalSignal]:
+        """The signals that the next event completes; none unless it is output. Ask for all."""
+        if event.kind == "output":
+            seq, t_us, t_ms = event.seq, event.t_us, event.record.t_ms
+            for signal in self._reader.each(event.data):
+                yield TerminalSignal(seq, t_us, t_ms, signal.name, signal.data)
 
 
 def terminal_signals(events: Iterable[Event]) -> Iterator[TerminalSignal]:

@@ -49,6 +49,7 @@ WORST = [
     ("cassette-open", "events-extreme"),
     ("cassette-text", "lines-over-pipes"),
     ("diff", "lines-typed"),
+    ("events", "titles"),
     ("play", "marks"),
     ("view", "marked-cells"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from ptycassette.tape.matching import Hit, Miss
 from ptycassette.tape.matching._finder import Finder, Span, _stands_alone
 from ptycassette.tape.matching._json_places import NoJsonError, parse_json
 from ptycassette.tape.matching._text import Text
+from ptycassette.tape.matching.question import Skeletons
 from tests.examples import examples
-from tests.tapes import asked, matcher, tape
+from tests.tapes import asked, matcher, rules, tape
 
 NAME = re.compile(r"\bid-[a-z0-9]{4,}")
 NAMES = [f"id-{letter * 4}" for letter in "abcdef"]
@@ -110,6 +112,35 @@ def test_a_document_matches_itself_in_any_spelling(data: st.DataObject) -> None:
     run = matcher(tape((json.dumps(value, ensure_ascii=False).encode(), {})))
 
     assert isinstance(run.ask(asked(live.encode())), Hit)
+
+
+@given(st.lists(JSON, min_size=1, max_size=8))
+def test_what_earlier_questions_had_changes_no_skeleton(values: list[Any]) -> None:
+    """Short texts are remembered from question to question; each is as if it were the first."""
+    questions = [asked(json.dumps({"messages": value, "model": "x"}).encode()) for value in values]
+    kept = Skeletons(rules(), {})
+
+    assert [kept.of(one) for one in questions] == [
+        Skeletons(rules(), {}).of(one) for one in questions
+    ]
+
+
+def test_texts_that_every_question_has_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question that differs in one text from those before costs a look at that text."""
+    looked: list[bytes] = []
+    find = Finder.find
+
+    def counted(finder: Finder, text: bytes) -> Iterator[Span]:
+        looked.append(text)
+        return find(finder, text)
+
+    monkeypatch.setattr(Finder, "find", counted)
+    kept = Skeletons(rules(), {})
+    for number in range(50):
+        body = {"model": "x", "messages": [{"role": "user", "content": f"question {number}"}]}
+        kept.of(asked(json.dumps(body).encode()))
+
+    assert [text for text in set(looked) if looked.count(text) > 1] == []
 
 
 RUNS = st.lists(
@@ -227,6 +258,14 @@ def test_places_are_those_of_json(value: Any, data: st.DataObject) -> None:
         assert found.data.decode() == expected
         start, length = found.place(0, len(found.data))
         assert found.stretch(start, start + length) == (0, len(found.data))
+
+
+def test_a_key_that_stands_twice_in_two_spellings_is_found() -> None:
+    """A reader of JSON would keep one of them, so the body is compared by its bytes."""
+    with pytest.raises(NoJsonError, match="twice"):
+        parse_json(b'{"a": 1, "\\u0061": 2}')
+
+    assert parse_json(b'{"a": 1, "\\u0062": 2}').kind == "object"
 
 
 @given(st.binary(max_size=40) | st.text('{}[]":\\u01ad, \x01\x7f', max_size=30).map(str.encode))

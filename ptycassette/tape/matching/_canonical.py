@@ -25,6 +25,9 @@ class Token(msgspec.Struct, frozen=True, gc=False):
     value: bytes
 
 
+_Form = tuple[bytes, list[Token]]
+
+
 class CanonicalBody(msgspec.Struct, frozen=True):
     """See ``Skeleton``."""
 
@@ -61,8 +64,16 @@ def canonical_text(
     return _written(text, spans), tokens
 
 
+_MOST_SIMPLE = 4096
+"""Short texts that are remembered, before all are forgotten."""
+
+
 def canonical_body(
-    body: bytes, rules: Rules, anywhere: Finder, given: tuple[VolatileToken, ...]
+    body: bytes,
+    rules: Rules,
+    anywhere: Finder,
+    given: tuple[VolatileToken, ...],
+    simple: dict[bytes, _Form],
 ) -> CanonicalBody:
     """A body: as JSON if it is JSON, by its bytes if not.
 
@@ -71,6 +82,8 @@ def canonical_body(
         rules: what is volatile at which path.
         anywhere: what is looked for in every text.
         given: places that are tokens in any case.
+        simple: the forms of short texts without tokens, by these rules: names of members, mostly.
+            It is read and filled.
     """
     places = _in_order(given)
     try:
@@ -79,7 +92,7 @@ def canonical_body(
         spans = [Span(one.offset, one.offset + one.length, one.type) for one in places]
         tokens = tuple(_token(body, span.start, span.end, span.type) for span in spans)
         return CanonicalBody(b"bytes;" + _written(body, spans), tokens)
-    writer = _Writer(body, rules, anywhere, places)
+    writer = _Writer(body, rules, anywhere, places, simple)
     form, found = writer.value(tree, (rules.paths,))
     return CanonicalBody(b"json;" + form, tuple(found))
 
@@ -114,7 +127,6 @@ def _written(text: bytes, spans: Iterable[Span]) -> bytes:
     return b"".join(pieces)
 
 
-_Form = tuple[bytes, list[Token]]
 _Trees = tuple[PathTree, ...]
 
 
@@ -122,14 +134,18 @@ class _Writer:
     """Writes the canonical form of a tree."""
 
     def __init__(
-        self, body: bytes, rules: Rules, anywhere: Finder, places: list[VolatileToken]
+        self,
+        body: bytes,
+        rules: Rules,
+        anywhere: Finder,
+        places: list[VolatileToken],
+        simple: dict[bytes, _Form],
     ) -> None:
         self._body = body
         self._rules = rules
         self._anywhere = anywhere
         self._places = places
-        self._simple: dict[bytes, _Form] = {}
-        """Short texts without tokens: names of members, mostly."""
+        self._simple = simple
 
     def value(self, node: Node, trees: _Trees) -> _Form:
         """The form of a value and its tokens, in the order of the form."""
@@ -194,6 +210,8 @@ class _Writer:
             offset, length = text.place(span.start, span.end)
             tokens.append(Token("", offset, length, span.type, text.data[span.start : span.end]))
         if simple and not tokens:
+            if len(self._simple) >= _MOST_SIMPLE:
+                self._simple.clear()
             self._simple[raw] = (form, [])
         return form, tokens
 
@@ -237,8 +255,9 @@ def _step(trees: _Trees, step: str | int) -> _Trees:
 
 def _joined(found: list[Span], more: Iterable[Span]) -> list[Span]:
     """Both, in order; of two that overlap the one that was found first."""
-    fitting = [span for span in more if not _overlapping(found, span)]
-    return sorted([*found, *fitting]) if found else fitting
+    if not found:
+        return list(more)
+    return sorted([*found, *(span for span in more if not _overlapping(found, span))])
 
 
 def _overlapping(spans: list[Span], span: Span) -> Span | None:

@@ -8,6 +8,7 @@ is compared by its bytes.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Literal
 
@@ -146,9 +147,16 @@ class _Parser:
             if mark != b",":
                 raise NoJsonError(f"neither a comma nor an end before byte {self._at}")
             token = self._next()
-        if len({self._body[key.start : key.end] for key in keys}) != len(keys):
+        if self._names(keys) != len(keys):
             raise NoJsonError(f"a key is there twice in the object at byte {start}")
         return Node("object", start, self._at, tuple(items), tuple(keys))
+
+    def _names(self, keys: list[Node]) -> int:
+        """How many names there are; one may be written in several ways."""
+        names = {self._body[key.start : key.end] for key in keys}
+        if any(b"\\" in name for name in names):
+            return len({json.loads(b'"%b"' % name) for name in names})
+        return len(names)
 
 
 def _string(token: re.Match[bytes]) -> Node:

@@ -20,13 +20,19 @@ import msgspec
 
 from ptycassette.cassette import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.model import HeadSecret, MaskedDigest, VolatileToken
-from ptycassette.tape.matching._canonical import Token, canonical_body, canonical_text
+from ptycassette.tape.matching._canonical import (
+    CanonicalBody,
+    Token,
+    canonical_body,
+    canonical_text,
+)
 from ptycassette.tape.matching._finder import Finder
 from ptycassette.tape.matching._text import Text
 from ptycassette.tape.matching.rules import SECRET, Rules
 
 _WITHIN = "connection"
 """The type of the name of the WebSocket within which a message was sent."""
+_MOST_KNOWN, _LONGEST_KNOWN = 1024, 1024
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +87,8 @@ class Skeletons:
         self._anywhere = rules.anywhere(declared)
         self._in_target = rules.in_target(declared)
         self._in_header = {name: rules.in_header(name, declared) for name in rules.headers}
+        self._simple: dict[bytes, tuple[bytes, list[Token]]] = {}
+        self._texts: dict[tuple[str, str], tuple[bytes, list[Token]]] = {}
 
     def of(self, question: Question) -> Skeleton:
         """The skeleton of a question."""
@@ -97,17 +105,20 @@ class Skeletons:
                 parts.append(self._text(name, value, self._in_header[name], tokens, first))
         if question.kind != "http":
             tokens.append(Token("within", 0, 0, _WITHIN, repr(question.within).encode()))
-        body = canonical_body(question.body, self._rules, self._anywhere, _given(question))
+        body = self._body(question.body, _given(question))
         found: Iterable[Token] = body.tokens
         if question.stored not in {b"", question.body}:
             places = tuple(VolatileToken(one.offset, one.length, one.type) for one in found)
-            body = canonical_body(question.stored, self._rules, self._anywhere, places)
+            body = self._body(question.stored, places)
             found = _as_asked(question, body.tokens)
         parts.append(body.form)
         return Skeleton(b"".join(parts), (*tokens, *found))
 
-    @staticmethod
+    def _body(self, body: bytes, given: tuple[VolatileToken, ...]) -> CanonicalBody:
+        return canonical_body(body, self._rules, self._anywhere, given, self._simple)
+
     def _text(
+        self,
         where: str,
         text: str,
         finder: Finder | str,
@@ -115,8 +126,15 @@ class Skeletons:
         secrets: tuple[HeadSecret, ...] = (),
     ) -> bytes:
         within = [one for one in secrets if one.where == where]
-        data = text.encode("utf-8", "surrogateescape")
-        form, found = canonical_text(where, data, finder, within)
+        known = None if within else self._texts.get((where, text))
+        if known is None:
+            data = text.encode("utf-8", "surrogateescape")
+            known = canonical_text(where, data, finder, within)
+            if not within and len(text) <= _LONGEST_KNOWN:  # the same for most questions
+                if len(self._texts) >= _MOST_KNOWN:
+                    self._texts.clear()
+                self._texts[where, text] = known
+        form, found = known
         tokens += found
         return form
 

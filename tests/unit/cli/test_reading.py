@@ -191,6 +191,26 @@ def test_what_a_hostile_program_tells_its_terminal_is_shown_escaped(
     assert ACTIVE.search(ran.text) is None
 
 
+@pytest.mark.parametrize("flood", [b"\x07", b"\x1b]2;a\x07", b"\x1b[?1049h\x1b[?1049l"])
+@pytest.mark.parametrize("outputs", [1, 100])
+def test_a_flood_of_signals_is_refused_unless_few_are_asked_for(
+    flood: bytes, outputs: int, run: Run, tmp_path: Path
+) -> None:
+    """The lines that are printed grow with the output, at most by a line for twenty bytes."""
+    path, size = tmp_path / "flood", 1_500_000
+    one = flood * (size // outputs // len(flood))
+    write_cassette(path, *(Output(n, one) for n in range(outputs)))
+
+    ran = run("events", "--signals", path)
+
+    assert ran.status == 4
+    assert len(ran.text.splitlines()) <= 100_000 + size // 20 + outputs + 2
+    assert "terminal signals in" in ran.err
+    assert "--limit" in ran.err
+    few = run("events", "--kind", "terminal-signal", "--limit", "3", path)
+    assert (few.status, len(few.text.splitlines())) == (0, 3)
+
+
 def test_long_data_is_shortened_unless_asked_for(run: Run, tmp_path: Path) -> None:
     """The cut is said."""
     path = tmp_path / "long"
