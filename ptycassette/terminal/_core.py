@@ -70,6 +70,9 @@ class Core:
     traced = False
     """Whether cells remember which bytes painted them."""
 
+    struck = False
+    """Whether the text that is painted next goes on where a character is struck over another."""
+
     watched = False
     """Whether ``losing`` is called before anything on screen is lost."""
 

@@ -27,6 +27,14 @@ SPLIT: Final = re.compile(
 )
 """Used with ``split``: text and control functions take turns."""
 
+STRIKE: Final = "\udc08"
+"""BS between characters of which one is struck over the other. No decoded text has it."""
+
+STRUCK: Final = re.compile("\x08(?:(?<=([!-~])\x08)(?=\\1)|(?<=_\x08)(?=[!-~]))")
+"""BS after which a character comes again, or comes over a low line: bold and underlined text of
+manual pages. ``Terminal.draw_struck`` paints a run of such text in one go."""
+
+
 CONTROL: Final = re.compile(r"([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
 """A control sequence without its introducer: prefix, parameters, intermediates, final."""
 
@@ -38,6 +46,8 @@ STRING_END: Final = re.compile("[\x07\x18\x1a\x1b\x80-\x9f]")
 NOT_ASCII: Final = re.compile("[^\x00-\x7f]")
 C0: Final = re.compile("[\x00-\x1f]")
 BOM: Final = "\ufeff"
+DROPPED: Final = re.compile("[\udc80-\udcff\ufeff]")
+"""What is dropped of text: BOM, and malformed bytes, as ``surrogateescape`` decodes them."""
 
 STARTERS: Final = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
 """Characters that begin a sequence or a string, and end whatever was open."""

@@ -17,7 +17,17 @@ from __future__ import annotations
 import codecs
 from typing import Final
 
-from ptycassette.terminal._grammar import BOM, GROUND, SPLIT, STARTERS, STRING, ParserState
+from ptycassette.terminal._grammar import (
+    BOM,
+    DROPPED,
+    GROUND,
+    SPLIT,
+    STARTERS,
+    STRIKE,
+    STRING,
+    STRUCK,
+    ParserState,
+)
 from ptycassette.terminal._machine import MAX_STRING, Machine
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.widths import NO_JOIN
@@ -38,6 +48,11 @@ class Parser(Machine):
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self._sequence_bytes = 0
         self._held = b""
+        # What was painted last, if nothing came after it: a character, or one and a BS.
+        self._painted = ""
+        # The chunk with ``STRIKE`` in it, if it has any, and whether the block is made of it.
+        self._struck: str | None = None
+        self._marked = False
 
     @property
     def pending(self) -> int:
@@ -58,7 +73,12 @@ class Parser(Machine):
             text = text.replace(BOM, "")
         before = self._held
         self._held = self._decoder.getstate()[0]
+        self._struck = None
+        if "\x08" in text or self._painted[1:]:
+            self._mark(text if len(text) == len(before + data) else before + data)
         began = self._run(text)
+        if not self._painted.encode().endswith(data[-len(self._painted) :]):
+            self._painted = ""
         if self._state == GROUND:
             self._sequence_bytes = 0
         else:
@@ -69,6 +89,15 @@ class Parser(Machine):
                 # The last one, because a new sequence ends the one before it.
                 start = decoded.rfind(text[began].encode())
                 self._sequence_bytes = len(decoded) - start
+
+    def _mark(self, text: str | bytes) -> None:
+        """Mark where characters of the chunk are struck over."""
+        if isinstance(text, bytes):  # what is dropped of it comes between, too
+            text = text.decode("utf-8", "surrogateescape")
+        marked = STRUCK.sub(STRIKE, self._painted + text)
+        if STRIKE in marked:
+            self.screen.struck = len(self._painted) > 1 and marked[1] == STRIKE
+            self._struck = DROPPED.sub("", marked[len(self._painted) :])
 
     def state(self) -> ParserState:
         """The parser's state, for a checkpoint."""
@@ -99,6 +128,7 @@ class Parser(Machine):
         self._dcs_body = state.dcs_body
         self._sequence_bytes = state.sequence_bytes
         self._held = state.held
+        self._painted = ""
         self._decoder.setstate((state.held, 0))
 
     def _run(self, text: str) -> int | None:
@@ -115,12 +145,29 @@ class Parser(Machine):
                         break
                     slow += 1
                     began = at
+                self._painted = ""
                 at, began = self._machine(text, at, stop, began, whole=slow >= _SLOW_LIMIT)
         return began
 
     def _parts(self, text: str, at: int, stop: int) -> list[str]:
         """Text and control functions in turn; the first and the last part are text."""
+        if self._struck is not None:
+            parts = SPLIT.split(self._struck[at:stop])
+            self._marked = STRIKE not in "".join(parts[1::2])
+            if self._marked:
+                return parts
+        self._marked = False
         return SPLIT.split(text[at:stop])
+
+    def _note_painted(self, parts: list[str]) -> None:
+        """Note what a block ends with, for a BS or a character at the start of the next one."""
+        if parts[-1]:
+            self._painted = parts[-1][-1]
+        elif len(parts) > 1 and parts[-2] == "\x08":
+            before = parts[-3][-1:] or (self._painted if len(parts) == 3 else "")
+            self._painted = f"{before}\x08" if len(before) == 1 else ""
+        else:
+            self._painted = ""
 
     def _fast(self, text: str, at: int, stop: int) -> int:
         """Perform the complete functions of a block; returns how many characters they are.
@@ -129,9 +176,9 @@ class Parser(Machine):
         machine, which goes on in the next block.
         """
         screen = self.screen
-        draw = screen.draw
         known = self._actions.get
         parts = self._parts(text, at, stop)
+        draw = screen.draw_struck if self._marked else screen.draw
         rest = iter(parts)
         for shown, control in zip(rest, rest, strict=False):
             if shown:
@@ -144,6 +191,7 @@ class Parser(Machine):
             action = known(control)
             if action is None:
                 if control in STARTERS:
+                    self._painted = ""
                     return stop - at - len(control) - sum(map(len, rest))
                 if control in "\x7f\x9c":
                     continue
@@ -153,4 +201,5 @@ class Parser(Machine):
             screen.kind = NO_JOIN
         if parts[-1]:
             draw(parts[-1])
+        self._note_painted(parts)
         return stop - at

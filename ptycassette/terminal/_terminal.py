@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ptycassette.terminal._editing import Editing
+from ptycassette.terminal._grammar import STRIKE
 from ptycassette.terminal._painting import Painting
 from ptycassette.terminal._strings import Strings
+from ptycassette.terminal.widths import NO_JOIN, PLAIN
 
 _ESCAPES: Final[dict[str, tuple[str, int | None]]] = {
     # final character of ``ESC final``: the method and its argument
@@ -26,10 +29,30 @@ _ESCAPES: Final[dict[str, tuple[str, int | None]]] = {
     "|": ("invoke_charset", 3),
     "~": ("invoke_charset", 1),
 }
+_STRUCK_OVER: Final = re.compile(f".{STRIKE}")
 
 
 class Terminal(Painting, Editing, Strings):
     """A terminal that a ``Parser`` feeds. See ``Core`` for the arguments and the state."""
+
+    def draw_struck(self, data: str) -> None:
+        """Paint text with ``STRIKE`` where it moves back, and strikes a character over another."""
+        if STRIKE not in data:
+            self.draw(data)
+            return
+        if not (self.traced or self.insert_mode or self.charset_map or self.kind > PLAIN):
+            shown = _STRUCK_OVER.sub("", data)
+            fits = self.buf.x + len(shown) < self.columns and STRIKE not in {data[0], data[-1]}
+            if fits and (shown.isascii() or self.width_mode.narrow.fullmatch(shown)):
+                self.draw(shown)
+                return
+        for number, part in enumerate(data.split(STRIKE)):
+            if number:
+                struck = self.kind != NO_JOIN
+                self.backspace()
+                self.kind, self.struck = NO_JOIN, struck
+            if part:
+                self.draw(part)
 
     def apply_sgr(self, text: str) -> None:
         """SGR: apply one or more complete sequences to the pen."""

@@ -12,10 +12,11 @@ third of the time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, compress, count
+from itertools import accumulate, chain, compress, count
 from typing import Final
 
 from ptycassette.terminal._core import DEFAULT_SCROLLBACK
+from ptycassette.terminal._grammar import STRIKE
 from ptycassette.terminal._parser import Parser
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.grid import Row
@@ -78,6 +79,14 @@ class TracedTerminal(Terminal):
         else:
             self._paint_mixed(data)
         self._next = -1
+
+    def draw_struck(self, data: str) -> None:
+        """Paint text that is struck over, part by part."""
+        if STRIKE in data:
+            parts = data.split(STRIKE)
+            begins = accumulate((len(part) + 1 for part in parts), initial=next(self.places))
+            self.places = chain(compress(begins, parts), self.places)
+        super().draw_struck(data)
 
     def _paint_cells(self, data: str) -> None:
         for part in self.width_mode.parts.finditer(data):

@@ -121,8 +121,13 @@ class WatchedTerminal(Terminal):
         """Note that text begins elsewhere than the last text ended.
 
         A character over itself, or over a low line, loses nothing: bold and underlined words of
-        manual pages. The print stream is read without either of them.
+        manual pages. In the print stream they are one, unless something came between.
         """
+        struck, self.struck = self.struck, False
+        same = row is self._last and x + 1 == self._end and row.chars[x] in (data[0], "_")
+        plain = not self.insert_mode and self.charset_map is None
+        if struck and same and plain:
+            return
         end = self._unread.get(row)
         if end is None:
             if x == 0 and self._below_last(row, y):
@@ -132,8 +137,7 @@ class WatchedTerminal(Terminal):
                 if cells.count(BLANK) == len(cells):
                     return  # a tab
         elif x < end:
-            struck = row is self._last and x + 1 == end == self._end
-            if struck and not self.insert_mode and row.chars[x] in (data[0], "_"):
+            if same and end == self._end and not self.insert_mode:
                 return
             self.read()
         self._unread[row] = x

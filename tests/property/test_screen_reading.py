@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from ptycassette.model import Size
 from ptycassette.scrub.views import Blocks, ScreenReader, printed_views
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal import LazyEmulator, Row, default_emulator
 from ptycassette.terminal._terminal import Terminal
 from tests.examples import examples
 
@@ -128,3 +130,49 @@ def test_each_cell_knows_where_its_sign_stands(sign: str, *, whole: bool) -> Non
     assert [raw[at : at + len(char.encode())].decode() for at, char in found] == [
         char for _, char in found
     ]
+
+
+STRUCK = st.sampled_from(
+    [
+        b"a\bab\bbc", b"_\ba_\bb", b"_\ba\ba", b"a\ba\ba", b"a", b"\b", b"_", b"\b\b", b"word ",
+        b"\r\n", b"\r", b"\t", b"\x1b[1m", b"\x1b[c\bc", b"\x1b]0;a\ba\a", b"\x1b[?7l", b"\x1b[?7h",
+        b"\x1b[?45h", b"\x1b(0", b"\x1b(B", b"\x1b[3b", b"\x1b[1;4H", b"\x1b[K", b"a\ba" * 20,
+        b"\xff", b"\xe2", b"\xe2\xff", b"\0", b"\x7f",
+        *map(str.encode, ("é\bé漢\b漢", "\u0301", "\ufeff")),
+    ]
+)  # fmt: skip
+
+
+def shown_and_read(pieces: list[bytes], size: Size, *, traced: bool) -> tuple[object, ...]:
+    """What the screen shows in the end, and each row that was read, with the bytes of its cells."""
+    read: list[object] = []
+
+    def on_read(rows: Sequence[Row], numbers: Sequence[int], cols: int) -> None:
+        read.extend((rows[number].text(cols), rows[number].origins) for number in numbers)
+
+    emulator = LazyEmulator(size, on_read, traced=traced)
+    for piece in pieces:
+        emulator.feed(piece)
+    emulator.paint()
+    emulator.terminal.read_all()
+    return emulator.snapshot(), emulator.terminal.title, read
+
+
+@examples(400)
+@given(
+    st.lists(STRUCK, max_size=20).map(b"".join), st.sets(st.integers(0, 80)), SIZES, st.booleans()
+)
+@example(b"a\ba\xff\ba", {1, 2, 3}, Size(3, 12), False)
+@example(b"_\b_\x08\xffa\ba", {1, 3, 4}, Size(3, 12), True)
+def test_struck_text_is_painted_and_read_the_same_however_it_is_cut(
+    data: bytes, cuts: set[int], size: Size, traced: bool
+) -> None:
+    """In one go, byte by byte, or cut anywhere."""
+    places = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
+    pieces = [data[start:end] for start, end in pairwise(places)]
+    single = [bytes([byte]) for byte in data]
+
+    whole = shown_and_read([data], size, traced=traced)
+
+    assert whole == shown_and_read(pieces, size, traced=traced)
+    assert whole == shown_and_read(single, size, traced=traced)

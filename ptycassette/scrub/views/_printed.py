@@ -5,15 +5,17 @@ functions that do not move the cursor: erasing, modes, strings. A function that 
 starts a line ends a word. Erased and overwritten text is still in the stream. The contents of
 strings (OSC, DCS, APC: titles, links, clipboards) are searched separately.
 
-Overstruck characters (BS, as in man pages: bold and underlined text) are also read as one.
+Overstruck characters (BS, as in manual pages: bold and underlined text) are read as one, however
+often they are struck. A mask covers each of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from ptycassette.model import lazy_pattern
-from ptycassette.scrub.views._view import RunsView, View
+from ptycassette.scrub.views._view import Patch, RunsView, View
 
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
 # of a sequence act at once (what moves counts as its end); U+009B (C2 9B) begins one too.
@@ -33,7 +35,7 @@ _QUIET = (
     rf"(?<=\x1b)(?:(?:P{_DCS}|[\]X^_]){_BODY}{_END}|\[{_PARAMETERS}|{_SHORT})?"
     rf"|(?<=\xc2)\x9b{_PARAMETERS}"
 )
-_STEER = r"\r\n\x08\x0b\x0c"
+_STEER = r"\r\n\x0b\x0c"  # and BS, which counts as text until it is known what is struck over
 # Each expression begins with a character or a class of them, because the engine then skips what
 # lies between at full speed. The second group is there when a token steers.
 _TOKEN = lazy_pattern(
@@ -46,7 +48,7 @@ _TOKEN = lazy_pattern(
 # ends a string, keeps apart what stood before and behind a colour.
 _MARK = "\x18"
 _COLOURS = lazy_pattern(rf"{_COLOUR}(?:{_COLOUR})*")
-_LINE_ENDS = ("\r\n", "\r", "\x08", "\x0b", "\x0c")
+_LINE_ENDS = ("\r\n", "\r", "\x0b", "\x0c")
 _BREAKING = lazy_pattern(rf"\x1b(?:\[{_MOVES}|[DEMc])")
 _BREAKING_C1 = lazy_pattern(rf"\xc2\x9b{_MOVES}")
 _SILENT = lazy_pattern(
@@ -54,11 +56,21 @@ _SILENT = lazy_pattern(
 )
 _BEGIN_SILENT = "\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2"
 """The characters that ``_SILENT`` may begin with."""
-# A character over itself, or over a low line.
+# What other characters are struck over. Each begins with literal characters, for the same reason.
 _CHAR = "(?:[!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
-_STRUCK = lazy_pattern(f"(?P<first>{_CHAR})\x08(?P<second>(?P=first)|(?<=_\x08){_CHAR})")
-_MAYBE_STRUCK = lazy_pattern("\x08[!-~\xc2-\xf4]")
-"""What any of these has, and few other uses of BS."""
+_LOW_LINE = lazy_pattern(f"_\x08(?={_CHAR})")
+_SAME = "|".join(  # each with a name, because a look behind has one width
+    rf"(?<=(?P<of_{width}>{char})\x08)(?P=of_{width})"
+    for width, char in enumerate(
+        ("[!-~]", *(f"[\xc2-\xf4][\x80-\xbf]{{{more}}}" for more in (1, 2, 3))), 1
+    )
+)
+_AGAIN = lazy_pattern(f"\x08(?:{_SAME})")
+_BACK = lazy_pattern("\n*\x08[\n\x08]*")
+_AGAIN_OR_BACK = lazy_pattern(f"\x08(?P<again>{_SAME})|\n*\x08[\n\x08]*")
+_TEXT_BEFORE = lazy_pattern(rf"_\x08(?<=[^\n\x08]{{2}}[^\s\x08]_\x08)(?={_CHAR})")
+"""A low line that may also be the end of the text before it."""
+_LONGEST_BEFORE = 4096
 _STRINGS = lazy_pattern(rf"{_HEAD}(?P<body>{_BODY})")
 
 
@@ -74,19 +86,73 @@ class PrintedView(View):
         cuts: stretches of it that are left out, ascending.
     """
 
-    def __init__(self, raw: str, *, base: int, cuts: Sequence[_Span] = ()) -> None:
+    def __init__(self, raw: str, *, base: int = 0, cuts: Sequence[_Span] = ()) -> None:
         kept = "".join([raw[slice(*kept)] for kept in _kept(raw, cuts)]) if cuts else raw
-        super().__init__(_printed(kept))
-        self._raw = raw
+        text = _printed(kept)
+        self.moves_back = "\x08" in text
+        super().__init__(_struck(text) if self.moves_back else text)
+        self.raw = raw
         self._base = base
         self._cuts = cuts
-        self._mapped: RunsView | None = None
+
+    @cached_property
+    def written(self) -> RunsView:
+        """The same with all that was struck over, and BS between."""
+        return RunsView(_runs(self.raw, self._base, self._cuts))
+
+    @cached_property
+    def _resolved(self) -> tuple[RunsView, RunsView, Mapping[int, list[_Span]]]:
+        """The text without low lines, the places in it of what is shown, and what is struck again.
+
+        The latter by the place of the character that it is struck over.
+        """
+        written = self.written.text
+        low_lines = [found.span() for found in _LOW_LINE.finditer(written)]
+        single = RunsView(
+            [(written[start:end], start) for start, end in _kept(written, low_lines)], self.written
+        )
+        parts: list[tuple[str, int]] = []
+        again: dict[int, list[_Span]] = {}
+        at = shown_at = 0
+        for found in _AGAIN_OR_BACK.finditer(single.text):
+            parts.append((single.text[at : found.start()], at))
+            if found["again"] is None:
+                parts.append(("\n", -1))
+            else:
+                if found.start() > at:  # not of the same character again
+                    shown_at = found.start() - len(found["again"])
+                again.setdefault(shown_at, []).append(found.span("again"))
+            at = found.end()
+        return single, RunsView([*parts, (single.text[at:], at)]), again
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """See ``View.pieces``."""
-        if self._mapped is None:
-            self._mapped = RunsView(_runs(self._raw, self._base, self._cuts))
-        yield from self._mapped.pieces(start, end)
+        if not self.moves_back:
+            yield from self.written.pieces(start, end)
+            return
+        single, shown, _ = self._resolved
+        for at, length, place in shown.pieces(start, end):
+            for here, count, offset in single.pieces(place, place + length):
+                yield at + here - place, count, offset
+
+    def _written(self, start: int, end: int, masked: str) -> Iterator[Patch]:
+        yield from super()._written(start, end, masked)
+        if not self.moves_back:
+            return
+        single, shown, again = self._resolved
+        for at, length, place in shown.pieces(start, end) if again else ():
+            for number in range(place, place + length):
+                for first, last in again.get(number, ()):
+                    here = at + number - place - start
+                    part = masked[here : here + last - first]
+                    for one, count, offset in single.pieces(first, last):
+                        yield offset, part[one - first : one - first + count].encode("latin-1")
+
+
+def _struck(text: str) -> str:
+    """Text with BS as it looks printed: what is struck twice is there once."""
+    text = _AGAIN.sub("", _LOW_LINE.sub("", text))
+    return _BACK.sub("\n", text) if "\x08" in text else text
 
 
 def _printed(raw: str) -> str:
@@ -109,20 +175,21 @@ def printed_views(raw: str, base: int) -> tuple[View, ...]:
     strings = []
     for match in _STRINGS.finditer(raw):
         strings += [(match["body"], base + match.start("body")), ("\n", -1)]
-    return PrintedView(raw, base=base), RunsView(strings), *_struck(raw, base)
+    printed = PrintedView(raw, base=base)
+    return printed, RunsView(strings), *(_before_low_lines(printed) if printed.moves_back else ())
 
 
-def _struck(raw: str, base: int) -> Iterator[View]:
-    """The print stream twice: without the upper and without the lower overstruck characters."""
-    struck = list(_STRUCK.finditer(raw)) if _MAYBE_STRUCK.search(raw) else ()
-    if struck:
-        seconds = [(match.start(), match.start("second")) for match in struck]
-        yield PrintedView(raw, base=base, cuts=seconds)
-        firsts = [
-            (match.end("first"), match.end()) if match["first"] == match["second"] else second
-            for match, second in zip(struck, seconds, strict=True)
-        ]
-        yield PrintedView(raw, base=base, cuts=firsts)
+def _before_low_lines(printed: PrintedView) -> Iterator[View]:
+    """The texts that end with a low line that something is struck over, if there are any."""
+    parts: list[tuple[str, int]] = []
+    text = printed.written.text if "_\x08" in printed.raw else ""
+    for found in _TEXT_BEFORE.finditer(text):
+        end = found.start() + 1
+        least = max(0, end - _LONGEST_BEFORE)
+        begin = max(text.rfind("\n", least, end), text.rfind("\x08", least, end), least - 1) + 1
+        parts += [(text[begin:end], begin), ("\n", -1)]
+    if parts:
+        yield RunsView(parts, printed.written)
 
 
 def _kept(raw: str, cuts: Sequence[_Span]) -> Iterator[_Span]:

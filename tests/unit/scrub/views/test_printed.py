@@ -21,25 +21,49 @@ def test_there_may_be_no_other_reading(raw: str) -> None:
     assert texts(raw) == []
 
 
-def test_what_is_struck_twice_is_one_character() -> None:
-    """Bold and underlined; each of the two readings leads to one of the two bytes."""
-    raw = "so b\bbo\bo_\bl\xc3\xa9\b\xc3\xa9 c"
-    seconds, firsts = printed_views(raw, base=7)[2:]
+def test_what_is_struck_over_is_one_character() -> None:
+    """Bold and underlined; a mask covers each of the bytes, but no low line."""
+    raw = "so b\bb\bbo\bo_\bl\xc3\xa9\b\xc3\xa9 c"
+    printed, _ = printed_views(raw, base=7)
 
-    assert seconds.text == firsts.text == "so bol\xc3\xa9 c"
-    assert list(seconds.pieces(3, 6)) == [(3, 1, 12), (4, 1, 15), (5, 1, 18)]
-    assert list(firsts.pieces(3, 6)) == [(3, 1, 10), (4, 1, 13), (5, 1, 18)]
+    assert printed.text == "so bol\xc3\xa9 c"
+    assert list(printed.pieces(3, 6)) == [(3, 1, 10), (4, 1, 15), (5, 1, 20)]
+    masked = dict(printed.patches(3, 6, "text"))
+    assert sorted(masked) == [10, 12, 14, 15, 17, 20]
 
 
-def struck(said: str) -> str:
-    """Each character of it twice, but for blanks."""
-    return "".join(char if char == " " else f"{char}\b{char}" for char in said)
+@pytest.mark.parametrize("raw", ["a\b\ba", "a\r\ba", "a\b \ba", "\x1b[m\bm", "\b", "_\b _"])
+def test_what_is_struck_over_nothing_stays(raw: str) -> None:
+    """Nothing of the text is dropped, and going back ends a word."""
+    printed, _ = printed_views(raw, base=0)
+
+    letters = [char for char in raw.removeprefix("\x1b[m") if char.isprintable()]
+    assert [char for char in printed.text if char != "\n"] == letters
+    assert "\n" in printed.text
+
+
+def test_text_that_ends_with_a_low_line_is_read_as_it_was_written() -> None:
+    """What is struck over that line is not its end."""
+    *_, before = printed_views("x abc_\bd_\be", base=7)
+
+    assert before.text == "x abc_\n"
+    assert list(before.pieces(2, 6)) == [(2, 4, 9)]
+
+
+def struck(said: str, times: int = 2, below: str = "") -> str:
+    """Each character of it so many times, over low lines or not, but for blanks."""
+    return "".join(char if char == " " else "\b".join((*below, *[char] * times)) for char in said)
 
 
 @pytest.mark.parametrize(
     "shown",
     [
-        struck(f"password {VALUE}"),
+        *(
+            struck(f"password {VALUE}", times, below)
+            for times in (1, 2, 3, 4)
+            for below in ("", "_", "__")
+        ),
+        struck(f"password {VALUE}").replace("\b", "\0\b\x1b[J"),
         "password " + "".join(f"_\b{char}" for char in VALUE),
         "\x1b7\x1b[8;1Hso\x1b8".join(f"password {VALUE}"),
     ],
