@@ -562,6 +562,17 @@ NAMED: list[dict[str, Any]] = [
     {"cookie": "sid=" + "abc123def456"},
     {"input_tokens": 123456, "max_tokens": 4096, "session_id": "abc123def456gh"},
     {"password": "<secret>", "token": True, "secret": ""},
+    {"env": [{"name": "DB_PASSWORD", "value": "letme" + "in"}, {"name": "A", "value": "x1y2z3w4"}]},
+    {"value": "letme" + "in", "name": "DB_PASSWORD"},
+    {"ParameterKey": "DbPassword", "ParameterValue": "zz11" + "yy22xx33"},
+    {"Name": "db.secret", "Type": "SecureString", "Value": "zz11" + "yy22xx33"},
+    {"passwords": ["letme" + "in", "482" + "913"]},
+    {"passwords": {"ada": "letme" + "in", "bob": "482" + "913"}},
+    {"DB_PASSWORD": {"sensitive": True, "type": "string", "value": "letme" + "in"}},
+    {"api_keys": ["abcdEF" + "1234efghIJ56", "mnopQR" + "1234efghIJ78"]},
+    {"token": {"type": "string", "format": "uuid", "description": "A token2use"}},
+    {"tokens": {"input": 12345678, "model": "gpt-4o-2024-11-20"}, "secrets": ["API_TOKEN_V2"]},
+    {"name": "cache_key", "value": "linux-x64-node20"},
 ]
 
 
