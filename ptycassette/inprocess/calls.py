@@ -383,7 +383,8 @@ _SOME_ERROR = "Exception"
 class RecordedTool(msgspec.Struct, kw_only=True):
     """The recorded call of a tool; ``outcome`` is None where it never ended.
 
-    ``digests`` are those of its masked arguments (``SecretsOfCalls``).
+    ``digests`` are those of its masked arguments (``SecretsOfCalls``), with a ``salt`` of their own
+    if the call comes from another recording that was joined to this one.
     ``changed`` says that a fork has another outcome in its place, so that the tool does not run.
     ``known`` is what is known of its exception: a trace may have the type or the message alone.
     """
@@ -397,6 +398,7 @@ class RecordedTool(msgspec.Struct, kw_only=True):
     known: frozenset[str] = _OF_ERRORS
     end_seq: int | None = None
     digests: tuple[str, ...] = ()
+    salt: str = ""
     asked: bool = False
     changed: bool = False
 
@@ -413,18 +415,25 @@ class SecretsOfCalls:
 
     def __init__(self, salt: str, scrubber: Callable[[], SessionScrubber]) -> None:
         self._salt, self._scrubber = salt, scrubber
-        self._known: dict[str, str] = {}
+        self._known: dict[tuple[str, str], str] = {}
 
-    def of(self, arguments: Any) -> tuple[str, ...]:
-        """One digest for each masked text, in order; empty where nothing is masked."""
-        return tuple(map(self._digest, self._scrubber().secrets(arguments)))
+    def of(self, arguments: Any, *, salt: str = "") -> tuple[str, ...]:
+        """One digest for each masked text, in order; empty where nothing is masked.
 
-    def _digest(self, secret: str) -> str:
-        if secret not in self._known and len(self._known) < MOST_DIGESTS:
+        Args:
+            arguments: of the call.
+            salt: another one than that of the cassette.
+        """
+        secrets = self._scrubber().secrets(arguments)
+        return tuple(self._digest(salt or self._salt, one) for one in secrets)
+
+    def _digest(self, salt: str, secret: str) -> str:
+        of_this = salt, secret
+        if of_this not in self._known and len(self._known) < MOST_DIGESTS:
             if guessing_bits(secret) < LEAST_BITS:
                 return ""
-            self._known[secret] = digest_of(self._salt, secret)
-        return self._known.get(secret, "")
+            self._known[of_this] = digest_of(salt, secret)
+        return self._known.get(of_this, "")
 
 
 class CallFault:
@@ -716,8 +725,8 @@ class ServedCalls:
         """The first of these calls whose masked values are those of the arguments."""
         if not alike:
             return None
-        digests = self._secrets.of(arguments) if any(one.digests for one in alike) else ()
         for one in alike:
+            digests = self._secrets.of(arguments, salt=one.salt) if one.digests else ()
             known = [*zip(one.digests, digests, strict=False)]
             same = len(known) == len(one.digests) == len(digests)
             same = same and all(old in {"", new} for old, new in known)
@@ -892,6 +901,7 @@ def recorded_tools(events: list[ServiceEventRecord]) -> list[RecordedTool]:
                     name=name,
                     arguments=more.get("arguments"),
                     digests=_texts(more.get("digests")),
+                    salt=salt if isinstance(salt := more.get("salt"), str) else "",
                     seq=event.seq,
                     t_ms=event.t_ms,
                 )

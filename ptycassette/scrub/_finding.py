@@ -266,8 +266,8 @@ class Finder:
         """Search the strings of one payload, each alone. They are masked when they are written."""
         for match in self._searcher.each(text for _, text in strings):
             self._note(self.in_strings, channel, match.rule)
-        for name, item in members_of(payload):
-            for match in self._searcher.search_member(name, item):
+        for names, item in members_of(payload):
+            for match in self._searcher.search_member(names, item):
                 self._note(self.in_strings, channel, match.rule)
         self._adopt(())
 

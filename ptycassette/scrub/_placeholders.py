@@ -22,6 +22,7 @@ from ptycassette.scrub.match import canonical, plain
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
 from ptycassette.scrub.views import (
+    Names,
     View,
     joined_lines,
     line_of_text,
@@ -55,12 +56,12 @@ class Placeholders:
         self._tally = tally
         self.counts = True
 
-    def text(self, value: str, *, channel: str, name: str = "") -> str:
-        """One string; ``name`` is that of the member of an object that it is."""
+    def text(self, value: str, *, channel: str, names: Names | None = None) -> str:
+        """One string; ``names`` are those around it in an object."""
         text = canonical(value)
         matches = list(self._searcher.each([value]))
-        if name:
-            matches += self._searcher.search_member(name, value)
+        if names is not None:
+            matches += self._searcher.search_member(names, value)
         if not matches:
             return value
         pieces = _spliced(text, matches)
@@ -99,10 +100,10 @@ class Placeholders:
         if self._is_clean(value, strings_of(value)):
             return value
 
-        def member(name: str, item: str | int) -> str | int:
+        def member(names: Names, item: str | int) -> str | int:
             if isinstance(item, str):
-                return self.text(item, channel=channel, name=name)
-            return self._number(name, item, channel=channel)
+                return self.text(item, channel=channel, names=names)
+            return self._number(names, item, channel=channel)
 
         return rewrite(value, lambda text: self.text(text, channel=channel), member)
 
@@ -110,28 +111,29 @@ class Placeholders:
         """What would be replaced in the strings of a JSON value, in their order."""
         found: list[str] = []
 
-        def look(text: str, name: str = "") -> str:
+        def look(text: str, names: Names | None = None) -> str:
             raw = canonical(text)
             matches = list(self._searcher.search(raw))
-            matches += self._searcher.search_member(name, text) if name else ()
+            matches += self._searcher.search_member(names, text) if names is not None else ()
             found.extend(plain(piece.was) for piece in _spliced(raw, matches) if piece.rule)
             return text
 
-        def member(name: str, item: str | int) -> str | int:
-            return look(item, name) if isinstance(item, str) else item
+        def member(names: Names, item: str | int) -> str | int:
+            return look(item, names) if isinstance(item, str) else item
 
         rewrite(value, look, member)
         return found
 
-    def _number(self, name: str, value: int, *, channel: str) -> int:
-        matches = list(self._searcher.search_member(name, value))
+    def _number(self, names: Names, value: int, *, channel: str) -> int:
+        matches = list(self._searcher.search_member(names, value))
         for match in matches if self.counts else ():
             self._tally.count(channel, match.rule)
         return int("8" * len(str(abs(value)))) if matches else value
 
     def _is_clean(self, value: Any, strings: Iterable[tuple[str, str]]) -> bool:
         return next(self._searcher.each(text for _, text in strings), None) is None and not any(
-            next(self._searcher.search_member(name, item), None) for name, item in members_of(value)
+            next(self._searcher.search_member(names, item), None)
+            for names, item in members_of(value)
         )
 
     def noted(self, event: Noted, patches: Patches, offset: int) -> tuple[Noted, int]:
@@ -160,18 +162,18 @@ class Placeholders:
         """A payload with patches and placeholders."""
         at = offset
 
-        def change(text: str, name: str = "") -> str:
+        def change(text: str, names: Names | None = None) -> str:
             nonlocal at
             raw = canonical(text)
             patched = patches.apply(raw.encode("latin-1"), at).decode("latin-1")
             at += len(raw)
             shown = plain(patched) if patched != raw else text
-            return self.text(shown, channel="service-events", name=name)
+            return self.text(shown, channel="service-events", names=names)
 
-        def member(name: str, item: str | int) -> str | int:
+        def member(names: Names, item: str | int) -> str | int:
             if isinstance(item, str):
-                return change(item, name)
-            return self._number(name, item, channel="service-events")
+                return change(item, names)
+            return self._number(names, item, channel="service-events")
 
         return rewrite(payload, change, member)
 

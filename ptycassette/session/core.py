@@ -290,6 +290,9 @@ class SessionCore:
         self.failure = failure
         with suppress(Exception):
             self.exit = self.pty.poll() or self.exit
+        lost = getattr(self.pty, "lost", None)  # a script has no helpers
+        if self.failure is None and lost is not None:
+            self.failure = SessionError(lost, hint="run it again, and see what kills processes")
         if self.ended_us is None:
             self.ended_us = self.now_us()
         self._input.fail(self.over())
@@ -312,7 +315,7 @@ class SessionCore:
 
     def over(self) -> CassetteError:
         """The error for calls after the end."""
-        if isinstance(self.failure, DivergenceError):
+        if isinstance(self.failure, DivergenceError | SessionError):
             return self.failure  # it says what, where and what to do, to whoever asks first
         if self.failure is not None:
             error = SessionError(f"the session failed: {self.failure}", hint="see the cause above")

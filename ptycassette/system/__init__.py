@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .git_questions import asked_git as asked_git
     from .interpreter import python_command as python_command
     from .network import NETWORK_VARIABLE as NETWORK_VARIABLE
+    from .network import ConnectionWatch as ConnectionWatch
     from .network import Guard as Guard
     from .network import guarded_command as guarded_command
     from .network import may_isolate as may_isolate
@@ -48,8 +49,8 @@ else:
             " random_id",
             "closing": "Closing",
             "interpreter": "python_command",
-            "network": "NETWORK_VARIABLE Guard guarded_command may_isolate network_disabled"
-            " require_isolation required_guard",
+            "network": "NETWORK_VARIABLE ConnectionWatch Guard guarded_command may_isolate"
+            " network_disabled require_isolation required_guard",
             "ownership": "Owner owned_async_context owned_context",
             "git_questions": "IgnoredFile WorkTree asked_git",
             "priority": "raised_priority",

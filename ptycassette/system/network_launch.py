@@ -55,6 +55,8 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close with a reset
 _CONNECT_S = 5.0
 _GRACE_MS = 2000
 _MAP, _LISTEN, _BEGIN, _DONE = b"m", b"l", b"b", b"d"
+RELAY = "ptyc-relay"
+"""The relay's name in ``/proc/PID/comm``, by which the supervisor knows it."""
 FAILED = 125
 _NOT_EXECUTABLE, _NOT_THERE = 126, 127
 
@@ -245,6 +247,7 @@ def _start_relay() -> tuple[socket.socket, int]:
 
 def _be_relay(launcher: socket.socket, program: int, starter: int) -> None:
     """Serve the launcher until it becomes the program, then relay until the program ends."""
+    _write("/proc/self/comm", RELAY)
     null = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(null, number)

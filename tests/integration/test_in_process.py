@@ -55,7 +55,7 @@ from ptycassette.inprocess import ToolError
 from ptycassette.inprocess.calls import ToolOutcome
 from ptycassette.system import NetworkBlockedError
 from tests import snippets
-from tests.commands import COMMAND
+from tests.commands import COMMAND, ptycassette
 from tests.tampering import TamperedTape
 
 pytestmark = pytest.mark.integration
@@ -1154,6 +1154,34 @@ def test_tool_calls_that_differ_only_in_a_secret_get_their_own_results(
     with use_tape(path, allow_unplayed=True) as tape:
         assert account(tokens[2]) == 0
     assert "could not be compared" in " ".join(tape.result.notes)
+
+
+def test_recordings_that_are_joined_keep_the_salt_of_each(tmp_path: Path) -> None:
+    """Their calls are found again, and one secret in both has two digests."""
+    letters = string.ascii_letters + string.digits
+    tokens = ["ghp_" + "".join(random.Random(n).choices(letters, k=36)) for n in range(3)]
+
+    @tape_tool(replay="serve")
+    def account(token: str) -> int:
+        return tokens.index(token)
+
+    paths = [tmp_path / "first.cassette", tmp_path / "second.cassette"]
+    for path, number in zip(paths, (1, 2), strict=True):
+        with use_tape(path, mode="record"):
+            assert [account(token) for token in tokens[:number]] == [*range(number)]
+    joined = tmp_path / "joined.cassette"
+    ptycassette("join", *map(str, paths), "--output", str(joined), status=0)
+
+    with open_cassette(joined) as cassette:
+        calls = [one.payload for one in cassette.service_events() if "digests" in one.payload]
+    assert len({digest for call in calls for digest in call["digests"]}) == 3
+    assert len({call.get("salt", "") for call in calls}) == 2
+    with use_tape(joined) as tape:
+        assert [account(token) for token in (tokens[0], *tokens[:2])] == [0, 0, 1]
+    assert tape.result.notes == ()
+    with pytest.raises(DivergenceError, match="masked values"), use_tape(joined):
+        account(tokens[0])
+        account(tokens[2])
 
 
 def test_a_tool_call_is_found_that_was_masked_for_what_another_one_gives_away(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import struct
@@ -19,7 +20,7 @@ import psutil
 import pytest
 
 from ptycassette import Session, spawn, use
-from ptycassette.errors import PreflightError, RunFailedError
+from ptycassette.errors import PreflightError, RunFailedError, SessionError
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Size
 from ptycassette.recording.io import ask_version, record
@@ -310,6 +311,72 @@ def test_a_program_with_a_url_of_its_own_does_not_reach_it(outside: Outside, pro
     assert "--shared-network" in ran.stderr
 
 
+KILLS = """
+import os, signal, sys, time
+number = getattr(signal, sys.argv[2])
+recorder = int(open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[1])
+def stat(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+            name, _, rest = file.read().partition("(")[2].rpartition(")")
+        with open(f"/proc/{pid}/cmdline", encoding="latin-1") as file:
+            return name, file.read(), rest.split()[0], int(rest.split()[1])
+    except OSError:
+        return "", "", "Z", 0
+def is_it(pid):
+    name, words, _, parent = stat(pid)
+    if sys.argv[1] == "relay":
+        return name == "ptyc-relay" and parent == os.getppid()
+    if sys.argv[1] == "proxy":
+        return "proxy_process" in words and parent == recorder
+    return pid == os.getppid()
+found = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if is_it(pid)]
+print("found", len(found), flush=True)
+time.sleep(float(sys.argv[3]))
+for pid in found:
+    os.kill(pid, number)
+while any(stat(pid)[2] != "Z" for pid in found):
+    time.sleep(0.01)
+"""
+QUICKLY, LATER = "0", "0.6"  # before and after ``launch.c`` becomes the supervisor in Python
+
+
+@pytest.mark.parametrize("way", ["--headless", "--pipes", "library", "terminal"])
+@pytest.mark.parametrize(
+    ("helper", "number", "after_s", "says"),
+    [
+        ("relay", "SIGKILL", QUICKLY, "relay .* was killed"),
+        ("relay", "SIGKILL", LATER, "relay .* was killed"),
+        ("supervisor", "SIGKILL", QUICKLY, "supervisor .* was killed"),
+        ("proxy", "SIGKILL", QUICKLY, "proxy ended before"),
+        ("proxy", "SIGTERM", QUICKLY, "proxy was ended by SIGTERM"),
+    ],
+)
+def test_a_program_that_kills_a_process_of_ours_is_not_saved(  # noqa: PLR0917 - one for each part
+    outside: Outside, provider: str, way: str, helper: str, number: str, after_s: str, says: str
+) -> None:
+    """What came after that is on no tape, or its end is not known."""
+    argv = [sys.executable, "-I", "-c", KILLS, helper, number, after_s]
+    if way == "library":
+        with (
+            pytest.raises((RunFailedError, SessionError), match=says),
+            record(argv, "a.cassette", tape=provider) as session,
+        ):
+            session.wait_exit(timeout_s=60)
+    else:
+        options = [] if way == "terminal" else [way]
+        words = ["rec", *options, "--tape", "--provider", provider, "a.cassette", "--", *argv]
+        if way == "terminal":
+            with Session([COMMAND, *words], base_env=os.environ, size=Size(24, 300)) as session:
+                status = session.wait_exit(timeout_s=60)
+                shown = " ".join(session.screen().text.split())
+            assert status.code == 125, shown
+        else:
+            shown = ptycassette(*words, status=125).stderr
+        assert re.search(says, shown), shown
+    assert not Path("a.cassette").exists()
+
+
 @pytest.mark.parametrize("options", [(), ("--tape-only",)])
 def test_a_rerun_is_off_the_network(
     outside: Outside, provider: str, options: tuple[str, ...]
@@ -396,6 +463,47 @@ def test_where_the_kernel_cannot_the_program_is_not_started(
     assert "PTYCASSETTE_DISABLE_NETWORK" in ran.stderr
     assert "user.max_user_namespaces" in ran.stderr
     assert not Path("started").exists()
+
+
+CONNECTS = """
+import os, socket, sys, time
+family, address = {
+    "tcp": (socket.AF_INET, "127.0.0.1"), "tcp6": (socket.AF_INET6, "::1"),
+    "udp": (socket.AF_INET, "127.0.0.1"), "itself": (socket.AF_INET, "127.0.0.1"),
+    "proxy": (socket.AF_INET, "127.0.0.1"), "child": (socket.AF_INET, "127.0.0.1"),
+}[sys.argv[1]]
+port = int(sys.argv[2])
+if sys.argv[1] == "itself":
+    server = socket.create_server((address, 0))
+    port = server.getsockname()[1]
+if sys.argv[1] == "proxy":
+    port = int(os.environ["OPENAI_BASE_URL"].split(":")[2].split("/")[0])
+if sys.argv[1] == "child" and os.fork():
+    os.wait()
+    sys.exit(3)
+with socket.socket(family, socket.SOCK_DGRAM if sys.argv[1] == "udp" else 1) as one:
+    one.connect((address, port))
+    time.sleep(3)
+sys.exit(3)  # the tape may be empty then
+"""
+
+
+@pytest.mark.parametrize("kind", ["tcp", "tcp6", "udp", "child", "itself", "proxy"])
+def test_where_the_kernel_cannot_a_connection_past_the_proxy_is_a_failure(
+    outside: Outside, provider: str, kind: str
+) -> None:
+    """What it asks there is on no tape. It may connect to itself and to the proxy."""
+    words = ["rec", "--headless", "--tape", "--provider", provider, "a.cassette", "--"]
+    words += [sys.executable, "-I", "-c", CONNECTS, kind, str(outside.port)]
+    ran = on_a_kernel(NO_NETWORK_NAMESPACES, COMMAND, *words)
+
+    elsewhere = kind not in {"itself", "proxy"}
+    assert ran.returncode == (125 if elsewhere else 3), ran.stderr
+    assert Path("a.cassette").exists() is not elsewhere
+    if elsewhere:
+        assert "connected past the tape's proxy" in ran.stderr
+        assert f":{outside.port} " in ran.stderr
+        assert "--shared-network" in ran.stderr
 
 
 def test_where_the_kernel_cannot_no_session_is_started(

@@ -470,7 +470,7 @@ def test_killed_it_loses_nothing_that_was_served(rig: Rig) -> None:
 
     assert len(served) > 100_000
     assert noted.startswith(served)
-    wait_for(lambda: rig.running.problem == "the tape's proxy ended unexpectedly")
+    wait_for(lambda: rig.running.problem == "the tape's proxy ended before the program did")
 
 
 @pytest.mark.slow

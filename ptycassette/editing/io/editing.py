@@ -97,7 +97,9 @@ def edit_cassettes(
         raise UsageError("an edit leaves its cassette as it is", hint="write to another --output")
     with ExitStack() as stack:
         cassettes = [stack.enter_context(open_cassette(path, check="full")) for path in paths]
-        takes = [take_of(cassette) for cassette in cassettes]
+        takes = [
+            _with_its_salt(take_of(cassette), cassette, cassettes[0]) for cassette in cassettes
+        ]
         try:
             take = operation.of(takes)
         except BadEditError as exc:
@@ -146,6 +148,29 @@ def take_of(cassette: Cassette) -> Take:
     final = cassette.final
     end_us = final.t_ms * 1000 if final.t_us is None else final.t_us
     return Take(meta=meta, source=source, end_us=end_us, name=str(cassette.path))
+
+
+def _with_its_salt(take: Take, cassette: Cassette, first: Cassette) -> Take:
+    """A take whose tool calls keep the salt of their digests beside those of another recording."""
+    salt = _salt(cassette)
+    if salt == _salt(first):
+        return take
+
+    def events() -> Iterator[JournalEvent]:
+        for event in take.source():
+            match event:
+                case Noted(payload={"type": "tool-call", "digests": _} as payload):
+                    yield msgspec.structs.replace(event, payload={"salt": salt, **payload})
+                case _:
+                    yield event
+
+    return msgspec.structs.replace(take, source=events)
+
+
+def _salt(cassette: Cassette) -> str:
+    said = (cassette.manifest.optional or {}).get("in_process")
+    salt = said.get("salt") if isinstance(said, dict) else None
+    return str(salt or cassette.manifest.id)
 
 
 def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool) -> dict[str, Any]:

@@ -81,7 +81,7 @@ from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.tape_journal import TapeInPlace
-    from ptycassette.system import Guard
+    from ptycassette.system import ConnectionWatch, Guard
 
 
 class Recorder:
@@ -137,6 +137,8 @@ class Recorder:
         self._owner = Owner()
         self._binary: Path | None = None
         self._final: dict[str, Any] = {}
+        self._child: PtyChild | None = None
+        self._watch: ConnectionWatch | None = None
         self._tape: TapeInPlace | None = None
         self._version: VersionQuestion | None = None
         self.meta: SessionMeta
@@ -278,7 +280,7 @@ class Recorder:
             if guard is None and not plan.shared_network:
                 guard = self._nothing_but(self._tape.address)
         try:
-            child = spawn(
+            self._child = child = spawn(
                 argv,
                 size=plan.size,
                 cwd=plan.cwd,
@@ -291,10 +293,18 @@ class Recorder:
         except SpawnError as exc:
             self.fail(exc.message, stage="spawn")
             raise
+        if self._tape is not None and guard is None and not plan.shared_network:
+            self._watch_connections(child, self._tape.address)
         if self._lifeline is not None:
             self._lifeline.watch(lambda: child.request_end(0 if lingers else DEFAULT_GRACE_S))
         self._ask_version()
         return child
+
+    def _watch_connections(self, child: PtyChild, proxy: str) -> None:
+        from ptycassette.system import ConnectionWatch  # few kernels cannot isolate
+
+        port = int(proxy.rpartition(":")[2])
+        self._watch = self._stack.enter_context(ConnectionWatch(child.processes, proxy=port))
 
     def _nothing_but(self, address: str) -> Guard | None:
         """What lets the program reach nothing but its proxy; None where the kernel cannot."""
@@ -304,7 +314,8 @@ class Recorder:
         if self.cut_off:
             return Guard((int(address.rpartition(":")[2]),))
         self.cautions.append(
-            "the program was on the network: what it sent past the tape's proxy was not recorded"
+            "the program was on the network: what it sent past the tape's proxy was not recorded,"
+            " and only connections that lasted were noticed"
         )
         return None
 
@@ -372,6 +383,7 @@ class Recorder:
             SecretLeftError, StorageError, ...: not published; the journal stays.
             SessionError: our owner is gone; the journal stays, unless only the owner wanted it.
         """
+        failure = failure or self._untrue()
         if self._tape is not None:
             self._tape.close()
             failure = failure or self._tape.failure(status)
@@ -400,6 +412,22 @@ class Recorder:
         elif self._lifeline.publishes and self._lifeline.owner_gone:
             self._publish_alone()
         return self.manifest
+
+    def _untrue(self) -> str | None:
+        """Why what was recorded is not all that happened; None if it is."""
+        if self._child is not None and self._child.lost is not None:
+            return self._child.lost
+        if self._watch is None:
+            return None
+        self._watch.close()
+        if not self._watch.seen:
+            return None
+        return (
+            "the program connected past the tape's proxy, and what it sent is on no tape:"
+            f" {', '.join(sorted(self._watch.seen))} (remove the setting with this address, name"
+            " the program's profile by --harness, try --proxy-env, or allow other connections by"
+            " --shared-network)"
+        )
 
     def _publish_alone(self) -> None:
         """Move the recording into its library, as our owner would have done."""

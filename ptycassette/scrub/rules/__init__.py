@@ -18,6 +18,7 @@ from ptycassette.scrub.rules._values import (
     generated_parts,
     is_plain_data,
     is_random,
+    looks_generated,
     looks_torn_off,
 )
 
@@ -36,6 +37,7 @@ __all__ = [
     "is_plain_data",
     "is_public_name",
     "is_random",
+    "looks_generated",
     "looks_torn_off",
     "parse_config",
     "secret_name",

@@ -56,7 +56,9 @@ class Entry(RuleFields, frozen=True, kw_only=True):
     stands: tuple[str, ...] = ()
     kind: Kind | None = None  # type: ignore[assignment]
     public: int = 0
+    after: str = ""
     until: str = ""
+    then: str = ""
     unless: str = ""
     accept: str = ""
 
@@ -191,7 +193,9 @@ def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
             "pattern": expanded(entry.pattern),
             "anchors": tuple(anchor.lower() for anchor in entry.anchors),
             "kind": entry.kind or file.kind,
+            "after": expanded(entry.after),
             "until": expanded(entry.until),
+            "then": expanded(entry.then),
             "unless": expanded(entry.unless),
             "accept": JUDGES.get(entry.accept),
         }

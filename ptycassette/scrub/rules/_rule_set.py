@@ -55,7 +55,9 @@ class Rule(RuleFields, frozen=True, kw_only=True):
 
     Attributes:
         public: how many characters at the beginning of a match are no secret.
+        after: a pattern of what precedes a match, in at most 200 characters.
         until: a pattern; the scrubbed text ends before it. For rows that were joined.
+        then: a pattern; it matches further values behind a match, again and again, as in a list.
         unless: a pattern; what it matches as a whole is left.
         accept: judges the text to be scrubbed, without its public beginning; False leaves it.
             It must depend on its argument alone, because its answers are cached.
@@ -66,7 +68,9 @@ class Rule(RuleFields, frozen=True, kw_only=True):
     """
 
     public: int = 0
+    after: str = ""
     until: str = ""
+    then: str = ""
     unless: str = ""
     accept: Callable[[str], bool] | None = None
     whole: int = 0
@@ -89,6 +93,8 @@ class Rule(RuleFields, frozen=True, kw_only=True):
         try:
             re.compile(self.pattern, re.ASCII)
             re.compile(self.until)
+            re.compile(self.after, re.ASCII)
+            re.compile(self.then, re.ASCII)
         except re.error as exc:
             raise PatternError(f"not a regular expression: {self.pattern!r}: {exc}") from exc
 
@@ -102,6 +108,8 @@ class Found(msgspec.Struct, frozen=True):
 
 
 _LONG_PREFIX = 4
+_MOST_FURTHER = 1000
+_MOST_BEFORE = 200
 _MOST_JUDGED = 8192
 _LONGEST_JUDGED = 520
 _GAP_BEGINS = frozenset(("\xe2\x80", "..", "**"))
@@ -160,6 +168,25 @@ class _Search:
                     yield self._found(text, match.start(), *span, loose=loose)
             number = last + 1
 
+    def further(self, text: str, end: int) -> Iterator[Found | None]:
+        """The values behind a match, as far as they follow each other."""
+        for _ in range(_MOST_FURTHER):
+            match = self._then.match(text, end)
+            if match is None:
+                return
+            start, stop = match.span("s")
+            length = self._judge(text[start:stop])
+            yield Found(start, start + length, self.rule) if length else None
+            end = match.end()
+
+    @cached_property
+    def _after(self) -> re.Pattern[str]:
+        return re.compile(f"(?:{self.rule.after})\\Z", re.ASCII)
+
+    @cached_property
+    def _then(self) -> re.Pattern[str]:
+        return re.compile(self.rule.then, re.ASCII)
+
     def everywhere(self, text: str, lower: str) -> Iterator[Found | None]:
         """All matches, by RE2."""
         anchors = self.rule.anchors
@@ -179,6 +206,8 @@ class _Search:
             and rule.edge
             and not (loose and rule.public >= _LONG_PREFIX)
         ):
+            return None
+        if rule.after and not self._after.search(text, max(0, first - _MOST_BEFORE), first):
             return None
         short = end - start <= _LONGEST_JUDGED
         length = (self._judged if short else self._judge)(text[start:end])
@@ -243,6 +272,8 @@ class RuleSet:
                     if hit is not None:
                         ends[search.name] = hit.end
                         found.append(hit)
+                    if match is not None and search.rule.then:
+                        found += search.further(text, match.end())
         for search, anchors in leading.items():
             found += search.around(text, anchors, loose=loose)
         for search in self._everywhere:

@@ -12,16 +12,24 @@ from typing import NamedTuple
 
 import msgspec
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub._mask import BASE32, BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.decode import Decoded, decoded_views
 from ptycassette.scrub.match import canonical, spread, squeeze
-from ptycassette.scrub.rules import RuleSet, declares_a_secret, secret_name
+from ptycassette.scrub.rules import (
+    RuleSet,
+    declares_a_secret,
+    is_public_name,
+    looks_generated,
+    secret_name,
+)
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.search._known import KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner, SearchedTexts
 from ptycassette.scrub.views import (
     WIDEST,
     JoinedLines,
+    Names,
     View,
     joined_lines,
     lines_of,
@@ -38,6 +46,9 @@ _LONGEST_REMEMBERED = 1 << 12
 _MOST_REMEMBERED = 2 << 20
 """Characters of texts whose matches are remembered."""
 _OF_AN_ENTRY = 64
+_SEVERAL = ("passwords", "secrets", "tokens", "keys", "passphrases", "credentials")
+_PARTS_MEET = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|[./:\s-]+")
+_GENERATED = lazy_pattern(r"[A-Za-z0-9+/=_.~-]+")
 _BASES = (BASE64, BASE32)
 _AMID_BASES = frozenset({ESCAPED, QUOTED})
 
@@ -62,6 +73,33 @@ class Match(msgspec.Struct, frozen=True):
 def _tells(name: str, is_number: bool) -> bool:  # noqa: FBT001
     """Whether a name may declare its value; counts of tokens are numbers that are no secrets."""
     return declares_a_secret(name) if is_number else secret_name(name)
+
+
+def _one_of(name: str) -> str:
+    """A name as rules read it: of one thing (``passwords``), with its parts apart."""
+    one = name.removesuffix("s") if name.lower().endswith(_SEVERAL) else name
+    return _PARTS_MEET.sub("_", one)
+
+
+def _is_generated(value: str) -> bool:
+    return _GENERATED.fullmatch(value) is not None and looks_generated(value)
+
+
+@lru_cache(4096)
+def _telling(names: Names, is_number: bool) -> tuple[tuple[str, bool], ...]:  # noqa: FBT001
+    """The names that may declare a value; True for those that declare what looks generated."""
+    own, *others = names.own
+    found = [(own, False)] if _tells(own, is_number) else []
+    found += [(_one_of(name), False) for name in others if _declares(_one_of(name))]
+    for name in () if is_number else (own, *names.above):
+        one = _one_of(name)
+        if _declares(one) and (name is not own or one != own):
+            found.append((one, not name.lower().endswith("passwords")))
+    return tuple(found)
+
+
+def _declares(name: str) -> bool:
+    return declares_a_secret(name) and not is_public_name(name)
 
 
 class _Text(NamedTuple):
@@ -214,13 +252,19 @@ class Searcher:
             self._remembered_for, self._room = knows, _MOST_REMEMBERED
         return self._remembered
 
-    def search_member(self, name: str, value: str | int) -> Iterator[Match]:
-        """What the name of a member of a JSON object gives away of its value.
+    def search_member(self, names: Names, value: str | int) -> Iterator[Match]:
+        """What the names around a value in JSON give away of it.
 
-        Places count in the canonical text of the value, or in the digits of a number.
+        Places count in the canonical text of the value, or in the digits of a number. A name
+        above a whole object declares what looks generated in it, and each of several: the object
+        may also hold types, dates and descriptions.
         """
-        if not _tells(name, isinstance(value, int)):
-            return
+        for name, only_generated in _telling(names, isinstance(value, int)):
+            if not only_generated or _is_generated(str(value)):
+                yield from self._search_named(name, value)
+
+    def _search_named(self, name: str, value: str | int) -> Iterator[Match]:
+        """What one name gives away of a value."""
         text = canonical(str(value))
         written = canonical(json.dumps(value, ensure_ascii=False))
         quote = int(isinstance(value, str))

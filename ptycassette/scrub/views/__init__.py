@@ -8,7 +8,7 @@ from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader, ScreenView, Seen, view_of
 from ptycassette.scrub.views._shown import WIDEST, lines_of, pane_views, shown_views
 from ptycassette.scrub.views._streams import FoundInBody, StreamText, StreamView, TrafficText
-from ptycassette.scrub.views._structured import Joined, members_of, rewrite, strings_of
+from ptycassette.scrub.views._structured import Joined, Names, members_of, rewrite, strings_of
 from ptycassette.scrub.views._typed import TypedView, input_views
 from ptycassette.scrub.views._view import RunsView, View
 
@@ -21,6 +21,7 @@ __all__ = [
     "JoinedLines",
     "Line",
     "Messages",
+    "Names",
     "RunsView",
     "ScreenReader",
     "ScreenView",

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
+from ptycassette.model import lazy_pattern
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.views._view import RunsView
 
@@ -69,46 +71,110 @@ def _collect(value: Any, place: str, found: list[tuple[str, str]]) -> None:
             _collect(item, f"{place}[]"[-_LONGEST_PLACE:], found)
 
 
-def members_of(value: Any) -> Iterator[tuple[str, str | int]]:
-    """(key, item) for every text and whole number that an object in ``value`` holds by a name."""
+class Names(NamedTuple):
+    """What the names around a text or number in JSON may declare it to be.
+
+    Attributes:
+        own: its key; what the object calls it (``{"name": "X", "value": ...}``); the key of the
+            list that holds it. Each names this one value.
+        above: the keys of the objects around it, which name all that they hold.
+    """
+
+    own: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
+
+    def of_member(self, key: str, label: str | None) -> Names:
+        """Those of a member of an object in a place with these."""
+        if not _is_value(key):
+            return Names((key,), (*self.own, *self.above)[:_MOST_NAMES])
+        called = (label,) if label is not None else self.own
+        return Names((key, *called), self.above)
+
+
+_VALUE_KEY = lazy_pattern(r"(?i:\w{0,16}(?:value|val)|default|current)")
+_NAME_KEY = lazy_pattern(r"(?i:\w{0,16}(?:name|key)|variable|var|env|field|param(?:eter)?|setting)")
+_MOST_NAMES = 4
+_LONGEST_NAME = 200
+
+
+@lru_cache(4096)
+def _is_value(key: str) -> bool:
+    return _VALUE_KEY.fullmatch(key) is not None
+
+
+@lru_cache(4096)
+def _is_name(key: str) -> bool:
+    return _NAME_KEY.fullmatch(key) is not None
+
+
+def _label(value: dict[Any, Any]) -> str | None:
+    """What an object with a name and a value calls its value."""
+    for key in value:
+        if isinstance(key, str) and _is_value(key):
+            break
+    else:
+        return None
+    for key, item in value.items():
+        if isinstance(key, str) and isinstance(item, str) and _is_name(key):
+            return item[:_LONGEST_NAME]
+    return None
+
+
+def members_of(value: Any, names: Names | None = None) -> Iterator[tuple[Names, str | int]]:
+    """(names, item) for every text and whole number in ``value`` that has a name."""
     if isinstance(value, dict):
+        label = _label(value)
         for key, item in value.items():
-            if isinstance(key, str) and _is_scalar(item):
-                yield key, item
-            else:
-                yield from members_of(item)
+            if isinstance(item, (str, int, dict, list, tuple)):
+                inner = (names or _NONE).of_member(key, label) if isinstance(key, str) else names
+                if inner is not None and _is_scalar(item):
+                    yield inner, item
+                else:
+                    yield from members_of(item, inner)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from members_of(item)
+            if isinstance(item, (dict, list, tuple)):
+                yield from members_of(item, names)
+            elif names is not None and _is_scalar(item):
+                yield names, item
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_scalar(value: Any) -> TypeGuard[str | int]:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+_NONE = Names()
 
 
 def rewrite(
     value: Any,
     change: Callable[[str], str],
-    member: Callable[[str, str | int], str | int] | None = None,
+    member: Callable[[Names, str | int], str | int] | None = None,
+    names: Names | None = None,
 ) -> Any:
     """``value`` with every string in it, keys included, replaced by ``change`` of it.
 
-    What ``members_of`` yields is replaced by ``member`` of key and item instead, if that is given.
+    What ``members_of`` yields is replaced by ``member`` of names and item instead, if that is
+    given.
     """
-    if isinstance(value, str):
-        return change(value)
     if isinstance(value, dict):
+        label = None if member is None else _label(value)
         return {
-            change(key) if isinstance(key, str) else key: (
-                member(key, item)
-                if member is not None and isinstance(key, str) and _is_scalar(item)
-                else rewrite(item, change, member)
+            change(key) if isinstance(key, str) else key: rewrite(
+                item,
+                change,
+                member,
+                (names or _NONE).of_member(key, label)
+                if member is not None and isinstance(key, str)
+                else names,
             )
             for key, item in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return type(value)(rewrite(item, change, member) for item in value)
-    return value
+        return type(value)(rewrite(item, change, member, names) for item in value)
+    if _is_scalar(value) and member is not None and names is not None:
+        return member(names, value)
+    return change(value) if isinstance(value, str) else value
 
 
 _Part = tuple[int, str, tuple[int, int, str]]

@@ -30,6 +30,8 @@ _DISABLED = b"\0"  # _POSIX_VDISABLE on Linux; on macOS it is 0xff, which no lin
 _MAX_LINE = 1023 if sys.platform == "darwin" else 4095  # MAX_CANON and N_TTY_BUF_SIZE, less the end
 _STUCK_AFTER_S = 5.0
 _LOST = exit_status(signal.SIGKILL)
+_LOST_RELAY = "the relay between the program and the tape's proxy was killed while the program ran"
+_LOST_SUPERVISOR = "the supervisor of the program was killed while the program ran"
 
 
 class PtyChild(Closing):
@@ -39,6 +41,8 @@ class PtyChild(Closing):
         fd: the master side of the PTY, non-blocking and not inherited by others.
         pid: process id of the program itself, leader of its session and process group.
         tty: path of the slave side.
+        lost: why the run proves nothing: a process of ours was killed before the program ended.
+            None if all is well.
 
     In a fork of the process that made it, it does nothing.
 
@@ -61,13 +65,14 @@ class PtyChild(Closing):
         self.fd = fd
         self.pid = pid
         self.tty = tty
+        self.lost: str | None = None
         self._supervisor = supervisor
         self._control = control
         self._lock = threading.Lock()
         self._owner = Owner()
         self._heard = heard
         self._ended: ExitStatus | None = None
-        self._gone = False
+        self._gone = self._given_up = False
         self._slave = -1
         self._cores = cores
 
@@ -81,6 +86,10 @@ class PtyChild(Closing):
         """How the program ended, as soon as it did; other processes of its tree may still run."""
         self._listen()
         return self._ended
+
+    def processes(self) -> list[int]:
+        """The process ids of the program and all that it started, as far as they still run."""
+        return pty_supervisor.descendants(self._supervisor)
 
     def poll(self) -> ExitStatus | None:
         """How the program ended, once no process of its tree is left; None before."""
@@ -207,6 +216,7 @@ class PtyChild(Closing):
         status = self.wait(grace_s + _STUCK_AFTER_S)
         if status is None:
             # The supervisor is stopped or gets no processor time; closing the socket ends it.
+            self._given_up = True
             with suppress(ProcessLookupError):
                 os.kill(self._supervisor, signal.SIGKILL)
             self._end_alone()
@@ -259,17 +269,23 @@ class PtyChild(Closing):
                 self._heard += data
             *lines, self._heard = self._heard.split(b"\n")
             for line in lines:
-                if line.startswith(b"X "):
-                    self._ended = exit_status(int(line[2:]))
+                self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        if line.startswith(b"X "):
+            self._ended = exit_status(int(line[2:]))
+        elif line == b"R":
+            self.lost = _LOST_RELAY
 
     def _farewell(self) -> None:
         """The supervisor is gone: reap it; if it was killed, end what it left running."""
         for line in self._heard.split(b"\n"):
-            if line.startswith(b"X "):
-                self._ended = exit_status(int(line[2:]))
+            self._take(line)
         if self._ended is None:
             self._end_alone()
             self._ended = _LOST
+            if not self._given_up:
+                self.lost = _LOST_SUPERVISOR
         with suppress(ChildProcessError):  # somebody else in this process waited for all
             os.waitpid(self._supervisor, 0)
         self._gone = True

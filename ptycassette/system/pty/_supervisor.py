@@ -11,7 +11,8 @@ Rules of this file:
   forks twice, calls ``setsid`` and ignores SIGHUP still is a descendant of it,
   so a walk down the children finds everybody.
 - It holds one end of a socket whose other end only the recorder holds. It
-  writes ``X <wait status>`` when the program ended; it reads ``T <grace in
+  writes ``X <wait status>`` when the program ended, and ``R`` when the relay of the program's
+  namespace (``network_launch.py``) was killed before that; it reads ``T <grace in
   ms>`` as the order to end everybody. The end of the socket is the end of the
   recorder, whatever ended it, kill -9 included.
 - When the program ends, when the recorder ends, or when it is ordered to, it sends
@@ -59,6 +60,7 @@ else:
 
 
 _TICK_MS = 10
+_RELAY = b"ptyc-relay"  # RELAY of network_launch.py
 _AGAIN_AFTER_S = 0.2
 # Faults of our own must stay visible; SIGKILL and SIGSTOP cannot be changed.
 _UNTOUCHED = frozenset(
@@ -308,6 +310,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
     def _reap(self) -> None:
         """Reap processes that ended; report the program's status to the recorder."""
         while True:
+            self._look_for_lost_relay()
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
@@ -320,6 +323,18 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
                 self._ended = True
                 with suppress(OSError):
                     os.write(self._control, b"X %d\n" % status)
+
+    def _look_for_lost_relay(self) -> None:
+        """Report the relay if it failed before we end everybody; its name outlives it (proc(5))."""
+        if self._deadline is not None or not hasattr(os, "waitid"):  # macOS has no relay
+            return
+        with suppress(OSError):
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is None or (found.si_code == os.CLD_EXITED and found.si_status == 0):
+                return
+            with open(f"/proc/{found.si_pid}/comm", "rb") as file:
+                if file.read().strip() == _RELAY and found.si_pid != self._program:
+                    os.write(self._control, b"R\n")
 
 
 def main(arguments: list[str]) -> None:  # pragma: no cover - as above

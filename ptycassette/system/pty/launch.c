@@ -193,11 +193,14 @@ int main(void) {
             snprintf(text, sizeof text, "X %d\n", status);
             report(text);
             ended = 1;
-            pid_t other;
-            while ((other = waitpid(-1, NULL, WNOHANG)) > 0)
-                ;
-            if (other < 0)
-                return 0; /* nothing is left of it */
+            for (;;) {
+                siginfo_t other = {0};
+                if (waitid(P_ALL, 0, &other, WEXITED | WNOHANG | WNOWAIT) < 0)
+                    return 0; /* nothing is left of it */
+                if (!other.si_pid || other.si_code != CLD_EXITED || other.si_status)
+                    break; /* it runs, or the supervisor looks at how it failed */
+                waitpid(other.si_pid, NULL, 0);
+            }
         }
         close(watched);
     }

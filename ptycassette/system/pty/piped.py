@@ -102,6 +102,11 @@ class PipedChild(Closing):
         return self._child.control_fd
 
     @property
+    def lost(self) -> str | None:
+        """See ``PtyChild.lost``."""
+        return self._child.lost
+
+    @property
     def ended(self) -> ExitStatus | None:
         """See ``PtyChild.ended``."""
         return self._child.ended

@@ -75,8 +75,13 @@ async def _serve(order: Order, parent: int) -> None:
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     _when_input_ends(loop, ended.set)
+
+    def end(number: signal.Signals) -> None:
+        _send(Stopped(problem=f"the tape's proxy was ended by {number.name}"))
+        ended.set()
+
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, ended.set)
+        loop.add_signal_handler(number, end, number)
     gate = TermsGate(order.terms, load_prices())
     with TapeJournalFile(Path(order.journal), origin_us=order.plan.origin_us) as journal:
         proxy = Proxy(order.plan, sink=_WatchedSink(journal), gate=gate, report=_Reports())

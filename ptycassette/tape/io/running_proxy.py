@@ -222,6 +222,7 @@ class RunningProxy(Closing):
         self.reports: list[str] = []
         """Lines for the user, so far as they were read."""
         self._problem: str | None = None
+        self._closed = False
         self._rest = b""
         try:
             self._process = subprocess.Popen(
@@ -255,14 +256,16 @@ class RunningProxy(Closing):
         with suppress(BlockingIOError, ValueError):
             while data := os.read(self._output.fileno(), 1 << 16):
                 self._take(data)
-        if self._problem is None and self._process.poll() not in {None, 0}:
-            self._problem = "the tape's proxy ended unexpectedly"
+        status = self._process.poll()
+        if self._problem is None and status is not None and (status or not self._closed):
+            self._problem = "the tape's proxy ended before the program did"
         return self._problem
 
     def close(self) -> None:
         """End it. When this returns its journal is complete. Does nothing the second time."""
         if self._process.stdin is None or self._process.stdin.closed:
             return
+        self._problem, self._closed = self.problem, True
         with suppress(OSError):
             self._process.stdin.close()
         try:

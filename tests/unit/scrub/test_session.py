@@ -537,6 +537,39 @@ def test_the_names_of_masked_keys_go(meta: SessionMeta, key: str) -> None:
     assert names[-1] == "enter"
 
 
+GONE = {
+    "the line is erased": "{token}\x1b[2K\rdone",
+    "the line is erased from its start": "{token}\x1b[1K\rdone",
+    "the rest of the line is erased": "{token}\r\x1b[Kdone",
+    "the screen is erased": "{token}\x1b[2J\x1b[Hdone",
+    "cells are erased": "{token}\r\x1b[60Xdone",
+    "cells are deleted": "{token}\r\x1b[60Pdone",
+    "the line is deleted": "{token}\r\x1b[Mdone",
+    "it is rubbed out": "{token}" + "\b \b" * 60 + "done",
+    "it is overwritten": "{token}\r" + "done" * 20,
+    "it scrolls away": "{token}" + "\r\n" * 30 + "done",
+    "the terminal is reset": "{token}\x1bcdone",
+    "it is on the other screen": "\x1b[?1049h{token}\x1b[?1049l\r\ndone",
+    "it is painted from its end": "\x1b[5;20H{tail}\x1b[5;1H{head}\x1b[2K\rdone",
+    "its start was erased first": "{head}\x1b[2K\r{token}\x1b[2K\rdone",
+}
+
+
+@pytest.mark.parametrize("piece", [1, 7, 10_000])
+@pytest.mark.parametrize("shown", GONE)
+def test_what_was_erased_or_overwritten_is_masked(shown: str, piece: int) -> None:
+    """It is in the bytes of the recording, though no screen shows it at the end."""
+    text = GONE[shown].format(token=GHP, head=GHP[:19], tail=GHP[19:])
+    data = f"token: \r\n{text}\r\n".encode()
+    chunks = [data[at : at + piece] for at in range(0, len(data), piece)]
+    after = b"".join(scrub_chunks(chunks, rows=24, cols=80))
+
+    assert len(after) == len(data)
+    assert GHP[4:16].encode() not in after
+    assert GHP[-12:].encode() not in after
+    assert b"done" in after
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_a_pasted_key_keeps_its_line_ends(known: bool) -> None:
     """They are CR, and text is searched as lines."""
@@ -562,6 +595,17 @@ NAMED: list[dict[str, Any]] = [
     {"cookie": "sid=" + "abc123def456"},
     {"input_tokens": 123456, "max_tokens": 4096, "session_id": "abc123def456gh"},
     {"password": "<secret>", "token": True, "secret": ""},
+    {"env": [{"name": "DB_PASSWORD", "value": "letme" + "in"}, {"name": "A", "value": "x1y2z3w4"}]},
+    {"value": "letme" + "in", "name": "DB_PASSWORD"},
+    {"ParameterKey": "DbPassword", "ParameterValue": "zz11" + "yy22xx33"},
+    {"Name": "db.secret", "Type": "SecureString", "Value": "zz11" + "yy22xx33"},
+    {"passwords": ["letme" + "in", "482" + "913"]},
+    {"passwords": {"ada": "letme" + "in", "bob": "482" + "913"}},
+    {"DB_PASSWORD": {"sensitive": True, "type": "string", "value": "letme" + "in"}},
+    {"api_keys": ["abcdEF" + "1234efghIJ56", "mnopQR" + "1234efghIJ78"]},
+    {"token": {"type": "string", "format": "uuid", "description": "A token2use"}},
+    {"tokens": {"input": 12345678, "model": "gpt-4o-2024-11-20"}, "secrets": ["API_TOKEN_V2"]},
+    {"name": "cache_key", "value": "linux-x64-node20"},
 ]
 
 

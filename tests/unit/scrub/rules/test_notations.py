@@ -74,6 +74,39 @@ NOTATIONS = (
     "ssl_passphrase: {}", "smtp_pass: {}", "userPassword: {}",
     "admin_password = {}", "The temporary password is {}", "Your password: {}", "PIN/password: {}",
     "login: ada / password: {}", "initialAdminPassword: {}", "Password for ada: {}",
+    # a name and its value side by side; lists, objects and blocks below a name
+    '{{"name": "DB_PASSWORD", "value": "{}"}}', '{{"name":"DB_PASSWORD","value":"{}"}}',
+    '{{"Name": "DB_PASSWORD", "Value": "{}"}}', '{{"key": "DB_PASSWORD", "value": "{}"}}',
+    '{{\n  "name": "DB_PASSWORD",\n  "value": "{}"\n}}', '{{"value": "{}", "name": "DB_PASSWORD"}}',
+    '{{"ParameterKey": "DBPassword", "ParameterValue": "{}"}}',
+    '{{"Key": "DBPassword", "Value": "{}"}}',
+    '{{"name": "DB_PASSWORD", "type": "secret", "value": "{}"}}',
+    '{{"name": "db-password", "secure": true, "value": "{}"}}', "- name: DB_PASSWORD\n  value: {}",
+    '- name: DB_PASSWORD\n  value: "{}"', "  - name: 'DB_PASSWORD'\n    value: '{}'",
+    "- key: DB_PASSWORD\n  value: {}", "- value: {}\n  name: DB_PASSWORD",
+    "key: db_password\nvalue: {}", "- {{name: DB_PASSWORD, value: {}}}",
+    '- {{ name: DB_PASSWORD, value: "{}" }}', '<env name="DB_PASSWORD" value="{}"/>',
+    "<env name='DB_PASSWORD' value='{}'/>", '<env value="{}" name="DB_PASSWORD"/>',
+    "<property>\n  <name>db.password</name>\n  <value>{}</value>\n</property>",
+    '<setting name="DbPassword" type="string" value="{}"/>',
+    '<setting name="DbPassword" serializeAs="String">\n  <value>{}</value>\n</setting>',
+    '<Parameter name="password" value="{}"></Parameter>', "name,value\nDB_PASSWORD,{}",
+    '"name","value"\n"DB_PASSWORD","{}"', "name;value\nDB_PASSWORD;{}",
+    "name\tvalue\nDB_PASSWORD\t{}", "name,value\nDB_USER,ada\nDB_PASSWORD,{}\nX,y",
+    'set {{\n  name  = "auth.password"\n  value = "{}"\n}}',
+    'set_sensitive {{\n  name = "db_password"\n  value = "{}"\n}}',
+    'name = "DB_PASSWORD"\nvalue = "{}"', "password:\n  value: {}", 'DB_PASSWORD:\n  value: "{}"',
+    'password:\n  default: "{}"', "password: >-\n  {}", "password: |\n  {}", "passwords:\n  - {}",
+    'DB_PASSWORD: ["{}"]', '{{"password": ["{}"]}}', '{{"DB_PASSWORD": {{"value": "{}"}}}}',
+    '{{"db_password": {{"sensitive": true, "type": "string", "value": "{}"}}}}',
+    '{{"passwords": {{"ada": "{}"}}}}', '{{"passwords": ["{}", "x"]}}', "passwords:\n  ada: {}",
+    'password = ["{}"]', '[password]\nvalue = "{}"', "//registry.corp/:_password={}",
+    "jq: name=DB_PASSWORD value={}", "Name: DB_PASSWORD\nValue: {}", "name: DB_PASSWORD, value: {}",
+    "[name=DB_PASSWORD, value={}]", 'EnvVar(name="DB_PASSWORD", value="{}")',
+    "{{'name': 'DB_PASSWORD', 'value': '{}'}}", '{{Name: "DB_PASSWORD", Value: "{}"}}',
+    '{{"Name":"DB_PASSWORD","Type":"SecureString","Value":"{}"}}',
+    "ParameterKey=DbPassword,ParameterValue={}", "name=db_password,value={}",
+    "<key>DB_PASSWORD</key>\n<string>{}</string>", "<key>Password</key><string>{}</string>",
 )  # fmt: skip
 
 OF_DIGITS_STAY = ("password {}", "proxy_password {}")
@@ -341,7 +374,32 @@ def test_a_word_behind_a_name_is_masked(notation: str) -> None:
     assert not left(notation.format(WORD), WORD)
 
 
-@pytest.mark.parametrize("line", INNOCENT)
+INNOCENT_PAIRS = (
+    '{"tokens": {"input": 12345678, "model": "gpt-4o-2024-11-20", "at": "2026-01-02T10:11:12Z"}}',
+    '{"token": {"type": "string", "pattern": "^[A-Za-z0-9]{8}$", "description": "A token2use"}}',
+    '{"auth": {"mode": "oauth2", "provider": "github2", "url": "https://a.b/c1d2"}}',
+    '{"name": "get_secret_token", "arguments": {"path": "src/v2/main3.py"}, "value": null}',
+    '{"name": "password", "in": "query", "schema": {"type": "string", "default": "string"}}',
+    '{"secrets": ["DB_PASSWORD", "API_TOKEN_V2", "stripe-key-2"]}',
+    "secrets:\n  db_password:\n    file: ./db_password2.txt\n  key:\n    external: true",
+    "secrets: inherit\nwith:\n  token: ${{ secrets.GITHUB_TOKEN }}",
+    "- name: DB_PASSWORD\n  valueFrom:\n    key: password\n- name: LOG2\n  value: info1234x",
+    '{"key": "tokenizer.model", "value": "gpt2-medium-345m"}', '{"tokens": ["Hello", "world2"]}',
+    "- name: api_key\n  in: header\n  required: true\n  schema:\n    type: string",
+    '<input type="password" name="password" value="" id="password2">',
+    "cookies:\n  - name: theme\n    value: dark1234mode", "token,count\nthe,1234567",
+    "rules: { password: [required, min6chars] }", "auth:\n  - name: x2y3z4a5\n",
+    'password: [{ required: true, message: "Password2 is required" }]',
+    'tokens:\n  color: "#ff00aa"\n  space4x: 16px\n  font-size-2xl: 1.5rem2',
+    'export const tokens = { blue500: "rgb1a2b", sha: "9b2f6c1e8d4a4f7b" }',
+    '{"name": "cache_key", "value": "linux-x64-node20-9b2f6c1e"}',
+    '{"name": "partition_key", "value": "user2024-11"}',
+    '{"name": "PATH", "value": "/usr/local/bin"}, {"name": "KEY_COUNT", "value": "12345678"}',
+    "- name: SSH_AUTH_SOCK\n  value: /tmp/ssh-a1b2c3/agent.12",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [*INNOCENT, *INNOCENT_PAIRS])
 def test_what_only_looks_near_stays(line: str) -> None:
     """Not a character of it changes."""
     assert default_scrubber().text(line, channel="output") == line
