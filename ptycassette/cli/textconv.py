@@ -11,7 +11,7 @@ from ptycassette.cli._present import write_lines
 MOST_BYTES = 256 << 20
 
 
-@click.command("textconv")
+@click.command("textconv", context_settings={"ignore_unknown_options": True})
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
     """Print a file of a cassette as text that makes a readable diff.
@@ -19,7 +19,7 @@ def command(file: Path) -> None:
     The text has screens, typed input, events and requests, without times, numbers
     and digests. To make git use it:
 
-    git config diff.cassette.textconv "ptycassette textconv"
+    git config diff.cassette.textconv "ptycassette textconv --"
 
     Example: ptycassette textconv hello.cassette/frames.jsonl
     """

@@ -89,9 +89,11 @@ def finalise(  # noqa: PLR0913 - the seams
         AmbiguousTapeError: the tape could answer wrongly.
         ValueError: ``meta.options`` names an unknown frame policy.
     """
-    run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy)
-    run.typed, run.keys = typed, keys
+    run = _Run(
+        meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy, typed=typed
+    )
     try:
+        run.keys = keys
         run.write(progress=progress)
         _refuse(run.left())
         run.look_at_name()
@@ -117,8 +119,9 @@ def finalise_failed(
     Returns:
         The sink, and what the verification found. Unless that is empty the sink must be aborted.
     """
-    run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=None)
-    run.typed = typed
+    run = _Run(
+        meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=None, typed=typed
+    )
     try:
         run.write(failed=True)
         return run.sink, run.left()
@@ -151,14 +154,19 @@ class _Run(Generic[_Sink]):
         emulator: EmulatorFactory,
         scrubber: Scrubber,
         policy: Callable[[], FramePolicy] | None,
+        typed: TypedWatch | None,
     ) -> None:
         self._meta, self._source, self._open = meta, source, open_sink
         self._scrubber, self._emulator = scrubber, emulator
         self._policy = policy
-        self.typed: TypedWatch | None = None
+        self.typed = typed
         self.keys: EntryKeys | None = None
         self.sink = open_sink()
-        self.work = self._new_work()
+        try:
+            self.work = self._new_work()
+        except BaseException:
+            self.sink.abort()
+            raise
 
     def _new_work(self) -> SinkWriter:
         name = str(self._meta.options.get("frame_policy", "settled"))

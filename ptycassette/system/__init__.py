@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .git_questions import IgnoredFile as IgnoredFile
     from .git_questions import WorkTree as WorkTree
     from .git_questions import asked_git as asked_git
+    from .interpreter import program_of_ours as program_of_ours
     from .interpreter import python_command as python_command
     from .network import NETWORK_VARIABLE as NETWORK_VARIABLE
     from .network import ConnectionWatch as ConnectionWatch
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .streams import same_stream as same_stream
     from .streams import stream_kind as stream_kind
     from .streams import unread_bytes as unread_bytes
+    from .unwinding import is_making_a_temporary as is_making_a_temporary
     from .unwinding import unwound as unwound
     from .workers import WorkerEndedError as WorkerEndedError
     from .workers import Workers as Workers
@@ -48,14 +50,14 @@ else:
             "clock": "MonotonicClock Steady SystemAsyncSleeper SystemSleeper is_frozen monotonic_s"
             " random_id",
             "closing": "Closing",
-            "interpreter": "python_command",
+            "interpreter": "program_of_ours python_command",
             "network": "NETWORK_VARIABLE ConnectionWatch Guard guarded_command may_isolate"
             " network_disabled require_isolation required_guard",
             "ownership": "Owner owned_async_context owned_context",
             "git_questions": "IgnoredFile WorkTree asked_git",
             "priority": "raised_priority",
             "streams": "reopened same_stream stream_kind unread_bytes",
-            "unwinding": "unwound",
+            "unwinding": "is_making_a_temporary unwound",
             "workers": "WorkerEndedError Workers",
         },
     )

@@ -8,14 +8,19 @@ object that is missing is not fetched, because a fetch runs what the settings ca
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from ptycassette.system.interpreter import program_of_ours
+
 _TIMEOUT_S: Final = 10.0
-_GIT: Final = ("git", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_MOST_MEMORY: Final = 512 << 20  # besides files that are mapped: an index has 1 GiB for 10^7 files
+_GIT: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 
 
 class IgnoredFile(msgspec.Struct, frozen=True):
@@ -43,20 +48,38 @@ def asked_git(
     """
     import subprocess  # noqa: PLC0415 - most commands start no git
 
+    program = program_of_ours("git")
+    if program is None:
+        return None
+    given = os.environ if environment is None else environment
+    kept = {name: value for name, value in given.items() if name not in _OTHER_PATHSPECS}
     try:
-        done = subprocess.run(
-            [*_GIT, *words],
+        with subprocess.Popen(
+            [program, *_GIT, *words],
             cwd=folder,
-            env={**(os.environ if environment is None else environment), **_NOTHING_RUNS},
-            input=data,
+            env={**kept, **_NOTHING_RUNS},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=timeout_s,
-            check=False,
-        )
+        ) as git:
+            _bound_memory(git.pid)
+            try:
+                said, _ = git.communicate(data, timeout_s)
+            except BaseException:
+                git.kill()
+                raise
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.returncode, done.stdout
+    return git.returncode, said
+
+
+def _bound_memory(pid: int) -> None:
+    """Let a process have only so much memory: settings may name ``/dev/zero`` as attributes."""
+    if sys.platform == "linux":
+        import resource  # noqa: PLC0415 - as subprocess
+
+        with suppress(OSError):  # it has ended, or its limit is lower
+            resource.prlimit(pid, resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
 
 
 # The list of protocols is stronger than settings, and older than GIT_NO_LAZY_FETCH (git 2.45).
@@ -65,7 +88,12 @@ _NOTHING_RUNS: Final = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",  # a folder may be called ``*`` or ``:(top)``
 }
+_OTHER_PATHSPECS: Final = frozenset(
+    ("GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS")
+)
+"""Git refuses them beside GIT_LITERAL_PATHSPECS."""
 
 
 class WorkTree:

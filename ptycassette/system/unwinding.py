@@ -15,7 +15,9 @@ from types import FrameType
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _WAIT_S = 0.005
 _ENTERING = frozenset({"contextlib", "ptycassette.system.ownership"})
-_MAKING = frozenset({"tempfile", "ptycassette.system.files.abandoned"})
+_MAKING = frozenset(
+    {"tempfile", "ptycassette.system.files.abandoned", "ptycassette.cassette.io.staging"}
+)
 
 
 class _EndedError(BaseException):
@@ -42,7 +44,7 @@ class _Unwinding:
             signal.signal(number, signal.SIG_DFL)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        if _is_making_a_temporary(frame):
+        if is_making_a_temporary(frame):
             self._send_later(number)
             return
         self.release()
@@ -74,8 +76,12 @@ def unwound(run: Callable[[], int]) -> int:
         unwinding.release()
 
 
-def _is_making_a_temporary(frame: FrameType | None) -> bool:
-    """Whether something temporary is just made or removed, so that only its maker has its name."""
+def is_making_a_temporary(frame: FrameType | None) -> bool:
+    """Whether something temporary is just made or removed, which a signal must not interrupt.
+
+    Args:
+        frame: what the signal found running.
+    """
     if frame is not None and frame.f_globals.get("__name__") in _ENTERING:
         return True  # a block is entered or left: what was made is handed over
     while frame is not None:

@@ -17,15 +17,16 @@ from tests.conftest import PATIENCE_S, ROOT
 pytest.importorskip("aiohttp", reason="a rerun needs the extra `provider`")
 pytestmark = pytest.mark.integration
 
+TAPED = ROOT / "fixtures" / "tapes" / "client-tape"
+
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_ended_removes_its_folders(number: int, tmp_path: Path) -> None:
     """It ends by the signal, which a shell or a CI runner looks at."""
     own = tmp_path / "own"
     own.mkdir()
-    tape = ROOT / "fixtures" / "tapes" / "client-tape"
     with subprocess.Popen(
-        [COMMAND, "rerun", str(tape), "--trust", "--", "sleep", "60"],
+        [COMMAND, "rerun", TAPED, "--trust", "--", "sleep", "60"],
         env={**os.environ, "TMPDIR": str(own), "XDG_CACHE_HOME": str(own)},
         cwd=tmp_path,
     ) as ran:
@@ -80,3 +81,76 @@ def test_a_signal_while_something_temporary_is_made_waits_until_it_is(
     )
 
     assert (ran.returncode, list(tmp_path.iterdir())) == (-signal.SIGTERM, [])
+
+
+_AT_EACH_CHANGE = """
+import os, pathlib, shutil, signal, sys
+from ptycassette.model import ExitStatus, Finished, Output
+from ptycassette.system import unwound
+from ptycassette.testing import write_cassette
+
+number, place = int(sys.argv[1]), pathlib.Path(sys.argv[2])
+names = ("open", "mkdir", "rename", "replace", "link", "unlink", "rmdir", "fsync")
+real = {name: getattr(os, name) for name in names}
+calls = 0
+
+def write():
+    done = Finished(t_us=2, exit=ExitStatus(code=0, exited=True, signaled=False))
+    write_cassette(place / "c", Output(1, b"x"), done, overwrite=(place / "c").exists())
+    return 0
+
+def run(at):
+    def counted(name):
+        def call(*args, **options):
+            global calls
+            calls += 1
+            try:
+                return real[name](*args, **options)
+            finally:
+                if calls == at:
+                    os.kill(os.getpid(), number)
+        return call
+
+    for name in names:
+        setattr(os, name, counted(name))
+    try:
+        status = unwound(write)
+    except KeyboardInterrupt:
+        status = 130
+    os._exit(3 if status == 0 and calls < at else status)
+
+left, at, status = [], 0, 0
+for existing in (False, True):
+    for at in range(1, 500):
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        if existing:
+            write()
+        pid = os.fork()
+        if pid == 0:
+            run(at)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status == 3:  # there are no more calls
+            break
+        whole = (place / "c" / "manifest.json").exists() or not existing
+        hidden = [path.name for path in place.iterdir() if path.name.startswith(".")]
+        if hidden or not whole or status not in (0, -number, 130):
+            left.append((at, status, hidden))
+print(at, left)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_at_any_change_of_files_leaves_nothing_hidden(number: int, tmp_path: Path) -> None:
+    """After each call that changes something: what is replaced may never have been scrubbed."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _AT_EACH_CHANGE, str(int(number)), tmp_path / "w"],
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE_S,
+        check=False,
+    )
+
+    tried, _, left = ran.stdout.partition(" ")
+    assert int(tried or 0) > 20, ran.stderr
+    assert left == "[]\n"

@@ -50,7 +50,7 @@ from ptycassette.errors import (
     UnscrubbedError,
     VersionError,
 )
-from ptycassette.model import DEFAULT_LIMITS, OutputRecord, visible
+from ptycassette.model import DEFAULT_LIMITS, OutputRecord, lazy_pattern, visible
 from ptycassette.system import WorkTree
 from ptycassette.system.files import DirectoryHandle, read_plain, write_whole
 
@@ -68,6 +68,8 @@ _GLANCE_BYTES = 8 << 20
 _MOST_GIT_FILE_BYTES = 64 << 10
 """Of a file ``.git``, which is a line with a path."""
 
+_IS_NO_NAME = lazy_pattern(r"\A[-:]|[*?\[\\]")
+"""Of a path: git takes it for an option or for a pattern (gitglossary(7), "pathspec")."""
 _UNFETCHED = "the folder is that of a submodule of git that was not fetched"
 
 _LOSSLESS = frozenset({"lfs", "annex", "git-crypt"})
@@ -258,17 +260,17 @@ def git_risks(path: Path) -> list[str]:
     ends = tree.line_ends()
     differ = [name for name in names if _lost(*ends.get(name, ("", ""))) and name not in converted]
     if differ:
-        add = f"git add --renormalize {_shown(path)}"
+        add = f"git add --renormalize {_pathspec(path)}"
         risks.append(
             f"{_listed(differ)} has other line ends in git than here: run '{add}' and commit"
         )
     ignored = tree.ignored([name for name in entries if name not in ends])
     left = [one.name for one in ignored]
     if ends and GIT_ATTRIBUTES in entries and not {GIT_ATTRIBUTES} & {*ends, *left}:
-        add = f"git add {_shown(path)}"
+        add = f"git add {_pathspec(path)}"
         risks.append(f"{GIT_ATTRIBUTES} is not committed with the rest: run '{add}' and commit")
     if ignored:
-        add = f"git add -f {_shown(path)}"
+        add = f"git add -f {_pathspec(path)}"
         risks.append(
             f"git leaves out {_listed(left)} "
             f"({visible(ignored[0].rule, limit=200)}): run '{add}' and commit"
@@ -294,6 +296,12 @@ def _listed(names: list[str]) -> str:
 
 def _shown(path: str | os.PathLike[str]) -> str:
     return shlex.quote(visible(os.fspath(path)))
+
+
+def _pathspec(path: str | os.PathLike[str]) -> str:
+    """A path as a word of a command of git, for which ``*`` and ``:(top)`` are no names."""
+    name = os.fspath(path)
+    return _shown(f":(literal){name}" if _IS_NO_NAME.search(name) else name)
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -494,7 +502,7 @@ def _missing(path: Path, name: str, *, empty: bool = False) -> Damage:
         return Damage(
             name=name,
             cause=_UNFETCHED,
-            remedy=f"run 'git submodule update --init {_shown(path)}'",
+            remedy=f"run 'git submodule update --init {_pathspec(path)}'",
         )
     committed = tree.committed(name)
     if committed is None:
@@ -512,7 +520,7 @@ def _missing(path: Path, name: str, *, empty: bool = False) -> Damage:
     return Damage(
         name=name,
         cause="it was removed here, and git still has it",
-        remedy=f"run 'git restore {_shown(path)}'",
+        remedy=f"run 'git restore {_pathspec(path)}'",
     )
 
 
@@ -537,7 +545,7 @@ def _not_checked_out(path: Path) -> str | None:
             return f"DVC has it: run 'dvc pull {_shown(path)}.dvc'"
         folder = next(each for each in path.absolute().parents if each.is_dir())
         if _may_be_submodule(folder) and WorkTree(folder).is_submodule():
-            return f"{_UNFETCHED}: run 'git submodule update --init {_shown(folder)}'"
+            return f"{_UNFETCHED}: run 'git submodule update --init {_pathspec(folder)}'"
         if not _is_sparse(folder):
             return None
         name = str(path.absolute().relative_to(folder))

@@ -92,12 +92,12 @@ class Staging:
     def __init__(self, target: Path) -> None:
         self._target = target
         self._made_parents: list[Path] = []
-        with disk_errors("creating the staging directory", target):
-            self._make_parents()
-            remove_abandoned_staging(target)
-            self.path, self.fd = self._create()
-        self._content_fd = -1
+        self.path, self.fd, self._content_fd = self._new_path(), -1, -1
         try:
+            with disk_errors("creating the staging directory", target):
+                self._make_parents()
+                remove_abandoned_staging(target)
+                self.fd = self._create()
             self._ignore()
             with disk_errors("creating the staging directory", target):
                 self._content_fd = self._create_content()
@@ -116,24 +116,28 @@ class Staging:
                 path.mkdir()
                 self._made_parents.append(path)
 
-    def _create(self) -> tuple[Path, int]:
+    def _new_path(self) -> Path:
+        name = f".{self._target.name[:_NAME_CHARS]}.{os.urandom(6).hex()}{_SUFFIX}"
+        return self._target.parent / name
+
+    def _create(self) -> int:
         left = _MOST_RACES
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         while True:
-            name = f".{self._target.name[:_NAME_CHARS]}.{os.urandom(6).hex()}{_SUFFIX}"
-            path = self._target.parent / name
+            self.path = self._new_path()
             # Another writer may remove it before it is locked, as left by a dead one, or remove
             # the parent, which it has made and which is empty: then make them anew.
             try:
-                path.mkdir(mode=0o700)
-                fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                self.path.mkdir(mode=0o700)
+                fd = os.open(self.path, flags)
             except FileNotFoundError:
                 left -= 1
                 if not left:
                     raise
                 self._make_parents()
                 continue
-            if _lock(fd) and _is_same(path, fd):
-                return path, fd
+            if _lock(fd) and _is_same(self.path, fd):
+                return fd
             os.close(fd)
 
     def _create_content(self) -> int:
@@ -230,7 +234,11 @@ class Staging:
 
     def remove(self) -> None:
         """Remove it and the parents that were made for it, as far as they are empty."""
-        _remove(self.path)
+        try:
+            _remove(self.path)
+        except BaseException:  # a key: what is in it may never have been scrubbed
+            _remove(self.path)
+            raise
         for fd in (self._content_fd, self.fd):
             with contextlib.suppress(OSError):
                 os.close(fd)

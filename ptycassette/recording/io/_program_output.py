@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import select
-import shutil
 import signal
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ptycassette.model import Output
-from ptycassette.system import reopened, stream_kind
+from ptycassette.system import program_of_ours, reopened, stream_kind
 
 if TYPE_CHECKING:
     from ptycassette.model import OutputStream
@@ -88,7 +87,7 @@ class PipedOutput:
         """Have ``cat`` pass on what other processes write later, and let go of both sides."""
         if self.closed:
             return
-        if self.caller_fd >= 0 and (cat := shutil.which("cat")) is not None:
+        if self.caller_fd >= 0 and (cat := program_of_ours("cat")) is not None:
             os.set_blocking(self.fd, True)
             if not self._piecewise:  # our own description: the caller's flags are its own
                 os.set_blocking(self.caller_fd, True)

@@ -41,7 +41,7 @@ from ptycassette.recording.io._saver_messages import (
 )
 from ptycassette.recording.io._saver_priority import Priority
 from ptycassette.recording.io.journal_name import tape_journal_of
-from ptycassette.system import monotonic_s
+from ptycassette.system import is_making_a_temporary, monotonic_s
 from ptycassette.system.pty import new_poll
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ _LOOK_S = 0.05
 _PROGRESS_S = 0.1
 _WATCH_MS = 1000
 _UNWIND_S = 10.0
-_STAGING = "ptycassette.cassette.io.staging"
 
 
 class _RecorderGoneError(BaseException):
@@ -142,18 +141,10 @@ def _ms(seconds: float) -> int:
 
 
 def _stop(_number: int = 0, frame: FrameType | None = None) -> None:
-    if _is_staging(frame):
-        return  # only its maker knows the directory; the next look at the recorder stops it
+    if is_making_a_temporary(frame):
+        return  # the next look at the recorder stops it
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once; the unwinding is not disturbed
     raise _RecorderGoneError
-
-
-def _is_staging(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_globals.get("__name__") == _STAGING:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def serve_saver(control: socket.socket, make: MakeFinaliser) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 from ptycassette.errors import NotFoundError, SessionError
 from ptycassette.model import visible
-from ptycassette.system import guarded_command
+from ptycassette.system import guarded_command, program_of_ours
 
 TIMEOUT_S = 300
 _RULES = ("RuleID", "rule_id", "id", "type")
@@ -64,7 +63,7 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
         SessionError: it failed, so it has no opinion.
     """
     path = path.absolute()
-    program = shutil.which(name)
+    program = program_of_ours(name)
     if program is None:
         raise NotFoundError(
             f"the auditor {name} is not installed",

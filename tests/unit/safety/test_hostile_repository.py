@@ -6,19 +6,25 @@ A clone brings no settings; an archive with a folder ``.git`` in it does.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import ptycassette
 from ptycassette.cassette.io import git_risks, open_cassette
-from ptycassette.errors import CassetteError
+from ptycassette.errors import CassetteError, NotFoundError
 from ptycassette.model import ExitStatus, Finished, Output
 from ptycassette.recording.io import git_head
 from ptycassette.recording.io.git_head import git_commit
+from ptycassette.scrub.io.auditors import audit
+from ptycassette.system import WorkTree, asked_git, program_of_ours
 from ptycassette.testing import write_cassette
+from tests.commands import COMMAND
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -174,3 +180,102 @@ def test_a_device_in_place_of_a_file_of_git_is_not_read(
     (tmp_path / ".git" / "HEAD").symlink_to("/dev/zero")
 
     assert git_commit(tmp_path) == "asked"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other kernels cannot limit another process")
+def test_git_has_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings may name ``/dev/zero`` as a file of attributes, which git reads without end."""
+    git = tmp_path / "git"
+    git.write_text("#!/bin/sh\ncat > /dev/null\nulimit -d\n")  # after its input: it has begun
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    assert asked_git(tmp_path, "check-attr") == (0, b"524288\n")
+
+
+@pytest.mark.parametrize("folder", ["", ".", "node_modules/.bin"])
+def test_no_program_is_taken_from_a_relative_folder_of_the_path(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be the folder that the repository wants."""
+    place = tmp_path / folder
+    place.mkdir(parents=True, exist_ok=True)
+    for name in ("git", "ffmpeg", "fc-match", "cat", "gitleaks"):
+        (place / name).write_text(f"#!/bin/sh\n: > '{tmp_path}/ran'\n")
+        (place / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", folder)
+
+    assert [program_of_ours(name) for name in ("git", "ffmpeg", "fc-match", "cat")] == [None] * 4
+    assert asked_git(tmp_path, "version") is None
+    with pytest.raises(NotFoundError):
+        audit("gitleaks", tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_every_program_that_we_look_for_by_name_is_an_installed_one() -> None:
+    """``shutil.which`` is for programs that a user names, and for what is only shown."""
+    shown = {"cli/demo.py", "system/pty/_launch.py", "inprocess/commands.py"}
+    package = Path(ptycassette.__file__).parent
+    found = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if re.search(r"which\(\s*[\"']", path.read_text(encoding="utf-8"))
+    }
+
+    assert found - shown == set()
+
+
+PATTERNS = ("*", "[a]", ":(top)x", ":!x", "-f", "a?")
+"""Names that git takes for patterns or options."""
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_the_name_of_a_folder_is_no_pattern_of_git(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what has that name is looked at, and restored by the command of the hint."""
+    for other in [other for other in os.environ if other.startswith("GIT_")]:
+        monkeypatch.delenv(other)
+    monkeypatch.setenv("GIT_ICASE_PATHSPECS", "1")
+    one = Repository(tmp_path)
+    shutil.copytree(one.cassette, one.place / name)
+    one.git("add", "-A")
+    one.git("commit", "-q", "-m", "x")
+    lost = (one.place / name / "output.raw", one.cassette / "output.raw")
+    for path in lost:
+        path.unlink()
+    monkeypatch.chdir(one.place)
+
+    files = WorkTree(one.place).committed(name)
+    assert files is not None
+    assert {Path(file).parent.name for file in files} == {name}
+    with pytest.raises(CassetteError) as missing:
+        open_cassette(Path(name))
+    commands = re.findall(r"run '(git restore .*)'", missing.value.hint or "")
+    assert len(commands) == 1
+    monkeypatch.delenv("GIT_ICASE_PATHSPECS")
+    subprocess.run(commands[0], shell=True, check=True)  # noqa: S602 - as a user would
+    assert [path.exists() for path in lost] == [True, False]
+
+
+def test_a_file_that_looks_like_an_option_breaks_no_diff(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attributes of a pull request may name the driver for any file."""
+    one = Repository(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(COMMAND).parent}:{os.environ['PATH']}")
+    names = ("--help", "-h", "--x.jsonl", "-x=y")
+    (one.place / ".gitattributes").write_text("* diff=cassette\n")
+    for name in names:
+        (one.place / name).write_text('{"a": 1}\n')
+    one.git("add", "-A")
+    one.git("commit", "-q", "-m", "x")
+    for name in names:
+        (one.place / name).write_text('{"a": "changed"}\n')
+    one.set(diff__cassette__textconv="ptycassette textconv --")
+
+    shown = one.git("diff")
+
+    assert shown.count("changed") == len(names)
+    assert "Usage" not in shown

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 
 import msgspec
 from PIL import ImageFont
+
+from ptycassette.system import program_of_ours
 
 _FORMAT = "%{file}\\n%{index}\\n%{weight}\\n%{slant}\\n%{color}\\n%{family}\\n"
 _BOLD = 180
@@ -53,7 +54,7 @@ def with_character(char: str, *, picture: bool) -> FontFile | None:
 @cache
 def _matched(pattern: str) -> tuple[FontFile, str] | None:
     """The file that fontconfig names for a pattern, and its family."""
-    program = shutil.which("fc-match")
+    program = program_of_ours("fc-match")
     if program is None:
         return None
     command = [program, "--format", _FORMAT, "--", pattern]

@@ -7,7 +7,6 @@ command comes from a recording, and ffmpeg may read nothing but files.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Literal
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.export.pictures import Painter, Patch
 from ptycassette.export.pictures.io.png import apng_pieces
+from ptycassette.system import program_of_ours
 from ptycassette.system.files import temporary_folder, write_whole
 
 Container = Literal["mp4", "webm"]
@@ -49,7 +49,7 @@ def video_pieces(
         UsageError: ffmpeg is not installed, or was built without the codec.
         StorageError: there is no room for the film in the temporary folder.
     """
-    program = shutil.which("ffmpeg")
+    program = program_of_ours("ffmpeg")
     if program is None:
         raise UsageError(
             f"{container} is made by ffmpeg, which is not installed",
