@@ -461,28 +461,18 @@ class CallFault:
         return self._fault.answer(question, recorded, self._clock)
 
 
-def fault_of_environment(environment: Mapping[str, str]) -> tuple[CallFault | None, str]:
-    """The fault that a test run wants of this process, and why there is none.
-
-    Faults of the terminal do not concern it.
+def fault_of_environment(environment: Mapping[str, str]) -> CallFault | None:
+    """The fault that a test run wants of this process; those of the terminal do not concern it.
 
     Raises:
-        UsageError: there is no such fault.
+        UsageError: there is no such fault, or a recorded answer cannot have it.
     """
     text = environment.get(FAULT_VARIABLE, "")
     if not text:
-        return None, ""
-    from ptycassette.faults import TERMINAL_FAULTS, parse_fault, provider_fault  # noqa: PLC0415
+        return None
+    from ptycassette.faults import TERMINAL_FAULTS, parse_fault  # noqa: PLC0415 - few runs have one
 
-    spec = parse_fault(text)
-    if spec.name in TERMINAL_FAULTS:
-        return None, ""
-    if provider_fault(spec).of_questions:
-        return None, (
-            f"{spec} was not met: it changes the request, on which a recorded answer does not"
-            " depend; TapeFork(fault=..., tail='fake') asks a provider"
-        )
-    return CallFault(text), ""
+    return None if parse_fault(text).name in TERMINAL_FAULTS else CallFault(text)
 
 
 class ServedCalls:
@@ -568,7 +558,7 @@ class ServedCalls:
 
     def _mark_changed_tool(self, cassette: Cassette) -> None:
         """A child of a fork may have a result that no tool gave: that tool does not run."""
-        if not cassette.final.metadata:
+        if "fork" not in (cassette.final.metadata or {}):
             return
         from ptycassette.fork import ForkPlace, fork_of  # noqa: PLC0415 - few are children
 

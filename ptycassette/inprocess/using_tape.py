@@ -536,9 +536,7 @@ class UseTape:
     @contextmanager
     def _replayed(self, path: Path, result: TapeResult) -> Iterator[OpenTape]:
         with self._opened(path) as cassette:
-            fault, unmet = self._fault, ""
-            if fault is None:
-                fault, unmet = fault_of_environment(os.environ)
+            fault = self._fault or fault_of_environment(os.environ)
             served = ServedCalls(cassette, fault=fault, **self._serving())
             tape = OpenTape(path, result, log=None, served=served)
             try:
@@ -552,7 +550,7 @@ class UseTape:
                 raise
             finally:
                 result.divergences = tuple(served.divergences)
-                result.notes = tuple(filter(None, (*served.notes, unmet)))
+                result.notes = served.notes
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
                 raise _error_of(served.divergences, path)

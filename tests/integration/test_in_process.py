@@ -969,6 +969,16 @@ def test_a_provider_fails_once_and_an_agent_that_asks_again_survives(
             once("one")
 
 
+def test_a_fault_of_requests_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No recorded answer can have it, so a run that asks for it would prove nothing."""
+    path = recorded(tmp_path / "run.cassette", "one")
+    with pytest.raises(UsageError, match="answers do not depend on the request"):
+        use_tape(path, fault="swapped-tool-result")
+    monkeypatch.setenv("PTYCASSETTE_FAULT", "swapped-tool-result")
+    with pytest.raises(UsageError, match="do not depend on the request"), use_tape(path):
+        pytest.fail("the block was entered")
+
+
 def test_what_comes_behind_a_fault_is_not_compared(tmp_path: Path) -> None:
     """An agent may give up; before the fault all is compared, and an unknown fault is an error."""
     path = recorded(tmp_path / "run.cassette", "one", "two", "three")
