@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from importlib import import_module
 from importlib.machinery import ModuleSpec
@@ -37,6 +37,42 @@ _ADVICE = (
     "it is not on the tape of use_tape: record it with httpx, requests or aiohttp, or through"
     " tape.environment, or use mode live"
 )
+
+
+class Work:
+    """A function that a pool of threads runs for a block."""
+
+    def __init__(self) -> None:
+        self.is_awaited = False
+
+    def done(self) -> bool:
+        """Whether its result was waited for."""
+        return self.is_awaited
+
+
+_WORKING = threading.local()
+"""Has the ``Work`` that a thread of a pool does now as ``work``."""
+
+
+@contextmanager
+def _working(work: Work) -> Iterator[None]:
+    """While entered, this thread does ``work``."""
+    before = getattr(_WORKING, "work", None)
+    _WORKING.work = work
+    try:
+        yield
+    finally:
+        _WORKING.work = before
+
+
+def current_owner() -> Any:
+    """The task of asyncio, the work of a pool, or the thread that runs now."""
+    if "asyncio" in sys.modules:
+        with suppress(RuntimeError):  # no loop runs here
+            task = sys.modules["asyncio"].current_task()
+            if task is not None:
+                return task
+    return getattr(_WORKING, "work", None) or threading.current_thread()
 
 
 def active_tape() -> OpenTape | None:
@@ -189,10 +225,11 @@ def _started(start: Callable[..., None]) -> Callable[..., None]:
     def started(self: threading.Thread) -> None:
         tape = _ACTIVE.get()
         if tape is not None:
-            run = self.run
+            run, entered = self.run, tape.forked(self)
 
             def in_block() -> None:
                 with activated(tape):
+                    entered()
                     run()
 
             self.run = in_block  # type: ignore[method-assign]
@@ -207,12 +244,24 @@ def _submitted(submit: Callable[..., Any]) -> Callable[..., Any]:
     def submitted(
         self: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Any:
-        tape = _ACTIVE.get()
+        tape, work = _ACTIVE.get(), Work()
+        entered = None if tape is None else tape.forked(work)
 
         def in_block(*given: Any, **named: Any) -> Any:
-            with activated(tape):
+            with activated(tape), _working(work):
+                if entered is not None:
+                    entered()
                 return function(*given, **named)
 
-        return submit(self, in_block, *args, **kwargs)
+        future = submit(self, in_block, *args, **kwargs)
+        result = future.result
+
+        def waited_for(timeout: float | None = None) -> Any:
+            given = result(timeout)
+            work.is_awaited = True
+            return given
+
+        future.result = waited_for
+        return future
 
     return submitted

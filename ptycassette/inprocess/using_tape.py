@@ -235,6 +235,10 @@ class OpenTape:
         """Whether an answer may take time: a fork asks a live provider."""
         return self._served is not None and self._served.waits
 
+    def forked(self, owner: Any) -> Callable[[], None]:
+        """A thread or a ``Work`` begins in the block; it calls what this returns first."""
+        return _nothing if self._log is None else self._log.fork(owner)
+
     def begin_tool(
         self, name: str, arguments: Any, *, serve: bool, defaults: Collection[str] = ()
     ) -> BegunTool:
@@ -580,6 +584,10 @@ class UseTape:
             where=str(path),
             hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the provider is",
         )
+
+
+def _nothing() -> None:
+    """There is no recording whose calls have an order."""
 
 
 def _keep_nothing(draw: Draw) -> None:

@@ -16,7 +16,7 @@ import string
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,6 +31,7 @@ HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
 httpx = pytest.importorskip(HTTPX)
 
 from ptycassette import (
+    TapeFork,
     drift,
     open_cassette,
     semantic_drift,
@@ -52,7 +53,7 @@ from ptycassette.errors import (
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.inprocess import ToolError
-from ptycassette.inprocess.calls import ToolOutcome
+from ptycassette.inprocess.calls import ToolOutcome, calls_before
 from ptycassette.system import NetworkBlockedError
 from tests import snippets
 from tests.commands import COMMAND
@@ -682,6 +683,127 @@ def test_the_order_of_calls_is_enforced(tmp_path: Path) -> None:
         assert ask(NOWHERE, "one") == "you said one"
     with pytest.raises(ValueError, match="order is one of strict, loose"):
         use_tape(path, order="lose")  # type: ignore[arg-type]
+
+
+def call(name: str) -> None:
+    """A call of a tool, which takes no time."""
+    with tool_call(name):
+        pass
+
+
+def side_by_side(way: str, order: Sequence[str]) -> None:
+    """Two strands of calls, "a" and "b", between a first and a last call.
+
+    ``order`` has the strand of each call: they are made so, whatever the system does.
+    """
+    turn = threading.Condition()
+    left = list(order)
+
+    def strand(name: str) -> None:
+        for number in range(order.count(name)):
+            with turn:
+                assert turn.wait_for(lambda: left[0] == name, 60)
+                call(f"{name}{number}")
+                left.pop(0)
+                turn.notify_all()
+
+    async def task(name: str, turns: asyncio.Condition) -> None:
+        for number in range(order.count(name)):
+            async with turns:
+                await turns.wait_for(lambda: left[0] == name)
+                call(f"{name}{number}")
+                left.pop(0)
+                turns.notify_all()
+
+    async def tasks() -> None:
+        call("first")
+        if way == "tasks":
+            turns = asyncio.Condition()
+            await asyncio.gather(task("a", turns), task("b", turns))
+        else:
+            await asyncio.gather(asyncio.to_thread(strand, "a"), asyncio.to_thread(strand, "b"))
+        call("last")
+
+    if way in {"tasks", "to_thread"}:
+        asyncio.run(tasks())
+        return
+    call("first")
+    if way == "pool":
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(strand, "ab"))
+    else:
+        threads = [threading.Thread(target=strand, args=(name,)) for name in "ab"]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+    call("last")
+
+
+@pytest.mark.parametrize("way", ["tasks", "to_thread", "pool", "threads"])
+def test_calls_side_by_side_come_in_any_order(tmp_path: Path, way: str) -> None:
+    """A replay waits for no provider, so tasks and threads go on in another order."""
+    path = tmp_path / "run.cassette"
+    with use_tape(path, mode="record"):
+        side_by_side(way, "abab")
+
+    for order in ("abab", "baab", "aabb", "bbaa"):
+        with use_tape(path):
+            side_by_side(way, order)
+    if way == "tasks":  # a recording of a fork has them side by side, too
+        child = tmp_path / "child.cassette"
+        fork = TapeFork(at="tool:6", change="none", child=str(child))
+        with use_tape(path, fork=fork):
+            side_by_side(way, "baab")
+        with use_tape(child):
+            side_by_side(way, "aabb")
+
+
+@pytest.mark.parametrize("way", ["tasks", "to_thread", "pool", "threads"])
+def test_calls_of_one_task_or_thread_keep_their_order(tmp_path: Path, way: str) -> None:
+    """And what came before or after both of them does."""
+    path = tmp_path / "run.cassette"
+    with use_tape(path, mode="record"):
+        side_by_side(way, "abab")
+
+    for calls in (
+        ["first", "a1", "a0", "b0", "b1", "last"],
+        ["a0", "first", "a1", "b0", "b1", "last"],
+        ["first", "a0", "a1", "b0", "last", "b1"],
+    ):
+        with pytest.raises(DivergenceError, match="call-order"), use_tape(path):
+            for name in calls:
+                call(name)
+
+
+def test_runs_of_loops_one_after_another_keep_their_order(tmp_path: Path) -> None:
+    """The code has waited for each; nothing about them is in the manifest."""
+
+    async def task(name: str) -> None:
+        call(name)
+
+    path = tmp_path / "run.cassette"
+    with use_tape(path, mode="record"):
+        for name in ("one", "two"):
+            asyncio.run(task(name))
+        call("three")
+
+    for names in (("two", "one", "three"), ("one", "three", "two")):
+        with pytest.raises(DivergenceError, match="call-order"), use_tape(path):
+            for name in names:
+                call(name)
+    assert "after" not in (open_cassette(path).manifest.optional or {})["in_process"]
+
+
+@pytest.mark.parametrize(
+    "after", [None, 5, [], {}, {"run-1": 5, "run-2": ["run-2", 7], "x": {}}, {"run-2": ["run-1"]}]
+)
+def test_nonsense_about_the_order_of_calls_is_no_error(after: Any) -> None:
+    """What a cassette has may be anything, circles too."""
+    before = calls_before(after)
+    assert before("run-1", "run-2") in {True, False}
+    assert before("run-1", "run-9")
+    assert before("run-1", "run-2") or "run-2" in after
 
 
 def test_equal_questions_are_answered_in_their_order(tmp_path: Path, provider: Provider) -> None:
