@@ -145,6 +145,8 @@ class _Patches:
         self._stack.enter_context(blocked_network(_is_offline, advice=_ADVICE))
         self._replace(threading.Thread, "start", _started)
         self._replace(ThreadPoolExecutor, "submit", _submitted)
+        if "asyncio" in sys.modules:
+            self._replace(sys.modules["asyncio"].BaseEventLoop, "create_task", _made_task)
         sys.meta_path.insert(0, _FINDER)
         self._stack.callback(sys.meta_path.remove, _FINDER)
         for name in _CLIENTS:
@@ -236,6 +238,18 @@ def _started(start: Callable[..., None]) -> Callable[..., None]:
         start(self)
 
     return started
+
+
+def _made_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
+    """A task has the context of the block; a recording notes when it began."""
+
+    def made_task(self: Any, *args: Any, **more: Any) -> Any:
+        task, tape = create_task(self, *args, **more), _ACTIVE.get()
+        if tape is not None:
+            tape.forked(task)
+        return task
+
+    return made_task
 
 
 def _submitted(submit: Callable[..., Any]) -> Callable[..., Any]:

@@ -246,6 +246,7 @@ class CallOrder:
         self._now: ContextVar[tuple[Strand, frozenset[str], int] | None] = ContextVar(
             "ptycassette-strand", default=None
         )
+        self._forked: dict[Any, Strand] = {}
         self._numbers: dict[str, int] = {}
         self._strands: dict[str, Strand] = {}
         self._before: dict[str, int] = {}
@@ -280,13 +281,14 @@ class CallOrder:
             self._now.set((strand, strand.tips, strand.begun))
 
     def fork(self, owner: Any) -> Callable[[], None]:
-        """A thread or a work is begun; it calls what this returns before it begins itself.
+        """A task, a thread or a work is begun; these two call what this returns before they begin.
 
         One thread may be over by chance when the next one is begun, so that one does not come after
         it. A work is over when its result was waited for.
         """
         parent = self._strand()
         strand = self._child(parent, owner, joins=not isinstance(owner, threading.Thread))
+        self._forked[owner] = strand
 
         def entered() -> None:
             self._now.set((strand, strand.tips, 0))
@@ -298,6 +300,8 @@ class CallOrder:
         parent, tips, begun = (self._root, frozenset[str](), 0) if now is None else now
         if parent.owner is owner:
             return parent
+        if owner in self._forked:  # it has a copy of the context in which it was begun
+            return self._forked[owner]
         found = next((one for one in parent.children if one.owner is owner), None)
         return found or self._child(parent, owner, (tips, begun))
 

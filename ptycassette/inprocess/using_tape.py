@@ -236,7 +236,7 @@ class OpenTape:
         return self._served is not None and self._served.waits
 
     def forked(self, owner: Any) -> Callable[[], None]:
-        """A thread or a ``Work`` begins in the block; it calls what this returns first."""
+        """A task, thread or ``Work`` is begun; the last two call what this returns first."""
         return _nothing if self._log is None else self._log.fork(owner)
 
     def begin_tool(

@@ -744,12 +744,12 @@ def side_by_side(way: str, order: Sequence[str]) -> None:
 def test_calls_side_by_side_come_in_any_order(tmp_path: Path, way: str) -> None:
     """A replay waits for no provider, so tasks and threads go on in another order."""
     path = tmp_path / "run.cassette"
-    with use_tape(path, mode="record"):
-        side_by_side(way, "abab")
-
-    for order in ("abab", "baab", "aabb", "bbaa"):
-        with use_tape(path):
-            side_by_side(way, order)
+    for recorded_order in ("aabb", "abab"):
+        with use_tape(path, mode="record"):
+            side_by_side(way, recorded_order)
+        for order in ("abab", "baab", "aabb", "bbaa"):
+            with use_tape(path):
+                side_by_side(way, order)
     if way == "tasks":  # a recording of a fork has them side by side, too
         child = tmp_path / "child.cassette"
         fork = TapeFork(at="tool:6", change="none", child=str(child))
