@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ptycassette.errors import UsageError
 from ptycassette.system import blocked_network, network_disabled
 
 if TYPE_CHECKING:
@@ -84,6 +85,15 @@ def client_tape() -> OpenTape | None:
     """The tape on which a client that sends now is to be recorded, or answered from."""
     tape = _ACTIVE.get()
     return None if tape is None or tape.passes or _BELOW.get() else tape
+
+
+def unknown_client(module: ModuleType, known: str) -> UsageError:
+    """The error of a client whose version cannot be recorded; ``known`` is the first that can."""
+    version = getattr(module, "__version__", "an unknown version")
+    return UsageError(
+        f"use_tape records {known} and newer, and this is {module.__name__} {version}",
+        hint=f"update {module.__name__}, or send through the proxy of tape.environment",
+    )
 
 
 @contextmanager

@@ -260,6 +260,44 @@ def test_an_unknown_version_of_a_client_is_an_error_and_nothing_stays_patched(
     recorded(tmp_path / "run.cassette", "one")
 
 
+def test_an_old_version_of_a_client_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it sends in a block: urllib3 1 and aiohttp 3.11 send in another way."""
+    urllib3, aiohttp = pytest.importorskip("urllib3"), pytest.importorskip("aiohttp")
+
+    def make_request(self: Any, conn: Any, method: str, url: str, **more: Any) -> Any:
+        raise OSError("it was sent")
+
+    async def request(self: Any, method: str, url: str, **more: Any) -> Any:
+        raise OSError("it was sent")
+
+    monkeypatch.setattr(urllib3.HTTPConnectionPool, "_make_request", make_request)
+    monkeypatch.setattr(aiohttp.ClientSession, "_request", request)
+
+    def send_old() -> None:
+        urllib3.PoolManager(retries=False).request("GET", NOWHERE, retries=False)
+
+    async def send_later() -> None:
+        async with aiohttp.ClientSession() as session, session.get(NOWHERE):
+            pass
+
+    for known, send in (
+        ("urllib3 2", send_old),
+        ("aiohttp 3.12", lambda: asyncio.run(send_later())),
+    ):
+        with (
+            pytest.raises(UsageError, match=f"records {known} and newer, and this is"),
+            use_tape(tmp_path / "run.cassette", mode="record"),
+        ):
+            send()
+        with (
+            pytest.raises((OSError, urllib3.exceptions.HTTPError), match="it was sent"),
+            use_tape(tmp_path / "run.cassette", mode="live"),
+        ):
+            send()
+
+
 def test_a_client_that_is_imported_in_the_block_is_recorded(
     tmp_path: Path, provider: Provider
 ) -> None:
