@@ -281,13 +281,16 @@ class CallOrder:
             self._now.set((strand, strand.tips, strand.begun))
 
     def fork(self, owner: Any) -> Callable[[], None]:
-        """A task, a thread or a work is begun; these two call what this returns before they begin.
+        """Note that the code begins a task, a thread or a ``Work``.
 
-        One thread may be over by chance when the next one is begun, so that one does not come after
-        it. A work is over when its result was waited for.
+        A thread may have ended by chance when the next one begins, so the next one does not come
+        after it. A ``Work`` is over when its result was waited for.
+
+        Returns:
+            What a new thread or a work calls first, because it has no copy of the context.
         """
         parent = self._strand()
-        strand = self._child(parent, owner, joins=not isinstance(owner, threading.Thread))
+        strand = self._child(parent, owner, after_siblings=not isinstance(owner, threading.Thread))
         self._forked[owner] = strand
 
         def entered() -> None:
@@ -311,11 +314,11 @@ class CallOrder:
         owner: Any,
         began: tuple[frozenset[str], int] | None = None,
         *,
-        joins: bool = True,
+        after_siblings: bool = True,
     ) -> Strand:
         parent.join()
         tips, begun = began or (parent.tips, parent.begun)
-        if joins and begun == parent.begun:
+        if after_siblings and begun == parent.begun:
             tips |= parent.joined
         child = Strand(owner, tips, begun)
         parent.children.append(child)
