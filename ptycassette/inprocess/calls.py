@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -341,18 +342,16 @@ def calls_before(after: Any) -> Callable[[str, str], bool]:
         if isinstance(after, dict)
         else {}
     )
-    found: dict[str, set[str]] = {}
 
+    @lru_cache(maxsize=1)  # it is asked again and again for one call; all of them would be much
     def before(call: str) -> set[str]:
-        if call not in found:
-            seen: set[str] = set()
-            left = [call]
-            while left:
-                more = known.get(left.pop(), set()) - seen
-                seen |= more
-                left += more
-            found[call] = seen
-        return found[call]
+        seen: set[str] = set()
+        left = [call]
+        while left:
+            more = known.get(left.pop(), set()) - seen
+            seen |= more
+            left += more
+        return seen
 
     return lambda first, later: later not in known or first in before(later)
 
