@@ -18,7 +18,7 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from typing import Any, NoReturn, get_args, get_type_hints
+from typing import Any, NoReturn, get_args
 
 import msgspec
 
@@ -232,13 +232,11 @@ def _check_text(text: Any) -> None:
 @cache
 def _known(struct: type[msgspec.Struct]) -> tuple[frozenset[str], dict[str, str], dict[str, Any]]:
     """Field names as written, the same by folded case, and the fields that are structs."""
-    hints = get_type_hints(struct)
     names: set[str] = set()
     nested: dict[str, Any] = {}
     for field in msgspec.structs.fields(struct):
         names.add(field.encode_name)
-        hint = hints[field.name]
-        for option in (hint, *get_args(hint)):
+        for option in (field.type, *get_args(field.type)):
             if isinstance(option, type) and issubclass(option, msgspec.Struct):
                 nested[field.encode_name] = option
     return frozenset(names), {name.casefold(): name for name in names}, nested

@@ -82,7 +82,8 @@ def answer_fault(spec: FaultSpec) -> ProviderFault:
     if fault.of_questions:
         raise UsageError(
             f"{spec.name} changes the request, but recorded answers do not depend on the request",
-            hint=f"ptycassette fork --fault {spec} --tail fake CASSETTE",
+            hint=f"ask a provider: ptycassette fork --fault {spec} --tail fake CASSETTE, or in a"
+            f" test use_tape(..., fork=TapeFork(fault='{spec}', tail='fake'))",
         )
     return fault
 

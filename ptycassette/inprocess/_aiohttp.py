@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ptycassette.inprocess.active import Patch, below, client_tape
+from ptycassette.inprocess.active import Patch, below, client_tape, unknown_client
 from ptycassette.inprocess.calls import (
     MISS_HEADERS,
     MISS_STATUS,
@@ -42,14 +42,29 @@ _HELD_S = 60.0
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
-    """What is to be replaced in aiohttp; nothing in a version without middlewares (3.12).
+    """What is to be replaced in aiohttp; nothing while it is still being imported.
 
-    There its traffic has to go through ``tape.environment``.
+    A version without middlewares refuses to send, but through a proxy (``tape.environment``).
     """
     kind: Any = module
     session: Any = getattr(kind, "ClientSession", None)
     send = getattr(session, _SEND, None)
-    if send is None or _MIDDLEWARES not in inspect.signature(send).parameters:
+    if send is None:
+        return
+    if _MIDDLEWARES not in inspect.signature(send).parameters:
+
+        def refuse(original: Callable[..., Any]) -> Callable[..., Any]:
+            async def refused(self: Any, *args: Any, **more: Any) -> Any:
+                uses_proxy = (
+                    self.trust_env or more.get("proxy") or getattr(self, "_default_proxy", None)
+                )
+                if client_tape() is None or uses_proxy:
+                    return await original(self, *args, **more)
+                raise unknown_client(kind, "aiohttp 3.12")
+
+            return refused
+
+        yield session, _SEND, refuse
         return
     middleware = _Middleware(kind)
 

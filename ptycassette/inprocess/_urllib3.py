@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ptycassette.inprocess.active import Patch, below, client_tape
+from ptycassette.inprocess.active import Patch, below, client_tape, unknown_client
 from ptycassette.inprocess.calls import (
     MISS_HEADERS,
     MISS_STATUS,
@@ -42,16 +42,31 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def patches_of(module: ModuleType) -> Iterator[Patch]:
-    """What is to be replaced in urllib3; nothing in a version that is not known.
+    """What is to be replaced in urllib3; nothing while it is still being imported.
 
-    There its traffic has to go through ``tape.environment``.
+    A version that is not known refuses to send, but through ``tape.environment``.
     """
     kind: Any = module
     pool: Any = getattr(kind, "HTTPConnectionPool", None)
     send, raw = getattr(pool, _SEND, None), getattr(kind, "HTTPResponse", None)
-    if send is None or "preload_content" not in inspect.signature(send).parameters:
+    if send is None:
         return
-    if not all(hasattr(raw, name) for name in _READS):
+    if "preload_content" not in inspect.signature(send).parameters or not all(
+        hasattr(raw, name) for name in _READS
+    ):
+
+        def refuse(original: Callable[..., Any]) -> Callable[..., Any]:
+            def refused(self: Any, *args: Any, **more: Any) -> Any:
+                tape = client_tape()
+                if tape is None or (
+                    self.proxy is not None and tape.is_own_proxy(self.proxy.netloc)
+                ):
+                    return original(self, *args, **more)
+                raise unknown_client(kind, "urllib3 2")
+
+            return refused
+
+        yield pool, _SEND, refuse
         return
     served = _served_response(kind)
 

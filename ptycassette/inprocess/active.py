@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from importlib import import_module
 from importlib.machinery import ModuleSpec
@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ptycassette.errors import UsageError
 from ptycassette.system import blocked_network, network_disabled
 
 if TYPE_CHECKING:
@@ -39,6 +40,42 @@ _ADVICE = (
 )
 
 
+class Work:
+    """A function that a pool of threads runs for a block."""
+
+    def __init__(self) -> None:
+        self.is_awaited = False
+
+    def done(self) -> bool:
+        """Whether its result was waited for."""
+        return self.is_awaited
+
+
+_WORKING = threading.local()
+"""Has the ``Work`` that a thread of a pool does now as ``work``."""
+
+
+@contextmanager
+def _working(work: Work) -> Iterator[None]:
+    """While entered, this thread does ``work``."""
+    before = getattr(_WORKING, "work", None)
+    _WORKING.work = work
+    try:
+        yield
+    finally:
+        _WORKING.work = before
+
+
+def current_owner() -> Any:
+    """The task of asyncio, the work of a pool, or the thread that runs now."""
+    if "asyncio" in sys.modules:
+        with suppress(RuntimeError):  # no loop runs here
+            task = sys.modules["asyncio"].current_task()
+            if task is not None:
+                return task
+    return getattr(_WORKING, "work", None) or threading.current_thread()
+
+
 def active_tape() -> OpenTape | None:
     """The tape of the block in which the caller runs; None outside of one."""
     return _ACTIVE.get()
@@ -48,6 +85,15 @@ def client_tape() -> OpenTape | None:
     """The tape on which a client that sends now is to be recorded, or answered from."""
     tape = _ACTIVE.get()
     return None if tape is None or tape.passes or _BELOW.get() else tape
+
+
+def unknown_client(module: ModuleType, known: str) -> UsageError:
+    """The error of a client whose version cannot be recorded; ``known`` is the first that can."""
+    version = getattr(module, "__version__", "an unknown version")
+    return UsageError(
+        f"use_tape records {known} and newer, and this is {module.__name__} {version}",
+        hint=f"update {module.__name__}, or send through the proxy of tape.environment",
+    )
 
 
 @contextmanager
@@ -109,6 +155,8 @@ class _Patches:
         self._stack.enter_context(blocked_network(_is_offline, advice=_ADVICE))
         self._replace(threading.Thread, "start", _started)
         self._replace(ThreadPoolExecutor, "submit", _submitted)
+        if "asyncio" in sys.modules:
+            self._replace(sys.modules["asyncio"].BaseEventLoop, "create_task", _made_task)
         sys.meta_path.insert(0, _FINDER)
         self._stack.callback(sys.meta_path.remove, _FINDER)
         for name in _CLIENTS:
@@ -189,10 +237,11 @@ def _started(start: Callable[..., None]) -> Callable[..., None]:
     def started(self: threading.Thread) -> None:
         tape = _ACTIVE.get()
         if tape is not None:
-            run = self.run
+            run, entered = self.run, tape.forked(self)
 
             def in_block() -> None:
                 with activated(tape):
+                    entered()
                     run()
 
             self.run = in_block  # type: ignore[method-assign]
@@ -201,18 +250,42 @@ def _started(start: Callable[..., None]) -> Callable[..., None]:
     return started
 
 
+def _made_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
+    """A task has the context of the block; a recording notes when it began."""
+
+    def made_task(self: Any, *args: Any, **more: Any) -> Any:
+        task, tape = create_task(self, *args, **more), _ACTIVE.get()
+        if tape is not None:
+            tape.forked(task)
+        return task
+
+    return made_task
+
+
 def _submitted(submit: Callable[..., Any]) -> Callable[..., Any]:
     """Work of a pool belongs to the block that submits it, whichever started the thread."""
 
     def submitted(
         self: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Any:
-        tape = _ACTIVE.get()
+        tape, work = _ACTIVE.get(), Work()
+        entered = None if tape is None else tape.forked(work)
 
         def in_block(*given: Any, **named: Any) -> Any:
-            with activated(tape):
+            with activated(tape), _working(work):
+                if entered is not None:
+                    entered()
                 return function(*given, **named)
 
-        return submit(self, in_block, *args, **kwargs)
+        future = submit(self, in_block, *args, **kwargs)
+        result = future.result
+
+        def waited_for(timeout: float | None = None) -> Any:
+            given = result(timeout)
+            work.is_awaited = True
+            return given
+
+        future.result = waited_for
+        return future
 
     return submitted

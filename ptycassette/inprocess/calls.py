@@ -15,6 +15,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -22,6 +24,7 @@ import msgspec
 from ptycassette.cassette import LEAST_BITS, digest_of, guessing_bits, tape_facts
 from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.errors import CassetteError, TapeError, UsageError
+from ptycassette.inprocess.active import Work, current_owner
 from ptycassette.model import (
     NOT_JSON,
     ExchangeOutcome,
@@ -190,12 +193,176 @@ def miss_body(miss: Miss) -> bytes:
 # -- recording ----------------------------------------------------------------------------
 
 
+class Strand:
+    """The calls of one task, thread or ``Work``: one comes after another.
+
+    Attributes:
+        owner: that task, thread or work.
+        tips: the calls that its next call comes after; what came before these is left out.
+        begun: how many calls it has begun.
+        born_with: the tips with which it began.
+        born_at: how many calls its parent had begun then.
+        children: strands that began since its last call.
+        joined: the tips of those of them that are over.
+    """
+
+    def __init__(self, owner: Any, tips: frozenset[str], born_at: int) -> None:
+        self.owner, self.tips, self.begun = owner, tips, 0
+        self.children: list[Strand] = []
+        self.joined: frozenset[str] = frozenset()
+        self.born_with, self.born_at = tips, born_at
+
+    def join(self) -> None:
+        """Note the children that are over, but for those that ran beside calls of this one."""
+        left: list[Strand] = []
+        for child in self.children:
+            if child.born_at != self.begun:
+                continue
+            if not child.is_over:
+                left.append(child)
+                continue
+            child.join()
+            tips = child.tips | child.joined
+            if tips != child.born_with:
+                self.joined = (self.joined - child.born_with) | tips
+        self.children = left
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more calls come."""
+        if isinstance(self.owner, threading.Thread):
+            return self.owner.ident is not None and not self.owner.is_alive()
+        return bool(self.owner.done())
+
+
+class CallOrder:
+    """Which calls came after which because one task or thread made both, or waited for the other.
+
+    Calls of tasks and threads that run side by side come in another order in each run. A call has
+    the text of its number as its name, and ``run-N`` if it is of a tool. Takes the lock of its log.
+    """
+
+    def __init__(self) -> None:
+        self._root = Strand(Work(), frozenset(), 0)
+        self._now: ContextVar[tuple[Strand, frozenset[str], int] | None] = ContextVar(
+            "ptycassette-strand", default=None
+        )
+        self._forked: dict[Any, Strand] = {}
+        self._numbers: dict[str, int] = {}
+        self._strands: dict[str, Strand] = {}
+        self._before: dict[str, int] = {}
+        self._ended = 0
+        self._after: dict[str, list[str]] = {}
+        self._is_concurrent = False
+
+    def begin(self, call: str) -> None:
+        """A call begins, here and now."""
+        strand = self._strand()
+        strand.join()
+        tips = strand.tips | strand.joined
+        strand.tips, strand.joined, strand.children = tips, frozenset(), []
+        strand.begun += 1
+        self._now.set((strand, tips, strand.begun))
+        self._strands[call], self._after[call] = strand, sorted(tips)
+        before = 0  # a bit for each call
+        for one in tips:
+            before |= self._before[one] | 1 << self._numbers[one]
+        self._numbers[call], self._before[call] = len(self._numbers), before
+        self._is_concurrent = self._is_concurrent or bool(self._ended & ~before)
+
+    def end(self, call: str) -> None:
+        """A call ended; whoever waits for it may call next."""
+        strand = self._strands.pop(call, None)
+        if strand is None:
+            return
+        self._ended |= 1 << self._numbers[call]
+        strand.tips = strand.tips.difference(self._after[call]) | {call}
+        now = self._now.get()
+        if now is not None and now[0] is strand:
+            self._now.set((strand, strand.tips, strand.begun))
+
+    def fork(self, owner: Any) -> Callable[[], None]:
+        """Note that the code begins a task, a thread or a ``Work``.
+
+        A thread may have ended by chance when the next one begins, so the next one does not come
+        after it. A ``Work`` is over when its result was waited for.
+
+        Returns:
+            What a new thread or a work calls first, because it has no copy of the context.
+        """
+        parent = self._strand()
+        strand = self._child(parent, owner, after_siblings=not isinstance(owner, threading.Thread))
+        self._forked[owner] = strand
+
+        def entered() -> None:
+            self._now.set((strand, strand.tips, 0))
+
+        return entered
+
+    def _strand(self) -> Strand:
+        owner, now = current_owner(), self._now.get()
+        parent, tips, begun = (self._root, frozenset[str](), 0) if now is None else now
+        if parent.owner is owner:
+            return parent
+        if owner in self._forked:  # it has a copy of the context in which it was begun
+            return self._forked[owner]
+        found = next((one for one in parent.children if one.owner is owner), None)
+        return found or self._child(parent, owner, (tips, begun))
+
+    @staticmethod
+    def _child(
+        parent: Strand,
+        owner: Any,
+        began: tuple[frozenset[str], int] | None = None,
+        *,
+        after_siblings: bool = True,
+    ) -> Strand:
+        parent.join()
+        tips, begun = began or (parent.tips, parent.begun)
+        if after_siblings and begun == parent.begun:
+            tips |= parent.joined
+        child = Strand(owner, tips, begun)
+        parent.children.append(child)
+        return child
+
+    @property
+    def after(self) -> dict[str, list[str]]:
+        """For each call those that it came after; empty where all came one after another."""
+        return self._after if self._is_concurrent else {}
+
+
+def calls_before(after: Any) -> Callable[[str, str], bool]:
+    """Whether one recorded call had to come before another one, by ``CallOrder.after``.
+
+    True for all where nothing is known of the later one. ``after`` comes from a cassette, so it may
+    be anything.
+    """
+    known = (
+        {call: set(_texts(names)) for call, names in after.items()}
+        if isinstance(after, dict)
+        else {}
+    )
+
+    @lru_cache(maxsize=1)  # it is asked again and again for one call; all of them would be much
+    def before(call: str) -> set[str]:
+        seen: set[str] = set()
+        left = [call]
+        while left:
+            more = known.get(left.pop(), set()) - seen
+            seen |= more
+            left += more
+        return seen
+
+    return lambda first, later: later not in known or first in before(later)
+
+
 class CallLog:
     """Notes the calls of a block while they happen. Times count from its making.
 
     Attributes:
         items: of the tape.
         notes: service events.
+        order: which call came after which.
         draws: of the machine; each is noted before it is given.
         origin_us: the moment of the monotonic clock from which times count.
     """
@@ -210,6 +377,12 @@ class CallLog:
         self._origin_s = monotonic_s()
         self.origin_us = round(self._origin_s * 1_000_000)
         self._exchanges = self._tools = 0
+        self.order = CallOrder()
+
+    def fork(self, owner: Any) -> Callable[[], None]:
+        """See ``CallOrder.fork``."""
+        with self._lock:
+            return self.order.fork(owner)
 
     @property
     def t_us(self) -> int:
@@ -226,6 +399,7 @@ class CallLog:
         with self._lock:
             self._exchanges += 1
             number, t_us = self._exchanges, self.t_us
+            self.order.begin(str(number))
             self.items.append(
                 RequestBegun(
                     t_us=t_us,
@@ -263,6 +437,7 @@ class CallLog:
             self.items.append(
                 ExchangeEnded(t_us=self.t_us, exchange=number, outcome=outcome, detail=detail)
             )
+            self.order.end(str(number))
 
     def add_items(self, items: list[TapeItem]) -> None:
         """Add what another proxy has noted; its times count from the same moment."""
@@ -284,6 +459,7 @@ class CallLog:
         with self._lock:
             self._tools += 1
             call_id, t_us = f"run-{self._tools}", self.t_us
+            self.order.begin(call_id)
             call = {"type": "tool-call", "call_id": call_id, "name": name, "arguments": arguments}
             self.notes.append(Noted(t_us, call))
             return call_id, t_us
@@ -303,6 +479,7 @@ class CallLog:
             else:
                 said["output"] = outcome.output
             self.notes.append(Noted(t_us, {**said, "duration_ms": (t_us - begun_us) // 1000}))
+            self.order.end(call_id)
 
     def note(self, payload: Any) -> None:
         """Note another service event."""
@@ -470,28 +647,18 @@ class CallFault:
         return self._fault.answer(question, recorded, self._clock)
 
 
-def fault_of_environment(environment: Mapping[str, str]) -> tuple[CallFault | None, str]:
-    """The fault that a test run wants of this process, and why there is none.
-
-    Faults of the terminal do not concern it.
+def fault_of_environment(environment: Mapping[str, str]) -> CallFault | None:
+    """The fault that a test run wants of this process; those of the terminal do not concern it.
 
     Raises:
-        UsageError: there is no such fault.
+        UsageError: there is no such fault, or a recorded answer cannot have it.
     """
     text = environment.get(FAULT_VARIABLE, "")
     if not text:
-        return None, ""
-    from ptycassette.faults import TERMINAL_FAULTS, parse_fault, provider_fault  # noqa: PLC0415
+        return None
+    from ptycassette.faults import TERMINAL_FAULTS, parse_fault  # noqa: PLC0415 - few runs have one
 
-    spec = parse_fault(text)
-    if spec.name in TERMINAL_FAULTS:
-        return None, ""
-    if provider_fault(spec).of_questions:
-        return None, (
-            f"{spec} was not met: it changes the request, on which a recorded answer does not"
-            " depend; TapeFork(fault=..., tail='fake') asks a provider"
-        )
-    return CallFault(text), ""
+    return None if parse_fault(text).name in TERMINAL_FAULTS else CallFault(text)
 
 
 class ServedCalls:
@@ -563,7 +730,9 @@ class ServedCalls:
         self._compares = compare_secrets
         self._uncompared: list[str] = []
         said = (cassette.manifest.optional or {}).get(IN_PROCESS_OPTION)
-        salt = said.get("salt") if isinstance(said, dict) else None
+        said = said if isinstance(said, dict) else {}
+        self._came_before = calls_before(said.get("after"))
+        salt = said.get("salt")
         self._secrets = SecretsOfCalls(str(salt or cassette.manifest.id), scrubber)
         self._fault = fault
         self._struck_entry = None if fault is None else fault.entry_of(exchanges)
@@ -577,7 +746,7 @@ class ServedCalls:
 
     def _mark_changed_tool(self, cassette: Cassette) -> None:
         """A child of a fork may have a result that no tool gave: that tool does not run."""
-        if not cassette.final.metadata:
+        if "fork" not in (cassette.final.metadata or {}):
             return
         from ptycassette.fork import ForkPlace, fork_of  # noqa: PLC0415 - few are children
 
@@ -619,7 +788,8 @@ class ServedCalls:
                     answer, self._held = self._held, None  # the client asks once more
                 return answer
             self._asked.add(answer.entry.entry)
-            self._check_order(_asked_text(answer.entry), answer.entry.seq, answer.entry.t_us)
+            entry = answer.entry
+            self._check_order(str(entry.connection), _asked_text(entry), entry.seq, entry.t_us)
             if self._fault is not None and answer.entry.entry == self._struck_entry:
                 self._struck, self._held = question, answer
                 return self._fault.answer(question, answer)
@@ -690,7 +860,7 @@ class ServedCalls:
                 )
                 return None
             found.asked = True
-            self._check_order(f"tool {found.name}", found.seq, found.t_ms * 1000)
+            self._check_order(found.call_id, f"tool {found.name}", found.seq, found.t_ms * 1000)
             return found
 
     def _tools_left(self, name: str) -> list[RecordedTool]:
@@ -826,21 +996,28 @@ class ServedCalls:
         ]
         return sorted(left, key=lambda one: one[1])
 
-    def _check_order(self, what: str, seq: int, t_us: int) -> None:
+    def _check_order(self, call: str, what: str, seq: int, t_us: int) -> None:
         """Report a call that came before another one that had ended before it was recorded."""
         if not self._strict or self._struck is not None:
             return
         ends = [
-            (entry.end_seq, _asked_text(entry))
+            (entry.end_seq, str(entry.connection), _asked_text(entry))
             for entry in self._entries
             if entry.entry not in self._asked and entry.end_seq is not None
         ]
         ends += [
-            (one.end_seq, f"tool {one.name}")
+            (one.end_seq, one.call_id, f"tool {one.name}")
             for one in self._tools
             if not one.asked and one.end_seq is not None
         ]
-        first = min(((end, text) for end, text in ends if end < seq), default=None)
+        first = min(
+            (
+                (end, text)
+                for end, other, text in ends
+                if end < seq and self._came_before(other, call)
+            ),
+            default=None,
+        )
         if first is not None:
             self._add(
                 CALL_ORDER.name,

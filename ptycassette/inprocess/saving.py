@@ -98,6 +98,8 @@ def publish(
 
     source: EventSource = events
     options = dict(head.options)
+    if log.order.after:
+        options[IN_PROCESS_OPTION] = {**options[IN_PROCESS_OPTION], "after": log.order.after}
     if log.items:
         options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": {}, **hidden}
         source = TapeSource(events, lambda: ItemsInMemory(log.items), load_prices())

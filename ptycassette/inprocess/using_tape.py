@@ -235,6 +235,10 @@ class OpenTape:
         """Whether an answer may take time: a fork asks a live provider."""
         return self._served is not None and self._served.waits
 
+    def forked(self, owner: Any) -> Callable[[], None]:
+        """A task, thread or ``Work`` is begun; the last two call what this returns first."""
+        return _nothing if self._log is None else self._log.fork(owner)
+
     def begin_tool(
         self, name: str, arguments: Any, *, serve: bool, defaults: Collection[str] = ()
     ) -> BegunTool:
@@ -536,9 +540,7 @@ class UseTape:
     @contextmanager
     def _replayed(self, path: Path, result: TapeResult) -> Iterator[OpenTape]:
         with self._opened(path) as cassette:
-            fault, unmet = self._fault, ""
-            if fault is None:
-                fault, unmet = fault_of_environment(os.environ)
+            fault = self._fault or fault_of_environment(os.environ)
             served = ServedCalls(cassette, fault=fault, **self._serving())
             tape = OpenTape(path, result, log=None, served=served)
             try:
@@ -552,7 +554,7 @@ class UseTape:
                 raise
             finally:
                 result.divergences = tuple(served.divergences)
-                result.notes = tuple(filter(None, (*served.notes, unmet)))
+                result.notes = served.notes
                 result.fingerprint, result.expected_fingerprint = served.fingerprints
             if served.divergences and not self._lenient:
                 raise _error_of(served.divergences, path)
@@ -582,6 +584,10 @@ class UseTape:
             where=str(path),
             hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the provider is",
         )
+
+
+def _nothing() -> None:
+    """There is no recording whose calls have an order."""
 
 
 def _keep_nothing(draw: Draw) -> None:

@@ -47,8 +47,9 @@ def fault_specs(config: pytest.Config) -> tuple[FaultSpec, ...]:
     words = [*every] if given == "all" else given.split(",")
     try:
         found = tuple(parse_fault(word) for word in words)
-        for spec in found if mode == "rerun" else ():
-            answer_fault(spec)
+        for spec in found:
+            if mode == "rerun" or spec.name not in TERMINAL_FAULTS:
+                answer_fault(spec)
     except CassetteError as wrong:
         hint = ""
         if Path(given).exists():

@@ -96,7 +96,16 @@ class TapeDesk:
         self.expected_fingerprint = tape_fingerprint(
             exchanges, rules, key=key, draws=draws, version=version
         )
-        self.damage = tape_damage(exchanges, rules, key=key, facts=facts or {}) or []
+        self.damage = (
+            tape_damage(
+                exchanges,
+                rules,
+                key=key,
+                facts=facts or {},
+                fingerprint="" if draws else self.expected_fingerprint,
+            )
+            or []
+        )
         self.asked = 0
         self.misses: list[RequestMiss] = []
 

@@ -16,7 +16,7 @@ import string
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,6 +31,7 @@ HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
 httpx = pytest.importorskip(HTTPX)
 
 from ptycassette import (
+    TapeFork,
     drift,
     open_cassette,
     semantic_drift,
@@ -52,7 +53,7 @@ from ptycassette.errors import (
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake import Script
 from ptycassette.inprocess import ToolError
-from ptycassette.inprocess.calls import ToolOutcome
+from ptycassette.inprocess.calls import ToolOutcome, calls_before
 from ptycassette.system import NetworkBlockedError
 from tests import snippets
 from tests.commands import COMMAND, ptycassette
@@ -257,6 +258,44 @@ def test_an_unknown_version_of_a_client_is_an_error_and_nothing_stays_patched(
 
     assert before == (threading.Thread.start, socket.socket.connect)
     recorded(tmp_path / "run.cassette", "one")
+
+
+def test_an_old_version_of_a_client_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it sends in a block: urllib3 1 and aiohttp 3.11 send in another way."""
+    urllib3, aiohttp = pytest.importorskip("urllib3"), pytest.importorskip("aiohttp")
+
+    def make_request(self: Any, conn: Any, method: str, url: str, **more: Any) -> Any:
+        raise OSError("it was sent")
+
+    async def request(self: Any, method: str, url: str, **more: Any) -> Any:
+        raise OSError("it was sent")
+
+    monkeypatch.setattr(urllib3.HTTPConnectionPool, "_make_request", make_request)
+    monkeypatch.setattr(aiohttp.ClientSession, "_request", request)
+
+    def send_old() -> None:
+        urllib3.PoolManager(retries=False).request("GET", NOWHERE, retries=False)
+
+    async def send_later() -> None:
+        async with aiohttp.ClientSession() as session, session.get(NOWHERE):
+            pass
+
+    for known, send in (
+        ("urllib3 2", send_old),
+        ("aiohttp 3.12", lambda: asyncio.run(send_later())),
+    ):
+        with (
+            pytest.raises(UsageError, match=f"records {known} and newer, and this is"),
+            use_tape(tmp_path / "run.cassette", mode="record"),
+        ):
+            send()
+        with (
+            pytest.raises((OSError, urllib3.exceptions.HTTPError), match="it was sent"),
+            use_tape(tmp_path / "run.cassette", mode="live"),
+        ):
+            send()
 
 
 def test_a_client_that_is_imported_in_the_block_is_recorded(
@@ -684,6 +723,127 @@ def test_the_order_of_calls_is_enforced(tmp_path: Path) -> None:
         use_tape(path, order="lose")  # type: ignore[arg-type]
 
 
+def call(name: str) -> None:
+    """A call of a tool, which takes no time."""
+    with tool_call(name):
+        pass
+
+
+def side_by_side(way: str, order: Sequence[str]) -> None:
+    """Two strands of calls, "a" and "b", between a first and a last call.
+
+    ``order`` has the strand of each call: they are made so, whatever the system does.
+    """
+    turn = threading.Condition()
+    left = list(order)
+
+    def strand(name: str) -> None:
+        for number in range(order.count(name)):
+            with turn:
+                assert turn.wait_for(lambda: left[0] == name, 60)
+                call(f"{name}{number}")
+                left.pop(0)
+                turn.notify_all()
+
+    async def task(name: str, turns: asyncio.Condition) -> None:
+        for number in range(order.count(name)):
+            async with turns:
+                await turns.wait_for(lambda: left[0] == name)
+                call(f"{name}{number}")
+                left.pop(0)
+                turns.notify_all()
+
+    async def tasks() -> None:
+        call("first")
+        if way == "tasks":
+            turns = asyncio.Condition()
+            await asyncio.gather(task("a", turns), task("b", turns))
+        else:
+            await asyncio.gather(asyncio.to_thread(strand, "a"), asyncio.to_thread(strand, "b"))
+        call("last")
+
+    if way in {"tasks", "to_thread"}:
+        asyncio.run(tasks())
+        return
+    call("first")
+    if way == "pool":
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(strand, "ab"))
+    else:
+        threads = [threading.Thread(target=strand, args=(name,)) for name in "ab"]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+    call("last")
+
+
+@pytest.mark.parametrize("way", ["tasks", "to_thread", "pool", "threads"])
+def test_calls_side_by_side_come_in_any_order(tmp_path: Path, way: str) -> None:
+    """A replay waits for no provider, so tasks and threads go on in another order."""
+    path = tmp_path / "run.cassette"
+    for recorded_order in ("aabb", "abab"):
+        with use_tape(path, mode="record"):
+            side_by_side(way, recorded_order)
+        for order in ("abab", "baab", "aabb", "bbaa"):
+            with use_tape(path):
+                side_by_side(way, order)
+    if way == "tasks":  # a recording of a fork has them side by side, too
+        child = tmp_path / "child.cassette"
+        fork = TapeFork(at="tool:6", change="none", child=str(child))
+        with use_tape(path, fork=fork):
+            side_by_side(way, "baab")
+        with use_tape(child):
+            side_by_side(way, "aabb")
+
+
+@pytest.mark.parametrize("way", ["tasks", "to_thread", "pool", "threads"])
+def test_calls_of_one_task_or_thread_keep_their_order(tmp_path: Path, way: str) -> None:
+    """And what came before or after both of them does."""
+    path = tmp_path / "run.cassette"
+    with use_tape(path, mode="record"):
+        side_by_side(way, "abab")
+
+    for calls in (
+        ["first", "a1", "a0", "b0", "b1", "last"],
+        ["a0", "first", "a1", "b0", "b1", "last"],
+        ["first", "a0", "a1", "b0", "last", "b1"],
+    ):
+        with pytest.raises(DivergenceError, match="call-order"), use_tape(path):
+            for name in calls:
+                call(name)
+
+
+def test_runs_of_loops_one_after_another_keep_their_order(tmp_path: Path) -> None:
+    """The code has waited for each; nothing about them is in the manifest."""
+
+    async def task(name: str) -> None:
+        call(name)
+
+    path = tmp_path / "run.cassette"
+    with use_tape(path, mode="record"):
+        for name in ("one", "two"):
+            asyncio.run(task(name))
+        call("three")
+
+    for names in (("two", "one", "three"), ("one", "three", "two")):
+        with pytest.raises(DivergenceError, match="call-order"), use_tape(path):
+            for name in names:
+                call(name)
+    assert "after" not in (open_cassette(path).manifest.optional or {})["in_process"]
+
+
+@pytest.mark.parametrize(
+    "after", [None, 5, [], {}, {"run-1": 5, "run-2": ["run-2", 7], "x": {}}, {"run-2": ["run-1"]}]
+)
+def test_nonsense_about_the_order_of_calls_is_no_error(after: Any) -> None:
+    """What a cassette has may be anything, circles too."""
+    before = calls_before(after)
+    assert before("run-1", "run-2") in {True, False}
+    assert before("run-1", "run-9")
+    assert before("run-1", "run-2") or "run-2" in after
+
+
 def test_equal_questions_are_answered_in_their_order(tmp_path: Path, provider: Provider) -> None:
     """Once each: first in, first out."""
     provider.answers = [(200, chat("first")), (200, chat("second"))]
@@ -967,6 +1127,16 @@ def test_a_provider_fails_once_and_an_agent_that_asks_again_survives(
     if met:
         with pytest.raises(httpx.HTTPError), use_tape(path, fault=fault):
             once("one")
+
+
+def test_a_fault_of_requests_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No recorded answer can have it, so a run that asks for it would prove nothing."""
+    path = recorded(tmp_path / "run.cassette", "one")
+    with pytest.raises(UsageError, match="answers do not depend on the request"):
+        use_tape(path, fault="swapped-tool-result")
+    monkeypatch.setenv("PTYCASSETTE_FAULT", "swapped-tool-result")
+    with pytest.raises(UsageError, match="do not depend on the request"), use_tape(path):
+        pytest.fail("the block was entered")
 
 
 def test_what_comes_behind_a_fault_is_not_compared(tmp_path: Path) -> None:

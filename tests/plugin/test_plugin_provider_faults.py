@@ -169,6 +169,7 @@ def test_a_fault_has_its_place(pytester: pytest.Pytester) -> None:
     ("mode", "fault", "says"),
     [
         ("rerun", "swapped-tool-result", "recorded answers do not depend on the request"),
+        ("replay", "swapped-tool-result", "recorded answers do not depend on the request"),
         ("rerun", "stall", "is a fault of the terminal"),
         ("replay", "rate-limit", "is a fault of the provider"),
         ("live", "all", "in mode replay, and those of the provider in mode rerun"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def load_matching_rules(
     wanted = [f"{name}.toml" for name in (*_ALWAYS, *dict.fromkeys(names))]
     built_in = [_BUILT_IN / name for name in wanted if (_BUILT_IN / name).is_file()]
     paths = [path for path in built_in if path.name not in own] + list(own.values())
-    rules = Rules.parse(*((_text(path), str(path)) for path in paths))
+    rules = _parsed(*((_text(path), str(path)) for path in paths))
     compared = (tape or {}).get("compared_headers")
     return rules if compared is None else rules.comparing(map(str, compared))
 
@@ -62,6 +63,12 @@ def published_damage(cassette: Cassette) -> list[str] | None:
     harness = facts.get("harness") or cassette.manifest.harness.name
     rules = load_matching_rules((str(harness),), tape=facts)
     return tape_damage(list(tape), rules, key=bytes.fromhex(tape.key), facts=facts)
+
+
+@lru_cache(maxsize=8)
+def _parsed(*files: tuple[str, str]) -> Rules:
+    """The rules of these files. A test run opens many tapes with the same ones."""
+    return Rules.parse(*files)
 
 
 def _text(path: Path) -> str:

@@ -125,16 +125,26 @@ def published_fingerprint(facts: Mapping[str, Any], rules: Rules) -> tuple[str, 
 
 
 def tape_damage(
-    exchanges: Sequence[TapeExchange], rules: Rules, *, key: bytes, facts: Mapping[str, Any]
+    exchanges: Sequence[TapeExchange],
+    rules: Rules,
+    *,
+    key: bytes,
+    facts: Mapping[str, Any],
+    fingerprint: str = "",
 ) -> list[str] | None:
-    """What in a tape is not as it was published; None where its fingerprint is not known."""
+    """What in a tape is not as it was published; None where its fingerprint is not known.
+
+    ``fingerprint`` is that of the tape in the version of ``facts``, without draws, where the caller
+    has computed it already.
+    """
     published, version = published_fingerprint(facts, rules)
     if not published:
         return None
     damage = [
         f"entry {one.entry}: {one.message}" for one in changed_questions(exchanges, rules, key=key)
     ]
-    if published != tape_fingerprint(exchanges, rules, key=key, version=version):
+    fingerprint = fingerprint or tape_fingerprint(exchanges, rules, key=key, version=version)
+    if published != fingerprint:
         damage.append("it is not the one that was published: its fingerprint differs")
     return damage
 
