@@ -83,7 +83,7 @@ def _shell_operator(line: str) -> str | None:
 
 def secret_key_of(name: str | None) -> bytes:
     """The bytes of the key of ``--secret-key``; empty without it."""
-    from ptycassette.model import encode_key
+    from ptycassette.keys import encode_key
 
     if name is None:
         return b""

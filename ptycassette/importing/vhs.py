@@ -17,8 +17,8 @@ import msgspec
 
 from ptycassette.importing._vhs_settings import Settings
 from ptycassette.importing.session import BadImportError, ImportedScript
-from ptycassette.keys import parse_time, time_text
-from ptycassette.model import FilePatterns, encode_key, visible
+from ptycassette.keys import encode_key, parse_time, time_text
+from ptycassette.model import FilePatterns, visible
 
 MAX_TAPE_BYTES = 1 << 20
 MAX_STEPS = 20_000

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.keys import parse_size, parse_time
-from ptycassette.model import NOT_JSON, Size, canonical_key, printable, resolved, visible
+from ptycassette.keys import canonical_key, parse_size, parse_time
+from ptycassette.model import NOT_JSON, Size, printable, resolved, visible
 
 if TYPE_CHECKING:
     # Loading it would delay rec; msgspec needs it only to decode steps, which nobody does.
