@@ -52,6 +52,7 @@ class Field:
         answered: the prompt at which something was typed before, as ``prompt`` gives it.
         t_us: the moment of the first key.
         number: the number of its event.
+        begun: what the output before the first key left open; see ``_signs.begun``.
 
     Attributes:
         how: why what is typed is secret; None while nothing says so.
@@ -63,13 +64,21 @@ class Field:
         events: the numbers of the events in which it was.
     """
 
-    def __init__(self, at: AtCursor | None, t_us: int, number: int, *, answered: str = "") -> None:
+    def __init__(
+        self,
+        at: AtCursor | None,
+        t_us: int,
+        number: int,
+        *,
+        answered: str = "",
+        begun: bytes = b"",
+    ) -> None:
         asks = None if at is None else _asks(at, answered)
         self.how: How | None = "asked" if asks == "here" else None
         self._sign: How | None = "asked" if asks == "near" else None
         self.shown = self.ended = self.kept = False
         self.keys = bytearray()
-        self.printed = Printed()
+        self.printed = Printed(begun)
         self.events = [number]
         self._at = at
         self._t_us = t_us

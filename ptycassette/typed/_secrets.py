@@ -41,12 +41,14 @@ from ptycassette.typed._ahead import TypedAhead
 from ptycassette.typed._at_cursor import AtCursor
 from ptycassette.typed._fields import Field, How
 from ptycassette.typed._readings import readings, text_of_line
+from ptycassette.typed._signs import begun
 
 __all__ = ["How", "LookAtScreen", "TypedSecret", "TypedSecrets"]
 
 _LONGEST_WHOLE = 5
 _MOST_LINE_BYTES = 4 << 10
 _MOST_FIELDS = 3  # of one piece, besides the last one
+_TAIL_BYTES = 1 << 10
 _OUTPUTS_LOOKED_AT = 64  # a sign may come by itself
 
 # Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: what ends a line of the line discipline.
@@ -93,6 +95,7 @@ class TypedSecrets:
         self._field: Field | None = None
         self._sent_along: list[Field] = []  # before it, in one piece with it
         self._answered = ""
+        self._tail = b""  # of the output
         self._looks_left = 0
         self._shows_input = self._escaped = False
         self._ahead = TypedAhead()
@@ -117,6 +120,7 @@ class TypedSecrets:
                 return ended if look is None else [*ended, *self._take_shown(event, look)]
             case Output(stream=None) if look is not None:
                 self._print(event.data)
+                self._tail = (self._tail + event.data[-_TAIL_BYTES:])[-_TAIL_BYTES:]
                 watching = self._looks_left > 0 or self._ahead.waiting
                 return [*self._look(look())] if watching else []
             case _:
@@ -214,7 +218,8 @@ class TypedSecrets:
         if self._field is None:
             if not text_of_line(data, editing=False):
                 return  # no text: an answer of the terminal, a movement
-            self._field = Field(at, t_us, self._number, answered=self._answered)
+            left_open = begun(self._tail)
+            self._field = Field(at, t_us, self._number, answered=self._answered, begun=left_open)
             self._answered = self._field.prompt
             if not self._field.unprompted:
                 self._ahead.forget()

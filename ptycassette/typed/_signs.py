@@ -31,24 +31,49 @@ _CONTROL = lazy_pattern(
     _STRING + rb"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-OQ-WYZ`-~\\]|[\x00-\x1f\x7f]"
 )
 _CUT = lazy_pattern(rb"\x1b(?:\[[0-?]*[ -/]*|[ -/]*|[\]PX^_][^\x07\x1b]{0,1000}\x1b?)\Z")
+_CUT_CHARACTER = lazy_pattern(
+    rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
+)
+_CHARACTER_SET = lazy_pattern(rb"\x1b\([0-~]")
+_LINES_IN_G1 = b"\x1b)0"
+_SHIFT = lazy_pattern(rb"[\x0e\x0f]")
 _LEAVES = lazy_pattern(rb"\x1b\[\?(?:1049|1047|47)l")
 _MOVED = b"\0"
 _AS_ONE = {0: None, ord("\n"): None}
 
 
+def begun(output: bytes) -> bytes:
+    """What output leaves open for the output behind it, as bytes with the same effect.
+
+    Reads end anywhere: in a control sequence, in a character, between a character set and the
+    lines that are drawn with it.
+
+    Args:
+        output: the end of what was printed so far; 1 KB is enough.
+    """
+    designated, shifted = _CHARACTER_SET.findall(output), _SHIFT.findall(output)
+    cut = _CUT.search(output) or _CUT_CHARACTER.search(output)
+    # A program designates G1 once, when it starts, and always for lines.
+    ends = (*designated[-1:], _LINES_IN_G1, *shifted[-1:], cut.group() if cut else b"")
+    return b"".join(ends)
+
+
 class Printed:
     """What a program has printed since something was typed.
+
+    Args:
+        begun: what the output before left open; see ``begun``.
 
     Attributes:
         left: the program left the alternate screen. What it prints behind that is no echo.
         output: the bytes of it, of a long output the beginning.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, begun: bytes = b"") -> None:
         self.left = False
         self.output = bytearray()
         self._text = ""
-        self._rest = b""
+        self._rest = begun
         self._decoder = getincrementaldecoder("utf-8")("replace")
         # Where runs of signs start, how many signs each has, and whether nothing is between them.
         self._runs: dict[int, tuple[int, bool]] = {}

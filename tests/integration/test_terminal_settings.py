@@ -27,17 +27,17 @@ IUTF8 = 0o40000
 PATIENCE_MS = 90_000
 SHOW = """
 import fcntl, json, signal, struct, sys, termios
-def show(*_):
+def show():
     modes = termios.tcgetattr(fd)
     modes[6] = [byte if isinstance(byte, int) else byte[0] for byte in modes[6]]
     size = struct.unpack("HHHH", fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(8)))
     print("<" + json.dumps([modes, size]) + ">", flush=True)
 fd = int(sys.argv[1])
-signal.signal(signal.SIGWINCH, show)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])  # one that comes before the wait counts
 show()
-if len(sys.argv) > 2:
-    while True:
-        signal.pause()
+while len(sys.argv) > 2:
+    signal.sigwait([signal.SIGWINCH])
+    show()
 """
 
 

@@ -444,6 +444,30 @@ def test_a_line_that_was_sent_while_a_box_was_painted(
         assert texts(learner) == learnt, cut
 
 
+SETS = {"utf-8": ("", ""), "designated": ("\x1b(0", "\x1b(B"), "shifted": ("\x0e", "\x0f")}
+DRAWN = str.maketrans("┌─┐│└┘", "lqkxmj")
+
+
+@pytest.mark.parametrize("lines", SETS)
+def test_a_box_is_known_wherever_its_output_was_cut(lines: str) -> None:
+    """In a control sequence, in a character, and behind the choice of the set for lines."""
+    on, off = SETS[lines]
+
+    def draw(text: str) -> str:
+        return f"{on}{text if lines == 'utf-8' else text.translate(DRAWN)}{off}"
+
+    begun = "\x1b[?1049h\x1b[2J" + ("\x1b)0" if lines == "shifted" else "") + "\x1b[3;5HEnter it"
+    box = (
+        f"\x1b[4;5H{draw('┌────────────┐')}\x1b[5;5H{draw('│')}{' ' * 12}{draw('│')}"
+        f"\x1b[6;5H{draw('└────────────┘')}\x1b[5;6H"
+    ).encode()
+    rest = b"\x1b[7;23H\x1b[12;1H\x1b[?1049l"
+    for cut in range(len(box) + 1):
+        sent = Output(0, box[:cut]), typed(SECRET + ENTER), Output(0, box[cut:] + rest)
+
+        assert texts(learn(shown(begun), *sent, shown("you typed"))) == [SECRET], cut
+
+
 def echoed_at(screen: str, text: str = "hello") -> list[JournalEvent]:
     """Text that is typed and shown, key by key, where the screen is like this."""
     return [shown(screen), *echoed(text), typed(ENTER), shown("\n")]
