@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         use_tape,
         with_turns,
     )
+    from ptycassette.keys import parse_time
     from ptycassette.model import (
         Cursor,
         Event,
@@ -118,6 +119,7 @@ else:
                 "use_tape",
                 "with_turns",
             ),
+            "keys": ("parse_time",),
             "model": (
                 "Cursor",
                 "Event",
@@ -244,6 +246,7 @@ __all__ = [
     "mask_cassette",
     "open_cassette",
     "painted_bytes",
+    "parse_time",
     "preview_mask",
     "printable",
     "read_lineage",

@@ -115,7 +115,7 @@ IMPORTS: dict[str, Case] = {
     "cast-values": Case(("x.cast",), HEAD + '[1,"z",[' + "1," * 900_000 + "1]]", "line 2"),
     "cast-size": Case(("x.cast",), '{"version":2,"width":99999999,"height":1}\n', "99999999x1"),
     "cast-century": Case(("x.cast",), V2 + '[1e18,"o","x"]\n', "line 3"),
-    "cast-escapes": Case(("x.cast",), V2 + '[1,"r","\\u001b[2J"]\n', "line 3: a resize"),
+    "cast-escapes": Case(("x.cast",), V2 + '[1,"r","\\u001b[2J"]\n', "line 3: the resize"),
     "cast-line": Case(("x.cast",), V2 + '[1,"o","' + "x" * (17 << 20), "line 3"),
     "cast-1-torn": Case(("x.cast",), '{"version":1,"width":8,"height":2,"stdout":[[1,"a"', "trunc"),
     "cast-partial-nothing": Case(("x.cast", "--partial"), HEAD + "[1", "line 2"),

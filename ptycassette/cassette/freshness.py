@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
+import math
 from datetime import datetime, timedelta
 
+from ptycassette.keys import parse_time
 from ptycassette.model import Manifest
 
-_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|w)")
-_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_MAX_CHARACTERS = 100  # of a window: the search takes the square of its length
 _SHOWN = 40
 
 
 def window_of(text: str) -> timedelta | None:
     """``24h``, ``1h30m``, ``7d``; None when it is not such a text. At most ``timedelta.max``."""
-    parts = _PART.findall(text[:_MAX_CHARACTERS])
-    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
-        return None
     try:
-        return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+        return timedelta(seconds=parse_time(text, longest_s=math.inf))
     except OverflowError:
         return timedelta.max
+    except ValueError:
+        return None
 
 
 _AGES = (("year", 31_557_600), ("month", 2_629_800), ("week", 604_800), ("day", 86_400),

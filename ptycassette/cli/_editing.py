@@ -12,6 +12,7 @@ import click
 from ptycassette.cli._options import TIME, follow_links_option
 from ptycassette.cli._present import count_text, write_lines
 from ptycassette.errors import UsageError
+from ptycassette.keys import time_text
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
@@ -137,7 +138,9 @@ def run_edit(
 def edited_lines(made: Edited) -> Iterator[str]:
     """What was made, for people."""
     sources = ", ".join(made.sources)
-    yield visible(f"{made.cassette}: {made.duration_ms / 1000:g} s, {made.operation} of {sources}")
+    yield visible(
+        f"{made.cassette}: {time_text(made.duration_ms / 1000)}, {made.operation} of {sources}"
+    )
     if made.replaced:
         yield f"  {count_text(made.replaced, 'text')} masked"
     if made.without_tape:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,14 +13,11 @@ if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette
 
 if TYPE_CHECKING:
-    _ParamType = click.ParamType[float]
-    _AgeParamType = click.ParamType[timedelta]
+    _ParamType = click.ParamType[Any]
 else:  # generic for type checkers only, depending on the version of click
-    _ParamType = _AgeParamType = click.ParamType
+    _ParamType = click.ParamType
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_CLOCK = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d+(?:\.\d*)?|\.\d+)(ms|s)?")
 
 
 class SectionedCommand(click.Command):
@@ -58,52 +52,49 @@ class SectionedCommand(click.Command):
                 formatter.write_dl(lines)
 
 
-class TimeType(_ParamType):
-    """A moment or a length of time; seconds, as ``12.5``, ``250ms`` or ``1:02.5``."""
+class TextType(_ParamType):
+    """A parameter whose text a function of ``ptycassette.keys`` reads; other values stay.
 
-    name = "time"
+    Args:
+        name: what it is.
+        reader: the name of the function, which is loaded when a value is given.
+        least: the smallest value that is allowed.
+        given: further arguments of the function.
+    """
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The time in seconds."""
-        if isinstance(value, int | float):
-            return float(value)
-        match = _CLOCK.fullmatch(str(value).strip())
-        if match is None:
-            self.fail(f"{value!r} is not a time; write 12.5, 250ms or 1:02.5", param, ctx)
-        hours, minutes, seconds, unit = match.groups()
-        if unit == "ms" and (minutes or hours):
-            self.fail(f"{value!r} mixes a clock and milliseconds", param, ctx)
-        time_s = float(seconds) / (1000 if unit == "ms" else 1)
-        total_s = int(hours or 0) * 3600 + int(minutes or 0) * 60 + time_s
-        if not math.isfinite(total_s) or total_s > MAX_TIME_S:
-            self.fail(f"{value!r} is too long", param, ctx)
-        return total_s
+    def __init__(self, name: str, reader: str, *, least: float = 0, **given: Any) -> None:
+        self.name = name
+        self._reader, self._least, self._given = reader, least, given
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """What the function returns; its ``ValueError`` is a usage error."""
+        from ptycassette import keys
 
-class AgeType(_AgeParamType):
-    """How long ago; ``90m``, ``12h``, ``7d``, as freshness windows are written."""
-
-    name = "age"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """The length of time."""
-        from ptycassette.cassette import window_of
-
-        if isinstance(value, timedelta):
+        if not isinstance(value, str):
             return value
-        window = window_of(str(value))
-        if window is None:
-            self.fail(f"{value!r} is not an age; write 90m, 12h, 7d or 2w", param, ctx)
-        return window
+        try:
+            found = getattr(keys, self._reader)(value, **self._given)
+        except ValueError as exc:
+            self.fail(str(exc), param, ctx)
+        if self._least and found < self._least:
+            self.fail(f"'{value}' is less than {self._least:g}, the least allowed", param, ctx)
+        return found
 
 
-AGE = AgeType()
-MAX_TIME_S = 10**9
+class TimeType(TextType):
+    """A moment or a length of time, in seconds.
+
+    Args:
+        least: the shortest time that is allowed.
+        given: further arguments of ``parse_time``.
+    """
+
+    def __init__(self, *, least: float = 0, **given: Any) -> None:
+        super().__init__("time", "parse_time", least=least, **given)
+
+
 TIME = TimeType()
+SIZE = TextType("size", "parse_size")
 
 
 def cassette_argument(function: F) -> F:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from ptycassette.errors import CassetteError, UsageError, WaitTimeoutError
+from ptycassette.keys import clock_text
 from ptycassette.model import printable, visible
 
 BATCH_LINES = 500
@@ -129,23 +130,8 @@ def _tail(text: str, width: int) -> str:
 
 def time_text(t_us: int) -> str:
     """Microseconds as seconds, ``12.345 s``; as a clock from a minute on, ``1:02.345``."""
-    ms = t_us // 1000
-    if ms < 60_000:
-        return f"{ms // 1000}.{ms % 1000:03} s"
-    hours, rest = divmod(ms, 3_600_000)
-    minutes, rest = divmod(rest, 60_000)
-    seconds = f"{rest // 1000:02}.{rest % 1000:03}"
-    return f"{hours}:{minutes:02}:{seconds}" if hours else f"{minutes}:{seconds}"
-
-
-def bytes_text(count: int) -> str:
-    """A number of bytes as text: ``812 B``, ``1.5 kB``, ``20.3 MB``."""
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    raise AssertionError("unreachable")
+    text = clock_text(t_us)
+    return text if ":" in text else f"{text} s"
 
 
 def count_text(count: int, one: str, many: str | None = None) -> str:

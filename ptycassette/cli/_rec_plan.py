@@ -83,7 +83,7 @@ def _shell_operator(line: str) -> str | None:
 
 def secret_key_of(name: str | None) -> bytes:
     """The bytes of the key of ``--secret-key``; empty without it."""
-    from ptycassette.model import encode_key
+    from ptycassette.keys import encode_key
 
     if name is None:
         return b""
@@ -155,7 +155,7 @@ def fill_from_project(given: dict[str, Any]) -> None:
     if given["lifeline"] is not None:  # a shim's recorder has the terminal that the driver made
         free = window_size(1) is None and window_size(0) is None
     if free and project.size is not None:
-        given["size"] = f"{project.size.cols}x{project.size.rows}"
+        given["size"] = project.size
     if given["idle_limit"] is None:
         given["idle_limit"] = project.idle_limit_s
 
@@ -287,16 +287,10 @@ def _fixed(text: str) -> Callable[[], str]:
 
 def _size(given: dict[str, Any], *, interactive: bool) -> Any:
     from ptycassette.model import Size
-    from ptycassette.recording import parse_size
     from ptycassette.system.pty import DEFAULT_SIZE, window_size
 
     fds = _terminal_fds(given, interactive=interactive)
-    size = next(filter(None, map(window_size, fds)), DEFAULT_SIZE)
-    if given["size"] is not None:
-        try:
-            size = parse_size(given["size"])
-        except ValueError as exc:
-            raise click.UsageError(f"--size: {exc}") from exc
+    size = given["size"] or next(filter(None, map(window_size, fds)), DEFAULT_SIZE)
     return Size(given["rows"] or size.rows, given["cols"] or size.cols)
 
 

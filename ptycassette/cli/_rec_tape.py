@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ptycassette.cli._options import TimeType
+
 if TYPE_CHECKING:
     from ptycassette.tape import Retries
     from ptycassette.tape.consent import Terms
@@ -98,9 +100,9 @@ _OPTIONS = (
     ),
     click.option(
         "--answer-timeout",
-        metavar="SECONDS",
-        type=click.FloatRange(0.1, 3600),
-        help="With --retries: wait this long for an answer to begin. Default: 120.",
+        metavar="TIME",
+        type=TimeType(least=0.1, longest_s=3600),
+        help="With --retries: wait this long for an answer to begin. Default: 120 s.",
     ),
     click.option(
         "--fallback",

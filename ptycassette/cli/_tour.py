@@ -49,7 +49,7 @@ def tour(target: Path, *, begin: Callable[[str], None]) -> Iterator[DemoStep]:
     """
     # Its prefix is that of a provider, the rest is random: no such token exists.
     token = "ghp_" + secrets.token_hex(18)
-    begin(f"record this Python, an interactive program, in a {SIZE.cols}x{SIZE.rows} PTY")
+    begin(f"record this Python, an interactive program, in a {SIZE} PTY")
     with record(
         DEMO_ARGV,
         target,

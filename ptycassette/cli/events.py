@@ -14,9 +14,10 @@ from ptycassette.cli._options import (
     cassette_argument,
     opened,
 )
-from ptycassette.cli._present import bytes_text, json_text, write_lines
+from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli.info import exit_text
 from ptycassette.export import event_kind, event_line
+from ptycassette.keys import bytes_text
 from ptycassette.model import visible, visible_bytes
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
 
     match event.record:
         case InputRecord(kind="resize", size=size) if size is not None:
-            return f"to {size.cols}x{size.rows}"
+            return f"to {size}"
         case InputRecord(kind="signal", signal=signal):
             return visible(signal or "", limit=limit)
         case InputRecord() as record:
@@ -235,4 +236,4 @@ def _input_detail(record: InputRecord, data: bytes, limit: int) -> str:
 def _frame_detail(screen: Screen, limit: int) -> str:
     first = next((row for row in screen.rows if row.strip()), "")
     where = f"{screen.cursor.row},{screen.cursor.col}"
-    return f"{screen.size.cols}x{screen.size.rows} cursor {where}  {visible(first, limit=limit)}"
+    return f"{screen.size} cursor {where}  {visible(first, limit=limit)}"

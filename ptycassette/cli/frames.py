@@ -214,7 +214,7 @@ def _list_lines(source: Cassette) -> Iterator[str]:
     yield f"{'frame':>6} {'seq':>7} {'time':>11} {'size':>9} {'cursor':>8}  first line"
     for number, frame in enumerate(source.frames(), 1):
         line = _frame_line(number, frame)
-        size = f"{line.size.cols}x{line.size.rows}"
+        size = str(line.size)
         cursor = f"{line.cursor.row},{line.cursor.col}"
         time_s = seconds_text(line.t_us)
         yield (

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli._options import json_option
+from ptycassette.cli._options import SIZE, json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.importing import IMPORTS, import_named
+from ptycassette.keys import time_text
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
     from ptycassette.model import Size
 
 _FILE = click.Path(path_type=Path)
+
+
+def _limited(_: click.Context, __: click.Parameter, size: Size | None) -> Size | None:
+    """The size; an emulator of a larger terminal takes too much memory."""
+    from ptycassette.model import MAX_SIDE
+
+    if size is not None and max(size.rows, size.cols) > MAX_SIDE:
+        raise click.BadParameter(f"the largest terminal is {MAX_SIDE}x{MAX_SIDE}, not {size}")
+    return size
 
 
 @click.command("import")
@@ -42,6 +52,8 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--size",
     metavar="COLSxROWS",
+    type=SIZE,
+    callback=_limited,
     help="Set the size of the terminal at the start, for a recording of a terminal. Default: the"
     " size in FILE, or 80x24.",
 )
@@ -77,7 +89,7 @@ def command(
     file: Path,
     output: Path,
     kind: str | None,
-    size: str | None,
+    size: Size | None,
     charset: str | None,
     timing: Path | None,
     input_log: Path | None,
@@ -129,24 +141,10 @@ def command(
             partial=partial,
             beside=beside,
             harness=harness,
-            size=None if size is None else _size(size),
+            size=size,
             charset=charset,
         )
     write_lines([json_text(made)] if as_json else _lines(made))
-
-
-def _size(text: str) -> Size:
-    from ptycassette.errors import UsageError
-    from ptycassette.model import MAX_SIDE
-    from ptycassette.recording import parse_size
-
-    try:
-        size = parse_size(text)
-    except ValueError as wrong:
-        raise UsageError(f"--size: {wrong}") from wrong
-    if max(size.rows, size.cols) > MAX_SIDE:
-        raise UsageError(f"--size: the largest terminal is {MAX_SIDE}x{MAX_SIDE}")
-    return size
 
 
 def _script_lines(made: ImportedSteps) -> Iterator[str]:
@@ -162,7 +160,7 @@ def _lines(made: Imported) -> Iterator[str]:
     elif made.events:
         what = count_text(made.events, "service event", "service events")
     else:
-        what = f"{made.duration_ms / 1000:g} s"
+        what = f"{time_text(made.duration_ms / 1000)}"
     yield visible(f"{made.cassette}: {what} from {made.source} ({made.kind})")
     if made.rebuilt:
         yield "  rebuilt: the file describes requests and answers, but does not hold their bytes"

@@ -10,13 +10,13 @@ import click
 
 from ptycassette.cli._options import cassette_argument, json_option, opened
 from ptycassette.cli._present import (
-    bytes_text,
     count_text,
     field_lines,
     json_text,
     time_text,
     write_lines,
 )
+from ptycassette.keys import bytes_text
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _harness(report: InfoReport) -> str:
 
 
 def _terminal(report: InfoReport) -> str:
-    words = [f"{report.size.cols}x{report.size.rows}"]
+    words = [str(report.size)]
     words.extend(word for word in (report.term, report.locale) if word)
     words.append(f"frames by {report.emulator.name} {report.emulator.version}")
     return _short(", ".join(words))

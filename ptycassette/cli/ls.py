@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptycassette.cli._options import AGE, json_option
-from ptycassette.cli._present import bytes_text, json_text, table_lines, time_text, write_lines
+from ptycassette.cli._options import TIME, json_option
+from ptycassette.cli._present import json_text, table_lines, time_text, write_lines
+from ptycassette.keys import bytes_text
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
@@ -61,11 +62,13 @@ SORTS: dict[str, Callable[[ListedCassette], Any]] = {
 )
 @click.option(
     "--newer",
-    metavar="AGE",
-    type=AGE,
-    help="List only cassettes younger than AGE (90m, 12h, 7d, 2w).",
+    metavar="TIME",
+    type=TIME,
+    help="List only cassettes that are younger than TIME (90m, 12h, 7d, 2w).",
 )
-@click.option("--older", metavar="AGE", type=AGE, help="List only cassettes older than AGE.")
+@click.option(
+    "--older", metavar="TIME", type=TIME, help="List only cassettes that are at least TIME old."
+)
 @json_option
 def command(
     directory: str | None,
@@ -74,8 +77,8 @@ def command(
     reverse: bool,
     harness: str | None,
     states: tuple[str, ...],
-    newer: timedelta | None,
-    older: timedelta | None,
+    newer: float | None,
+    older: float | None,
     as_json: bool,
 ) -> None:
     """List the cassettes in DIR.
@@ -125,8 +128,8 @@ def _wanted(
     *,
     harness: str | None,
     states: Sequence[str],
-    newer: timedelta | None,
-    older: timedelta | None,
+    newer: float | None,
+    older: float | None,
 ) -> bool:
     if harness is not None and not fnmatch.fnmatchcase(one.harness or "", harness):
         return False
@@ -136,8 +139,7 @@ def _wanted(
         return True
     if one.age_s is None:
         return False
-    age = timedelta(seconds=one.age_s)
-    return (newer is None or age < newer) and (older is None or age >= older)
+    return (newer is None or one.age_s < newer) and (older is None or one.age_s >= older)
 
 
 def _lines(found: Sequence[ListedCassette], place: Path) -> Iterator[str]:

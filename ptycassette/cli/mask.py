@@ -16,7 +16,7 @@ from ptycassette.model import visible
 if TYPE_CHECKING:
     from ptycassette.editing import Region
 
-_REGION = re.compile(r"(\d{1,4}),(\d{1,4}):(\d{1,4})x(\d{1,4})")
+_PLACE = re.compile(r"([0-9]{1,4}),([0-9]{1,4})")
 
 
 @click.command("mask")
@@ -82,12 +82,18 @@ def _words(words: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
 
 def _region(text: str) -> Region:
     from ptycassette.editing import Region
+    from ptycassette.keys import parse_size
 
-    found = _REGION.fullmatch(text)
-    row, column, columns, rows = map(int, found.groups()) if found else (0, 0, 0, 0)
-    if not (row and column and columns and rows):
+    where, _, extent = text.partition(":")
+    place = _PLACE.fullmatch(where)
+    try:
+        size = parse_size(extent)
+        row, column = (int(number) for number in place.groups()) if place else (0, 0)
+    except ValueError:
+        row = column = 0
+    if not (row and column):
         raise UsageError(
-            f"--region {visible(text, limit=40)}: no part of a screen",
+            f"--region {visible(text, limit=40)} is not a part of a screen",
             hint="--region takes ROW,COLUMN:COLUMNSxROWS, counted from 1, such as 2,10:30x1",
         )
-    return Region(row=row, column=column, rows=rows, columns=columns)
+    return Region(row=row, column=column, rows=size.rows, columns=size.cols)

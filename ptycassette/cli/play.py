@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ptycassette.cli._options import (
-    MAX_TIME_S,
     TIME,
     allow_unscrubbed_option,
     cassette_argument,
@@ -109,10 +108,12 @@ def command(
 
 def _suggested_idle_limit(source: Cassette) -> float | None:
     """The recording's suggestion (``rec --idle-limit``), in seconds."""
+    from ptycassette.keys import LONGEST_S
+
     suggested = (source.manifest.optional or {}).get("idle_limit_ms")
     if not isinstance(suggested, int) or isinstance(suggested, bool):
         return None
-    return suggested / 1000 if 0 <= suggested <= MAX_TIME_S * 1000 else None
+    return suggested / 1000 if 0 <= suggested <= LONGEST_S * 1000 else None
 
 
 def _size(source: Cassette) -> Size:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli._options import path_option
+from ptycassette.cli._options import TIME, TimeType, path_option
 from ptycassette.errors import UsageError
 from ptycassette.model import printable, visible
 
@@ -42,6 +42,7 @@ NOT_OK_STATUS = 1
 @click.option(
     "--max-age",
     metavar="TIME",
+    type=TIME,
     help="Report evidence older than TIME as stale (90s, 15m, 24h, 7d).",
 )
 @click.option(
@@ -57,7 +58,12 @@ NOT_OK_STATUS = 1
     text="Repeat the probe and keep the latest result in FILE.",
 )
 @click.option(
-    "--every", default="5m", show_default=True, help="With --watch: repeat at this interval."
+    "--every",
+    metavar="TIME",
+    type=TimeType(least=1),
+    default="5m",
+    show_default=True,
+    help="With --watch: repeat after TIME (90s, 15m).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/probes.md).")
 def command(
@@ -66,10 +72,10 @@ def command(
     source: Path | None,
     target: Path | None,
     overwrite: bool,
-    max_age: str | None,
+    max_age: float | None,
     account: str,
     snapshot: Path | None,
-    every: str,
+    every: float,
     as_json: bool,
 ) -> int:
     """Ask HARNESS for its usage windows, account class and models.
@@ -91,11 +97,10 @@ def command(
     probe = load_probe(name or _own_probe(harness))
     if probe.harness != harness:
         raise UsageError(f"the probe {probe.name!r} is for {probe.harness}, not for {harness}")
-    max_age_s = None if max_age is None else _seconds(max_age, "--max-age")
 
     def ask() -> ProbeResult:
         if source is not None:
-            return probe_cassette(probe, source, max_age_s=max_age_s)
+            return probe_cassette(probe, source, max_age_s=max_age)
         from ptycassette.system import MonotonicClock
 
         clock = MonotonicClock()
@@ -111,10 +116,10 @@ def command(
             )
         except ProbeFailedError as failed:
             result = failed.result
-        return with_freshness(result, clock.wall(), max_age_s=max_age_s)
+        return with_freshness(result, clock.wall(), max_age_s=max_age)
 
     if snapshot is not None:
-        _watch(snapshot, ask, account=account, harness=harness, every_s=_seconds(every, "--every"))
+        _watch(snapshot, ask, account=account, harness=harness, every_s=every)
         return 0
     result = ask()
     _tell(result, as_json=as_json)
@@ -134,18 +139,8 @@ def _own_probe(harness: str) -> str:
     return own[0]
 
 
-def _seconds(text: str, option: str) -> int:
-    """A duration from the command line."""
-    from ptycassette.harness import parse_window
-
-    try:
-        return parse_window(text)
-    except ValueError as wrong:
-        raise UsageError(f"{option}: {wrong}") from wrong
-
-
 def _watch(
-    snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: int
+    snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: float
 ) -> None:
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
     from ptycassette.harness.io import call_every, refresh_snapshot

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptycassette.cli._options import TIME
+from ptycassette.cli._options import SIZE, TIME, TextType
 from ptycassette.cli._rec_emulator import emulator_options
 from ptycassette.cli._rec_evidence import evidence
 from ptycassette.cli._rec_plan import (
@@ -87,6 +87,7 @@ SECTIONS = {
 @click.option(
     "--size",
     "--window-size",
+    type=SIZE,
     metavar="COLSxROWS",
     help="Set the size of the program's terminal. Default: that of your terminal, or 80x24.",
 )
@@ -193,7 +194,8 @@ SECTIONS = {
 @click.option(
     "--freshness",
     metavar="TIME",
-    help="Store in the manifest how long the recording stays fresh (24h).",
+    type=TextType("time", "window_text"),
+    help="Store in the manifest how long the recording stays fresh (90m, 24h, 7d).",
 )
 @click.option(
     "--permission-mode",

@@ -11,7 +11,8 @@ import click
 import msgspec
 
 from ptycassette.cli._options import json_option
-from ptycassette.cli._present import bytes_text, error_lines, json_text, write_lines
+from ptycassette.cli._present import error_lines, json_text, write_lines
+from ptycassette.keys import bytes_text
 
 if TYPE_CHECKING:
     from ptycassette.errors import CassetteError

@@ -15,7 +15,8 @@ from ptycassette.cli._options import (
     json_option,
     opened,
 )
-from ptycassette.cli._present import bytes_text, count_text, json_text, table_lines, write_lines
+from ptycassette.cli._present import count_text, json_text, table_lines, write_lines
+from ptycassette.keys import bytes_text
 from ptycassette.model import visible, visible_bytes
 
 if TYPE_CHECKING:

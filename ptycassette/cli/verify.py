@@ -19,7 +19,6 @@ from ptycassette.cli._options import (
     path_option,
 )
 from ptycassette.cli._present import (
-    bytes_text,
     count_text,
     error_lines,
     field_lines,
@@ -30,6 +29,7 @@ from ptycassette.cli._present import (
 from ptycassette.cli._seals import cassettes_named, seal_report, trust_in_force, verdict_lines
 from ptycassette.errors import CassetteError, ExistsError, StorageError, UsageError
 from ptycassette.extras import needing_extra
+from ptycassette.keys import bytes_text
 from ptycassette.model import visible
 
 if TYPE_CHECKING:

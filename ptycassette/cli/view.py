@@ -8,18 +8,19 @@ from typing import Any
 
 import click
 
-from ptycassette.cli._options import TIME, allow_unscrubbed_option, follow_links_option
+from ptycassette.cli._options import TIME, TextType, allow_unscrubbed_option, follow_links_option
 from ptycassette.errors import NotFoundError, UsageError
 
 GROUP = "ptycassette.viewers"
 
 memory_option = click.option(
     "--memory",
-    type=click.IntRange(min=10),
-    default=300,
+    type=TextType("bytes", "parse_bytes", least=10_000_000, unit=1_000_000),
+    default="300M",
     show_default=True,
-    metavar="MB",
-    help="Limit the viewer to MB megabytes of memory.",
+    metavar="BYTES",
+    callback=lambda _, __, amount: amount // 1_000_000,
+    help="Limit the memory of the viewer (500M, 1GiB; a plain number counts megabytes).",
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptycassette.editing.session import BadEditError, Take
+from ptycassette.keys import time_text
 from ptycassette.model import Finished, JournalEvent, Noted, storable_text
 
 
@@ -16,8 +17,8 @@ def annotate(take: Take, t_us: int, text: str) -> Take:
     """
     if not 0 <= t_us <= take.end_us:
         raise BadEditError(
-            f"{t_us / 1e6:g} s is not within {take.name or 'the recording'}, which ends at"
-            f" {take.end_us / 1e6:g} s"
+            f"{time_text(t_us / 1e6)} is not within {take.name or 'the recording'}, which ends at"
+            f" {time_text(take.end_us / 1e6)}"
         )
     if not text.strip():
         raise BadEditError("an annotation has a text")

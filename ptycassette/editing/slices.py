@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from ptycassette.editing.session import BadEditError, Take, at
+from ptycassette.keys import time_text
 from ptycassette.model import (
     Finished,
     JournalEvent,
@@ -160,4 +161,4 @@ class _Screen:
 
 
 def _seconds(t_us: int) -> str:
-    return f"{t_us / 1_000_000:g} s"
+    return f"{time_text(t_us / 1_000_000)}"

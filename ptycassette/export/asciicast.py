@@ -154,7 +154,7 @@ def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[
         last_us = event.t_us
         match event.record:
             case InputRecord(kind="resize", size=size) if size is not None:
-                yield event.t_us, "r", f"{size.cols}x{size.rows}"
+                yield event.t_us, "r", str(size)
             case InputRecord(kind="input", source=source):
                 # Answers of the terminal were not typed.
                 if opts.with_input and source != "terminal":

@@ -13,8 +13,9 @@ from html import escape
 
 from ptycassette.errors import UsageError
 from ptycassette.export.markdown_text import fenced, inline_code, screen_text_lines
-from ptycassette.export.page import Item, ListedTurn, read_turns, time_text, turn_name
+from ptycassette.export.page import Item, ListedTurn, read_turns, turn_name
 from ptycassette.export.registry import ExportSource
+from ptycassette.keys import clock_text
 from ptycassette.model import printable
 
 
@@ -64,7 +65,8 @@ def _turn(turn: ListedTurn, shown: tuple[str, ...]) -> Iterator[str]:
     typed = "" if turn.typed is None else "(masked)" if turn.masked else turn.typed
     code = f": <code>{escape(printable(typed, limit=400))}</code>" if typed else ""
     yield ""
-    yield f"<details><summary>{turn_name(turn)}, {time_text(turn.t_us)} s{code}</summary>"
+    when = f"{clock_text(turn.t_us, decimals=2)} s"
+    yield f"<details><summary>{turn_name(turn)}, {when}{code}</summary>"
     yield ""
     yield from (_item(item) for item in turn.items if item.kind != "terminal")
     yield from fenced(screen_text_lines(shown))
@@ -73,4 +75,4 @@ def _turn(turn: ListedTurn, shown: tuple[str, ...]) -> Iterator[str]:
 
 def _item(item: Item) -> str:
     text = f" {inline_code(item.text[:400])}" if item.text else ""
-    return f"- {time_text(item.t_us)} s {item.label}{text}"
+    return f"- {clock_text(item.t_us, decimals=2)} s {item.label}{text}"

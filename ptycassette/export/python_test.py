@@ -16,11 +16,11 @@ import msgspec
 from ptycassette.cassette import refuse_in_process
 from ptycassette.errors import UsageError
 from ptycassette.export.registry import ExportSource
+from ptycassette.keys import encode_key
 from ptycassette.model import (
     FinalRecord,
     FrameRecord,
     InputRecord,
-    encode_key,
     moment_us,
     native_text,
     streams_of,

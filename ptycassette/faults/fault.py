@@ -19,7 +19,7 @@ class Fault:
     Attributes:
         name: what users call it.
         what: what happens, for lists of faults.
-        number: what its number is, ``SECONDS`` or ``STATUS``; "" if it takes none.
+        number: what its number is, ``TIME`` or ``STATUS``; "" if it takes none.
         default: the number, where none is given.
     """
 

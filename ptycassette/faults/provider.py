@@ -135,7 +135,7 @@ class Truncated(_OfConnection):
 class Stalled(ProviderFault):
     name = "stalled"
     what = "the answer stops in the middle, and goes on"
-    number = "SECONDS"
+    number = "TIME"
     default = 30.0
 
     def answer(self, question: Question, recorded: Hit, clock: Clock) -> Hit:
@@ -148,7 +148,7 @@ class Stalled(ProviderFault):
 class Dribble(ProviderFault):
     name = "dribble"
     what = "the answer comes 8 bytes at a time; SECONDS between them"
-    number = "SECONDS"
+    number = "TIME"
     default = 0.02
 
     def answer(self, question: Question, recorded: Hit, clock: Clock) -> Hit:

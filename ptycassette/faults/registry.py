@@ -12,6 +12,7 @@ from ptycassette.faults.scene import Scene
 from ptycassette.faults.screens import SCREEN_FAULTS
 from ptycassette.faults.streams import STREAM_FAULTS
 from ptycassette.faults.terminal import TerminalFault
+from ptycassette.keys import parse_time
 from ptycassette.model import visible
 
 TERMINAL_FAULTS: dict[str, type[TerminalFault]] = {
@@ -45,16 +46,14 @@ def parse_fault(text: str) -> FaultSpec:
 
 
 def _number(kind: type[Fault], text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
     if kind.number == "STATUS":
-        if value not in range(_MOST_STATUS + 1):
+        if not (text.isascii() and text.isdigit() and int(text[:4]) <= _MOST_STATUS):
             raise UsageError(f"{visible(text, limit=40)} is no exit status; write 0 to 255")
-    elif not 0 <= value <= MOST_S:
-        raise UsageError(f"{visible(text, limit=40)} is no time; write seconds, as 2.5")
-    return value
+        return float(text)
+    try:
+        return parse_time(text, longest_s=MOST_S)
+    except ValueError as exc:
+        raise UsageError(f"{kind.name}: {exc}") from exc
 
 
 def provider_fault(spec: FaultSpec) -> ProviderFault:

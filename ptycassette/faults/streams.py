@@ -74,7 +74,7 @@ class ChunksMerged(TerminalFault):
 class Stall(TerminalFault):
     name = "stall"
     what = "output stops in the middle of an answer, and goes on"
-    number = "SECONDS"
+    number = "TIME"
     default = 5.0
 
     def output(self, event: Event) -> Iterator[Act]:

@@ -9,8 +9,8 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.faults import FaultSpec, provider_fault
 from ptycassette.fork.places import ForkPlace
+from ptycassette.keys import parse_size
 from ptycassette.model import Size, visible
-from ptycassette.recording import parse_size
 
 ChangeKind = Literal[
     "input", "skip", "response", "swap", "tool-result", "model", "binary", "size", "exit", "fault",

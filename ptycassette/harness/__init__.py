@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from .preparing import prepare as prepare
     from .preparing import shown as shown
     from .probe import Probe as Probe
-    from .probe import parse_window as parse_window
     from .probe_run import ProbeResult as ProbeResult
     from .probe_run import ProbeRun as ProbeRun
     from .step import DriveStep as DriveStep
@@ -30,7 +29,7 @@ else:
             "example": "example_script",
             "model_lists": "model_list_of",
             "preparing": "Place PreparedRun home_variables prepare shown",
-            "probe": "Probe parse_window",
+            "probe": "Probe",
             "probe_run": "ProbeResult ProbeRun",
             "step": "DriveStep",
             "surroundings": "CAUSES DriftCause DriftStatus",

@@ -8,32 +8,18 @@ become a number.
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
 
 from ptycassette.harness.step import DriveStep
+from ptycassette.keys import parse_time
 from ptycassette.model import file_pattern
 from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke, check_regex, read_checked
 
 ProbeStatus = Literal["ok", "unauthenticated", "unavailable", "error", "stale"]
 
-_DURATION = re.compile(r"(\d+)(s|m|h|d)")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _VALUE = "(?P<value>"
-
-
-def parse_window(text: str) -> int:
-    """Seconds of a duration such as ``90s``, ``15m``, ``24h``, ``7d``.
-
-    Raises:
-        ValueError: it is not a duration.
-    """
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise ValueError(f"not a duration like 90s, 15m, 24h or 7d: {text!r}")
-    return int(found[1]) * _SECONDS[found[2]]
 
 
 class Marker(StrictTable, frozen=True, kw_only=True):
@@ -149,7 +135,7 @@ class Probe(StrictTable, frozen=True, kw_only=True):
     discovery: Discovery | None = None
 
     def __post_init__(self) -> None:
-        parse_window(self.freshness_window)
+        parse_time(self.freshness_window)
         if self.quota is None and self.discovery is None:
             raise ValueError("a probe asks for quota, discovery or both")
         captured = {step.capture for step in self.steps if step.capture}

@@ -24,6 +24,7 @@ from ptycassette.importing._checked_events import (
 )
 from ptycassette.importing.json_lines import decoded
 from ptycassette.importing.session import BadImportError, ImportedSession
+from ptycassette.keys import parse_size, time_text
 from ptycassette.model import (
     Finished,
     JournalEvent,
@@ -36,7 +37,6 @@ from ptycassette.model import (
 
 _MAX_LINE_BYTES = 16 << 20
 _MAX_DOCUMENT_BYTES = 64 << 20
-_SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _STATUS = re.compile(r"-?\d{1,9}")
 _KEPT = ("env", "idle_time_limit", "tags")
 
@@ -186,7 +186,7 @@ def _events(data: bytes, begin: int, version: int) -> Iterator[JournalEvent | Sk
         microseconds(now_us / 1e6, where)
         if now_us < t_us:
             raise BadImportError(
-                f"{where}: the time goes back, from {t_us / 1e6:g} s to {stamp:g} s"
+                f"{where}: the time goes back, from {time_text(t_us / 1e6)} to {time_text(stamp)}"
             )
         t_us = now_us
         one = _event(t_us, code, value, version, where)
@@ -218,7 +218,8 @@ def _event(t_us: int, code: str, value: Any, version: int, where: str) -> Journa
 
 
 def _size(text: str, where: str) -> Size:
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        raise BadImportError(f"{where}: a resize is COLSxROWS, such as 80x24")
-    return checked_size(int(match[2]), int(match[1]), where)
+    try:
+        size = parse_size(text)
+    except ValueError as exc:
+        raise BadImportError(f"{where}: the resize {exc}") from exc
+    return checked_size(size.rows, size.cols, where)

@@ -17,7 +17,8 @@ import msgspec
 
 from ptycassette.importing._vhs_settings import Settings
 from ptycassette.importing.session import BadImportError, ImportedScript
-from ptycassette.model import FilePatterns, encode_key, visible
+from ptycassette.keys import encode_key, parse_time, time_text
+from ptycassette.model import FilePatterns, visible
 
 MAX_TAPE_BYTES = 1 << 20
 MAX_STEPS = 20_000
@@ -38,7 +39,7 @@ _WORDS = frozenset({
     "Paste", "Source", "Env", "Subtitle", "ScrollUp", "ScrollDown",
 })  # fmt: skip
 _NAMES = frozenset({*_KEYS, *_MODIFIERS, *_WORDS})
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_UNITS = {"ms", "s", "m"}
 _LONGEST_S = 86_400.0
 
 
@@ -170,7 +171,7 @@ class _Tape:
         self.steps.append(f"key {key}")
 
     def _sleep(self) -> None:
-        self.steps.append(f"pause {self._time('Sleep'):g}s")
+        self.steps.append(f"pause {_written(self._time('Sleep'))}")
 
     def _wait(self) -> None:
         if self._take("mark", "+"):
@@ -189,7 +190,7 @@ class _Tape:
         if where == "Line":
             self.skipped["Wait for the line of the cursor: any line of the screen counts"] += 1
         seconds = self.settings.wait_timeout_s if timeout_s is None else timeout_s
-        self.steps += [f"timeout {seconds:g}s", f"wait-regex {_quoted(pattern)}"]
+        self.steps += [f"timeout {_written(seconds)}", f"wait-regex {_quoted(pattern)}"]
 
     def _set(self) -> None:
         name = self._next("a setting").text
@@ -254,17 +255,14 @@ class _Tape:
 
     def _time(self, what: str) -> float:
         number = self._take("number")
-        try:
-            seconds = float(number.text if number is not None else "")
-        except ValueError:
-            raise self._wrong(f"{what} expects a time") from None
-        unit = self._tokens[self._at].text if self.left else ""
-        if unit in _UNITS and self._tokens[self._at].kind == "word":
+        text = "" if number is None else number.text
+        if self.left and (unit := self._tokens[self._at]).kind == "word" and unit.text in _UNITS:
             self._at += 1
-            seconds *= _UNITS[unit]
-        if seconds > _LONGEST_S:
-            raise self._wrong(f"{seconds:g} s are longer than a day")
-        return seconds
+            text += unit.text
+        try:
+            return parse_time(text, longest_s=_LONGEST_S)
+        except ValueError as exc:
+            raise self._wrong(f"{what} expects a time: {exc}") from exc
 
     def _count(self) -> int:
         number = self._take("number")
@@ -307,6 +305,10 @@ class _Tape:
 def _plain(text: str, before: list[str]) -> str:
     """A key of one character; letters after ctrl are the same in both cases."""
     return text.lower() if "ctrl" in before and len(text) == 1 else text
+
+
+def _written(seconds: float) -> str:
+    return time_text(seconds).replace(" ", "")
 
 
 def _quoted(text: str) -> str:

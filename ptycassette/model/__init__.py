@@ -52,12 +52,6 @@ if TYPE_CHECKING:
     from .json_values import storable as storable
     from .json_values import storable_text as storable_text
     from .json_values import without_halves as without_halves
-    from .keys import PASTE_END as PASTE_END
-    from .keys import Keyboard as Keyboard
-    from .keys import canonical_key as canonical_key
-    from .keys import encode_key as encode_key
-    from .keys import encode_paste as encode_paste
-    from .keys import encode_text as encode_text
     from .lazy_regex import lazy_pattern as lazy_pattern
     from .limits import DEFAULT_LIMITS as DEFAULT_LIMITS
     from .limits import INT64_MAX as INT64_MAX
@@ -150,7 +144,6 @@ else:
                 "NOT_JSON as_msgpack decoded_json foreign_json from_msgpack native native_text "
                 "objects_in storable storable_text without_halves"
             ),
-            "keys": "Keyboard PASTE_END canonical_key encode_key encode_paste encode_text",
             "lazy_regex": "lazy_pattern",
             "limits": (
                 "DEFAULT_LIMITS INT64_MAX INT64_MIN Limits UINT16_MAX check_density "

@@ -11,6 +11,10 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     rows: int = msgspec.field(name="Rows")
     cols: int = msgspec.field(name="Cols")
 
+    def __str__(self) -> str:
+        """``COLSxROWS``, such as ``80x24``; ``ptycassette.keys.parse_size`` reads it."""
+        return f"{self.cols}x{self.rows}"
+
 
 class Cursor(msgspec.Struct, frozen=True):
     """A cursor position, counted from 0. JSON: ``{"Row": 0, "Col": 0, "Visible": true}``."""

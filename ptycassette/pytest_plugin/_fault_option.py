@@ -42,7 +42,9 @@ def fault_specs(config: pytest.Config) -> tuple[FaultSpec, ...]:
             "mode replay, and those of the provider in mode rerun, or in replay to code in use_tape"
         )
     if not config.getoption("ptycassette_fault_timeout") > 0:
-        raise pytest.UsageError("--ptycassette-fault-timeout: write seconds, more than 0")
+        raise pytest.UsageError(
+            "--ptycassette-fault-timeout: write a time of more than 0, such as 30 or 2m"
+        )
     every = _OF_PROVIDER if mode == "rerun" else (*TERMINAL_FAULTS, *_OF_PROVIDER)
     words = [*every] if given == "all" else given.split(",")
     try:

@@ -13,6 +13,7 @@ import msgspec
 
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, DivergenceError, SessionError
+from ptycassette.keys import time_text
 from ptycassette.model import printable, visible
 from ptycassette.pytest_plugin._state import Counted, RecordedOnce, TestState, private_place
 from ptycassette.replaying import (
@@ -218,7 +219,7 @@ class ShimRun:
         try:
             if self._pending is not None and not self._pending.wait(_SAVING_S):
                 raise SessionError(
-                    f"a recording is not saved {_SAVING_S:g} s after the end of the test",
+                    f"a recording is not saved {time_text(_SAVING_S)} after the end of the test",
                     where=str(self._library),
                     hint="ptycassette recover lists it",
                 )

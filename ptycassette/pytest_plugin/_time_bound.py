@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from ptycassette.keys import time_text
+
 _AGAIN_S = 5.0
 
 
@@ -34,7 +36,7 @@ def bounded(seconds: float) -> Iterator[None]:
         return
 
     def expired(_number: int, _frame: FrameType | None) -> None:
-        raise HungError(f"no end after {seconds:g} s")
+        raise HungError(f"no end after {time_text(seconds)}")
 
     began = time.monotonic()
     handler = signal.signal(signal.SIGALRM, expired)

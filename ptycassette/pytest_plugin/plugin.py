@@ -9,6 +9,7 @@ PYTEST_DONT_REWRITE: there is no assertion here, and rewriting takes time in eac
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -187,14 +188,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--ptycassette-fault-timeout",
-        type=float,
+        type=_seconds,
         default=30.0,
-        metavar="SECONDS",
-        help="end a test with a fault that takes longer, as not survived (default: 30)",
+        metavar="TIME",
+        help="end a test with a fault that takes longer (90, 1.5s, 2m), as not survived "
+        "(default: 30 s)",
     )
     group.addoption(
         "--ptycassette-faults-json", default=None, metavar="PATH", help="write the results there"
     )
+
+
+def _seconds(text: str) -> float:
+    from ptycassette.keys import parse_time
+
+    try:
+        return parse_time(text)
+    except ValueError as exc:
+        raise argparse.ArgumentTypeError(str(exc)) from exc
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ._tape_source import compared_with_log as compared_with_log
     from .input_script import ScriptStep as ScriptStep
     from .input_script import parse_script as parse_script
-    from .input_script import parse_size as parse_size
     from .journal_events import event_of as event_of
 else:
     __getattr__, __all__ = face(
@@ -22,7 +21,7 @@ else:
             "_scrub_reports": "REPORT_OPTION merged_reports",
             "_tape_option": "TAPE_OPTION",
             "_tape_source": "TapeSource compared_with_log",
-            "input_script": "ScriptStep parse_script parse_size",
+            "input_script": "ScriptStep parse_script",
             "journal_events": "event_of",
         },
     )

@@ -19,13 +19,13 @@ lines and lines that begin with ``#`` are skipped.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import NOT_JSON, Size, canonical_key, resolved, visible
+from ptycassette.keys import canonical_key, parse_size, parse_time
+from ptycassette.model import NOT_JSON, Size, printable, resolved, visible
 
 if TYPE_CHECKING:
     # Loading it would delay rec; msgspec needs it only to decode steps, which nobody does.
@@ -75,10 +75,6 @@ STEPS = {
 DEFAULT_TIMEOUT_S = 10.0
 _LONGEST_S = 86_400.0
 _QUIET_S = {"wait-stable": 0.2, "wait-idle": 0.5}
-
-_TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)?")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
-_SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
 
 
 class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,32 +165,13 @@ def _step(line: int, word: str, argument: str, timeout_s: float) -> ScriptStep:
     return step
 
 
-def parse_size(text: str) -> Size:
-    """A size as ``COLSxROWS``, as asciinema writes it: ``80x24``.
-
-    Raises:
-        ValueError: it is not a size.
-    """
-    match = _SIZE.fullmatch(text)
-    cols, rows = (int(number) for number in match.groups()) if match else (0, 0)
-    if not (rows > 0 and cols > 0):
-        raise ValueError(f"{visible(text)} is not a size; write COLSxROWS, such as 80x24")
-    return Size(rows, cols)
-
-
 def _seconds(text: str) -> float:
-    match = _TIME.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{visible(text)} is not a time; write 500ms, 5s or 2m")
-    seconds = float(match.group(1)) * _UNITS[match.group(2)]
-    if seconds > _LONGEST_S:
-        raise ValueError(f"{visible(text)} is longer than a day")
-    return seconds
+    return parse_time(text, longest_s=_LONGEST_S)
 
 
 def _wrong(problem: ValueError, name: str, line: int) -> UsageError:
     return UsageError(
-        visible(str(problem)),
+        printable(str(problem)),
         where=f"{visible(name)} line {line}",
         hint=f"steps: {', '.join(STEPS)}",
     )

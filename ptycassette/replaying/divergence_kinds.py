@@ -77,7 +77,7 @@ SIGNAL_EXTRA = msgspec.structs.replace(
 """How ``input-extra`` is worded of a signal."""
 INPUT_MISSING = DivergenceKind(
     name="input-missing",
-    when="the driver closed its terminal, or did nothing for `--input-timeout` seconds (60; 0 is "
+    when="the driver closed its terminal, or did nothing for `--input-timeout` (60 s; 0 waits "
     "for ever)",
     says="the driver {did} where the recording has input",
     hint="send the recorded input, or record again; where the rest is not needed, allow it to "

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
+from ptycassette.keys import canonical_key, encode_key, encode_paste, encode_text
 from ptycassette.model import (
     AsyncSleeper,
     Clock,
@@ -21,10 +22,6 @@ from ptycassette.model import (
     SessionTap,
     Size,
     Sleeper,
-    canonical_key,
-    encode_key,
-    encode_paste,
-    encode_text,
 )
 from ptycassette.session._pipe_pump import PipePump
 from ptycassette.session._piped_core import PipedCore, has_pipes

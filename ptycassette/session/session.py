@@ -71,7 +71,7 @@ class Session(SessionBase):
         """Press a key: ``enter``, ``ctrl-c``, ``alt-f``, ``shift-tab``, ``f5``, ``x``.
 
         Raises:
-            ValueError: no such key (``ptycassette.model.keys`` lists them).
+            ValueError: no such key (``ptycassette.keys`` lists them).
         """
         self._deliver(self._key(name, source), timeout_s)
 

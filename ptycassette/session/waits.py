@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
+from ptycassette.keys import time_text
 from ptycassette.model import Cursor, Screen, printable
 from ptycassette.session._piped_core import PipedCore
 from ptycassette.session.core import SessionView, describe_exit
@@ -192,7 +193,7 @@ def broken_off(wait: WaitCondition, view: SessionView, timeout_s: float) -> Cass
     rows = tuple(map(printable, rows))
     if not view.finished:
         return WaitTimeoutError(
-            f"waited {timeout_s:g} s for {what}",
+            f"waited {time_text(timeout_s)} for {what}",
             screen=rows,
             hint=getattr(wait, "hint", _HINT),
         )
@@ -207,7 +208,7 @@ def unread(view: SessionView, timeout_s: float) -> WaitTimeoutError:
     from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415 - as above
 
     message, rows = concealed_screen(
-        f"waited {timeout_s:g} s for the program to read its input", view.screen.rows
+        f"waited {time_text(timeout_s)} for the program to read its input", view.screen.rows
     )
     return WaitTimeoutError(
         message,

@@ -44,14 +44,7 @@ if TYPE_CHECKING:
     from .emulator import default_emulator as default_emulator
     from .grid import BLANK as BLANK
     from .grid import Row as Row
-    from .keys import KILL_LINE as KILL_LINE
-    from .keys import KILL_WORD as KILL_WORD
-    from .keys import RUBOUT as RUBOUT
-    from .keys import typed_keys as typed_keys
     from .lazy import LazyEmulator as LazyEmulator
-    from .line_editor import TypedText as TypedText
-    from .line_editor import edited_text as edited_text
-    from .line_editor import typed_text as typed_text
     from .painted import PaintedBytes as PaintedBytes
     from .policies import POLICY_NAMES as POLICY_NAMES
     from .policies import FramePolicy as FramePolicy
@@ -84,9 +77,7 @@ else:
             "checking": "CheckedScreen",
             "emulator": "PyteEmulator default_emulator",
             "grid": "BLANK Row",
-            "keys": "KILL_LINE KILL_WORD RUBOUT typed_keys",
             "lazy": "LazyEmulator",
-            "line_editor": "TypedText edited_text typed_text",
             "painted": "PaintedBytes",
             "policies": "FramePolicy POLICY_NAMES frame_policy",
             "query_profiles": "DUMB PROFILES QueryProfile XTERM query_profile_of",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .match_entries import Entry as Entry
     from .match_entries import iter_entries as iter_entries
     from .match_entries import read_entries as read_entries
-    from .match_keys import Key as Key
-    from .match_keys import KeyReader as KeyReader
     from .match_secrets import SECRET_DIGESTS_KEY as SECRET_DIGESTS_KEY
     from .match_secrets import InputDigest as InputDigest
     from .match_secrets import RecordedSecrets as RecordedSecrets
@@ -57,7 +55,6 @@ else:
                 "Matching SecretsPolicy nearest_entry order_named secrets_named strategy_named"
             ),
             "match_entries": "Entry iter_entries read_entries",
-            "match_keys": "Key KeyReader",
             "match_secrets": (
                 "InputDigest RecordedSecrets SECRET_DIGESTS_KEY input_digests masked_digests "
                 "read_secrets stored_secrets word_digests"

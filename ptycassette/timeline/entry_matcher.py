@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ptycassette.timeline._match_line import Line
+from ptycassette.keys import Key, Line
 from ptycassette.timeline.match_entries import Entry, KeyStep, shown_keys
-from ptycassette.timeline.match_keys import Key
 
 Strategy = Literal["exact", "normalised", "prompt", "semantic", "any", "custom"]
 State = Literal["open", "matched", "mismatch"]

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ptycassette.model import PASTE_END, Event, InputRecord
+from ptycassette.keys import PASTE_END
+from ptycassette.model import Event, InputRecord
 from ptycassette.timeline.terminal_answers import is_terminal_answer
 
 if TYPE_CHECKING:

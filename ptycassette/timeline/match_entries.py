@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ptycassette.errors import LimitError
+from ptycassette.keys import Key, KeyReader, Line
 from ptycassette.model import InputRecord, moment_us
-from ptycassette.timeline._match_line import Line
-from ptycassette.timeline.match_keys import Key, KeyReader
 
 
 class KeyStep(msgspec.Struct, frozen=True):

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptycassette.keys import REMOVING, edited_text, typed_keys
+from ptycassette.keys import typed_text as typed_in_line
 from ptycassette.model import lazy_pattern
-from ptycassette.terminal import KILL_LINE, KILL_WORD, RUBOUT, edited_text, typed_keys
-from ptycassette.terminal import typed_text as typed_in_line
 
 SHORTEST_TYPED = 3
 """Characters; fewer cannot be distinguished from ordinary text at all."""
 
 _SHORTEST_REMOVED = 4
 _EDITING = lazy_pattern(rb"[\x00-\x1f\x7f]")
-_REMOVING = frozenset({*RUBOUT, KILL_LINE, KILL_WORD})
 
 
 def readings(line: bytes) -> Iterator[str]:
@@ -48,10 +47,10 @@ def _removed(raw: str) -> Iterator[str]:
     for at, (char, places) in enumerate(keys := [*typed_keys(raw, base=0)]):
         if not places:
             continue
-        if char not in _REMOVING:
+        if char not in REMOVING:
             chars += char
             continue
-        before = at == 0 or keys[at - 1][0] not in _REMOVING
+        before = at == 0 or keys[at - 1][0] not in REMOVING
         text = _plain(chars)
         if before and len(text) >= _SHORTEST_REMOVED:
             yield text

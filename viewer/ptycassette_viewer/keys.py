@@ -7,6 +7,7 @@ from typing import Literal
 
 from textual.binding import Binding, BindingType
 
+from ptycassette import parse_time
 from ptycassette_viewer.widgets.timeline import EXTRA_MARKS, MARKS
 
 
@@ -148,7 +149,6 @@ COMPARING_LEGEND = (
     "Cells that differ are marked on both sides. The playhead and the timeline are those of the "
     "first recording; \u2260 is where a row begins to differ, / a search hit in either."
 )
-_MOMENT = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,12}(?:\.\d{0,6})?|\.\d{1,6})(ms|s)?")
 
 
 def moment(text: str) -> tuple[Literal["seq", "us"], int]:
@@ -160,11 +160,7 @@ def moment(text: str) -> tuple[Literal["seq", "us"], int]:
     text = text.strip()
     if re.fullmatch(r"#\d{1,15}", text):
         return "seq", int(text[1:])
-    match = _MOMENT.fullmatch(text)
-    if match is None:
-        raise ValueError(f"no time (12.5, 250ms, 1:02) and no event (#120): {text}")
-    hours, minutes, seconds, unit = match.groups()
-    if unit == "ms":
-        return "us", round(float(seconds) * 1000)
-    total_s = int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds)
-    return "us", round(total_s * 1_000_000)
+    try:
+        return "us", round(parse_time(text) * 1_000_000)
+    except ValueError as exc:
+        raise ValueError(f"{exc}, or #120 for an event") from exc

@@ -13,6 +13,7 @@ import msgspec
 from ptycassette.blame.oracle import Oracle
 from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, UsageError
+from ptycassette.keys import time_text
 from ptycassette.model import ExitStatus, PatternError, file_pattern
 from ptycassette.scenario import check_scenario
 from ptycassette.scenario.io import evidence_of, load_scenario
@@ -118,7 +119,7 @@ def _command(words: tuple[str, ...], path: Path, timeout_s: float) -> str:
     try:
         status = process.wait(timeout_s)
     except subprocess.TimeoutExpired as late:
-        raise Undecided(f"its command took more than {timeout_s:g} s") from late
+        raise Undecided(f"its command took more than {time_text(timeout_s)}") from late
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -6,7 +6,8 @@ from ptycassette.blame.steps import Step
 from ptycassette.cassette.io import Cassette
 from ptycassette.faults import last_call
 from ptycassette.fork import ForkPlace
-from ptycassette.model import PASTE_END, TapeEntry, decoded_json, visible, visible_bytes
+from ptycassette.keys import PASTE_END
+from ptycassette.model import TapeEntry, decoded_json, visible, visible_bytes
 from ptycassette.timeline import exchanges
 
 _WIDTH = 60

@@ -6,7 +6,6 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .beside import time_text as time_text
     from .beside import turn_name as turn_name
     from .film import Film as Film
     from .film import filmed as filmed
@@ -33,7 +32,7 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "beside": "time_text turn_name",
+            "beside": "turn_name",
             "film": "Film filmed",
             "item": "Item",
             "items": "ListedTurn",

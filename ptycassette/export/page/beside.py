@@ -15,16 +15,10 @@ import msgspec
 from ptycassette.export.page.item import Item
 from ptycassette.export.page.items import ListedTurn, Listing
 from ptycassette.export.page.shell import line, lines, text
+from ptycassette.keys import clock_text
 from ptycassette.model import FinalRecord, Manifest, ScrubReport
 
 Facts = Iterable[tuple[str, str]]
-
-
-def time_text(t_us: int) -> str:
-    """A moment, as ``1:02.50`` or ``12.50``: minutes and seconds."""
-    minutes, rest = divmod(t_us // 10_000, 6_000)
-    seconds = f"{rest // 100:02d}.{rest % 100:02d}" if minutes else f"{rest / 100:.2f}"
-    return f"{minutes}:{seconds}" if minutes else seconds
 
 
 def listing_html(found: Listing, anchor: str, *, still_of: dict[int, int]) -> Iterator[str]:
@@ -77,7 +71,7 @@ def _item(item: Item, target: str) -> str:
 def _link(kind: str, t_us: int, target: str, inside: str) -> str:
     return (
         f'<a class="{kind}" href="{target}" data-t="{t_us // 1000}">'
-        f"<time>{time_text(t_us)}</time> <span>{inside}</span></a>"
+        f"<time>{clock_text(t_us, decimals=2)}</time> <span>{inside}</span></a>"
     )
 
 

@@ -20,7 +20,6 @@ from ptycassette.export.page.beside import (
     listing_html,
     recording_facts,
     scrub_facts,
-    time_text,
     turn_name,
 )
 from ptycassette.export.page.divergences import reported_items
@@ -33,6 +32,7 @@ from ptycassette.export.page.shell import document, line, part, text
 from ptycassette.export.page.streams import stream_texts, streams_html
 from ptycassette.export.page.styles import SCREEN_CSS, StyleClasses, theme_css
 from ptycassette.export.registry import ExportSource
+from ptycassette.keys import clock_text
 from ptycassette.model import FinalRecord, Manifest, ScrubReport, streams_of
 
 MOST_STILLS = 100
@@ -224,7 +224,7 @@ def _stills(
             if number not in html:
                 html[number] = row_html(row_pieces(*rows[number], classes))
         shown = "\n".join(html[number] for number in shot.rows).rstrip("\n")
-        caption = f"{turn_name(turn)}, {time_text(shot.t_us)} s"
+        caption = f"{turn_name(turn)}, {clock_text(shot.t_us, decimals=2)} s"
         yield (
             f'<figure id="{anchor}{index}"><figcaption>{caption} '
             f"<code>{line(turn.typed or '', limit=200) if not turn.masked else ''}</code>"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from ptycassette.export.page.beside import time_text, turn_name
+from ptycassette.export.page.beside import turn_name
 from ptycassette.export.page.items import Listing
 from ptycassette.export.page.shell import lines, text
 from ptycassette.export.text import TextStream
+from ptycassette.keys import clock_text
 from ptycassette.model import Event, OutputRecord, painted_bytes
 
 MOST_TEXT = 1_000_000
@@ -41,7 +42,7 @@ def streams_html(events: Iterable[Event], found: Listing, anchor: str) -> Iterat
             texts.setdefault(index, []).append(_text_of(stream, shown))
     yield '<div class="streams">'
     for number, turn in enumerate(found.turns):
-        caption = f"{turn_name(turn)}, {time_text(turn.t_us)} s"
+        caption = f"{turn_name(turn)}, {clock_text(turn.t_us, decimals=2)} s"
         yield f'<figure id="{anchor}{number}">'
         if number in texts:
             yield "".join((f"<figcaption>{caption}</figcaption>", *texts[number]))

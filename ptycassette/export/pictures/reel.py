@@ -155,7 +155,7 @@ def _checked(size: Size, metrics: Metrics) -> int:
     width, height = size.cols * metrics.width, size.rows * metrics.height
     if max(width, height) > MOST_SIDE or width * height > MOST_PIXELS:
         raise UsageError(
-            f"a picture of {size.cols}x{size.rows} cells would have {width}x{height} pixels, and "
+            f"a picture of {size} cells would have {width}x{height} pixels, and "
             f"at most {MOST_SIDE} on a side and {MOST_PIXELS} in all are drawn",
             hint="take a smaller --font-size, or write a page (.html)",
         )

@@ -24,7 +24,8 @@ from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import Branch
 from ptycassette.fork.io.turns import ItsTurn
 from ptycassette.fork.places import Cut, ForkPlace
-from ptycassette.model import PASTE_END, InputRecord, Screen, printable
+from ptycassette.keys import PASTE_END
+from ptycassette.model import InputRecord, Screen, printable
 from ptycassette.recording import ScriptStep
 from ptycassette.recording.io import Recording, perform
 from ptycassette.rerun import RerunReport, RerunStep, ScreenChange, ScreenJudge, finding_lines

@@ -20,7 +20,7 @@ from ptycassette.errors import (
 from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun
 from ptycassette.harness.io._drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.harness.io.files import find_binary
-from ptycassette.harness.probe import parse_window
+from ptycassette.keys import parse_time
 from ptycassette.model import Clock, Cursor, Screen, Size, screen_of
 from ptycassette.profiles import Profile
 from ptycassette.recording.io import Recording, record, timestamp
@@ -188,7 +188,7 @@ def probe_cassette(
     probe: Probe,
     path: Path,
     *,
-    max_age_s: int | None = None,
+    max_age_s: float | None = None,
     clock: Clock | None = None,
 ) -> ProbeResult:
     """Run a probe over a recording, without credentials and without starting a program.
@@ -221,14 +221,14 @@ def probe_cassette(
     return with_freshness(result, (clock or MonotonicClock()).wall(), max_age_s=max_age_s)
 
 
-def with_freshness(result: ProbeResult, now: datetime, *, max_age_s: int | None) -> ProbeResult:
+def with_freshness(result: ProbeResult, now: datetime, *, max_age_s: float | None) -> ProbeResult:
     """``result`` with its age; ``stale`` if that is over ``max_age_s``.
 
     Without ``max_age_s`` the probe's own freshness window is reported, and enforced
     only where the probe says ``staleness_behavior = "refuse"``.
     """
     age_s = int((now - _moment(result.captured_at)).total_seconds())
-    window_s = parse_window(result.freshness_window)
+    window_s = parse_time(result.freshness_window)
     allowed_s = max_age_s
     if allowed_s is None and _refuses(result):
         allowed_s = window_s

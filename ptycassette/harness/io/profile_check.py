@@ -25,6 +25,7 @@ from ptycassette.harness.io.offline import OfflineRun, fake_key, offline_run
 from ptycassette.harness.io.record import log_reader
 from ptycassette.harness.provider.fake import Script
 from ptycassette.harness.step import DriveStep
+from ptycassette.keys import time_text
 from ptycassette.model import FrameRecord, Screen, Size, file_pattern, screen_of
 from ptycassette.profiles import Profile, ScreenPredicate
 from ptycassette.recording.io import ask_version, record
@@ -216,7 +217,9 @@ def _waited(
     except WaitTimeoutError:
         screen = session.screen()
         missed = ", ".join(predicate.misses(screen)) or f"stable for {predicate.stable_ms} ms"
-        walk.fail(name, f"not in {timeout_s:g} s: {missed}; the screen was: {_shown(screen)}")
+        walk.fail(
+            name, f"not in {time_text(timeout_s)}: {missed}; the screen was: {_shown(screen)}"
+        )
         return False
     walk.add(name, "it came")
     return True

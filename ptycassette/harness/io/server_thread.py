@@ -17,6 +17,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from ptycassette.errors import StorageError, UsageError
+from ptycassette.keys import time_text
 from ptycassette.tape.io import belongs_to_another_user
 
 HOST = "127.0.0.1"
@@ -72,7 +73,7 @@ class ServerThread:
         """
         self._thread.start()
         if not self._ready.wait(_START_TIMEOUT_S):
-            raise StorageError(f"the {self._name} did not start in {_START_TIMEOUT_S:g} s")
+            raise StorageError(f"the {self._name} did not start in {time_text(_START_TIMEOUT_S)}")
         if self._failed is not None:
             raise UsageError(
                 f"cannot listen on {HOST}:{self._wanted_port}: {self._failed}",

@@ -191,7 +191,7 @@ def import_file(  # noqa: PLR0913 - one for each thing that a user may say
 
 
 def _assumed(session: ImportedSession) -> str | None:
-    return None if session.size_known else f"{session.size.cols}x{session.size.rows}"
+    return None if session.size_known else str(session.size)
 
 
 def _read_whose(by: ImportFormat, path: Path, data: bytes, harness: str | None) -> ImportedSession:

@@ -31,6 +31,7 @@ from ptycassette.importing.rebuilt import (
     tool_call,
 )
 from ptycassette.importing.session import BadImportError, ImportedSession
+from ptycassette.keys import time_text
 from ptycassette.model import Finished, JournalEvent, Noted, file_pattern
 from ptycassette.profiles import LogFacts, LogSource
 from ptycassette.recording import compared_with_log
@@ -331,8 +332,9 @@ class LogToAdd:
         first, last = offset_us, offset_us + self._log.end_us
         if last < -_OTHER_SESSION_US or first > take.end_us + _OTHER_SESSION_US:
             raise BadEditError(
-                f"the log is of another session: it begins {first / 1e6:g} s after the start of"
-                f" {take.name or 'the recording'}, which takes {take.end_us / 1e6:g} s"
+                f"the log is of another session: it begins {time_text(first / 1e6)} after the"
+                f" start of {take.name or 'the recording'}, which takes"
+                f" {time_text(take.end_us / 1e6)}"
             )
         there = [event for event in take.source() if isinstance(event, Noted)]
         had = {_identity(event.payload) for event in there}

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any
 
+from ptycassette.keys import time_text
 from ptycassette.model import Clock, ExitStatus, Noted, Size
 from ptycassette.recording.io._relay_limits import (
     BATCH_BYTES,
@@ -296,7 +297,7 @@ class PassThrough:
     def _time_out(self) -> None:
         assert self._deadline_us is not None  # noqa: S101 - narrows the type
         seconds = (self._deadline_us - self._start_us) / 1_000_000
-        self.failure = f"timeout: the program had not ended after {seconds:g} s"
+        self.failure = f"timeout: the program had not ended after {time_text(seconds)}"
         self._deadline_us = None
         self._child.request_end()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ptycassette.cassette.io import check_target
 from ptycassette.errors import PreflightError, SpawnError
+from ptycassette.keys import time_text
 from ptycassette.model import visible, visible_bytes
 from ptycassette.system.files import absolute, current_dir, find_project
 
@@ -166,7 +167,7 @@ def _require(command: str, env: Mapping[str, str], cwd: Path | None) -> None:
         )
     except subprocess.TimeoutExpired as exc:
         raise PreflightError(
-            f"the requirement {visible(command)} took over {REQUIREMENT_TIMEOUT_S:g} s"
+            f"the requirement {visible(command)} took over {time_text(REQUIREMENT_TIMEOUT_S)}"
         ) from exc
     except OSError as exc:
         raise PreflightError(

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from ptycassette.keys import time_text
 from ptycassette.model import ExitStatus, Noted
 from ptycassette.recording.io._program_input import FileInput, NoInput, PipedInput
 from ptycassette.recording.io._program_output import FileOutput, PipedOutput
@@ -250,7 +251,7 @@ class StreamRelay:
     def _time_out(self) -> None:
         assert self._deadline_us is not None  # noqa: S101 - narrows the type
         seconds = (self._deadline_us - self._start_us) / 1_000_000
-        self.failure = f"timeout: the program had not ended after {seconds:g} s"
+        self.failure = f"timeout: the program had not ended after {time_text(seconds)}"
         self._deadline_us = None
         self._child.request_end()
 

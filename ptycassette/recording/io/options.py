@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
+from ptycassette.keys import window_text
 from ptycassette.model import (
     Clock,
     EmulatorFactory,
@@ -202,6 +203,8 @@ def plan_of(options: RecordOptions) -> RecordPlan:
     given["size"] = size_given(given.get("size", project.size or DEFAULT_SIZE))
     if given.get("idle_limit_ms") is None and project.idle_limit_s is not None:
         given["idle_limit_ms"] = round(project.idle_limit_s * 1000)
+    if given.get("freshness_window") is not None:
+        given["freshness_window"] = window_text(given["freshness_window"])
     tape = options.get("tape")
     if isinstance(tape, bool | str):
         given["tape"] = _default_tape(options, tape) if tape else None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Unpack
 
 from ptycassette.errors import CassetteError
+from ptycassette.keys import time_text
 from ptycassette.model import (
     DiscoveryRecord,
     JournalEvent,
@@ -112,9 +113,8 @@ class RecordingBase(SessionBase):
         recorder = self._recorder
         recorder.channel.stop_thread()
         recorder.note_side_events(self.elapsed_us)
-        failure = (
-            f"timeout: not over after {recorder.plan.timeout_s:g} s" if self.timed_out else None
-        )
+        limit_s = recorder.plan.timeout_s or 0.0
+        failure = f"timeout: not over after {time_text(limit_s)}" if self.timed_out else None
         return recorder.finish(t_us=self.elapsed_us, status=self.exit_status, failure=failure)
 
 

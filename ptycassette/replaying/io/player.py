@@ -15,6 +15,7 @@ from typing import Protocol
 
 import msgspec
 
+from ptycassette.keys import clock_text
 from ptycassette.model import Clock, Event, FinalRecord, Manifest, moment_us
 from ptycassette.replaying.io.player_views import PaintedView, RawView, TerminalPort
 from ptycassette.replaying.io.replayer import seconds_to_us
@@ -149,7 +150,7 @@ class Player:
             now = self._clock.now_us()
             if now - looked_at > STATUS_EVERY_US:
                 looked_at = now
-                self._view.show(f"seeking {_clock_text(event.t_us)} ...")
+                self._view.show(f"seeking {_shown(event.t_us)} ...")
         self._scheduler.anchor(self._clock.now_us(), target_us)
         if self._paused_us is not None:
             self._paused_us = target_us
@@ -252,13 +253,17 @@ class Player:
         self._painted_at = now
         noticed = now < self._notice_until and bool(self._notice)
         state = "paused" if self._paused_us is not None else "playing"
-        at, length = _clock_text(self._position_us(now)), _clock_text(self._duration_us())
+        at, length = _shown(self._position_us(now)), _shown(self._duration_us())
         states = [f"{state} {at} / {length}", f"{state} {at}", at]
         if noticed:
             states = [*(f"{self._notice}  {one}" for one in states), self._notice, *states]
         extras = (f"{self._speed:.3g}x", *KEYS_HINTS)
         text = status_line(states, extras, self._terminal.size.cols)
         self._view.show(text, demand=noticed or state == "paused")
+
+
+def _shown(t_us: int) -> str:
+    return clock_text(t_us, decimals=1, minutes=True)
 
 
 def status_line(states: Sequence[str], extras: Sequence[str], cols: int) -> str:
@@ -268,10 +273,3 @@ def status_line(states: Sequence[str], extras: Sequence[str], cols: int) -> str:
         if len(line) + 2 + len(extra) <= cols:
             line += f"  {extra}"
     return line
-
-
-def _clock_text(t_us: int) -> str:
-    minutes, tenths = divmod(t_us // 100_000, 600)
-    hours, minutes = divmod(minutes, 60)
-    clock = f"{minutes}:{tenths // 10:02}.{tenths % 10}"
-    return f"{hours}:{clock:0>7}" if hours else clock

@@ -17,8 +17,8 @@ import termios
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from ptycassette.keys import KeyReader
 from ptycassette.model import Size
-from ptycassette.replaying._player_keys import PlayerKeyReader
 from ptycassette.system import monotonic_s
 
 ENTER = b"\x1b[?1049h\x1b[2J\x1b[H"
@@ -58,6 +58,30 @@ class Interrupted(Exception):  # noqa: N818 - what happened, not an error
         self.status = 128 + number
 
 
+_NAMED = frozenset({
+    *("up", "down", "left", "right", "home", "end", "space", "enter", "escape"),
+    *("ctrl-c", "ctrl-d", "ctrl-z"),
+})  # fmt: skip
+
+
+def player_keys(reader: KeyReader, data: bytes | None) -> list[str]:
+    """The keys that ``data`` completes: a printable ASCII character, or a name (``left``).
+
+    Pastes, answers of the terminal, reports of the mouse and other keys are dropped whole, so that
+    no part of one counts as a key.
+
+    Args:
+        reader: of this terminal; with ``alt``, so that Alt-q is not q.
+        data: what it sent; None for nothing since a while: a lone ESC was the Escape key, and the
+            start of a longer sequence is dropped.
+    """
+    if data is None:
+        return ["escape"] if (reader.pending, reader.flush())[0] == b"\x1b" else []
+    names = ("space" if key.text == " " else key.text or key.name for key in reader.feed(data)
+             if key.kind in {"text", "key"})  # fmt: skip
+    return [name for name in names if name in _NAMED or (len(name) == 1 and "!" <= name <= "~")]
+
+
 class PlayerTerminal:
     """The terminal of the user. Use as a context manager.
 
@@ -71,7 +95,7 @@ class PlayerTerminal:
         self._output = output
         self._keys = keys
         self._raw = raw
-        self._reader = PlayerKeyReader()
+        self._reader = KeyReader(alt=True)
         self._saved: list[Any] | None = None
         self._handlers: dict[int, Any] = {}
         self._inside = False
@@ -144,18 +168,18 @@ class PlayerTerminal:
     def keys(self, timeout_s: float) -> list[str]:
         """Wait at most ``timeout_s`` for keys; wakes up for signals, too."""
         watched = [self._wake_read] if self._keys is None else [self._wake_read, self._keys]
-        if self._reader.incomplete:
+        if self._reader.waits:
             timeout_s = min(timeout_s, 0.1)
         ready, _, _ = select.select(watched, [], [], max(0.0, timeout_s))
         if self._wake_read in ready:
             os.read(self._wake_read, 512)
         if self._keys is None or self._keys not in ready:
-            return [] if ready else self._reader.flush()
+            return [] if ready else player_keys(self._reader, None)
         data = os.read(self._keys, 4096)
         if not data:  # the terminal is gone
             self._keys = None
             return ["q"]
-        return self._reader.feed(data)
+        return player_keys(self._reader, data)
 
     def suspend(self) -> None:
         """Restore the terminal and stop, as ctrl-z does; continue on SIGCONT."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from ptycassette.keys import Key
 from ptycassette.model import Event
 from ptycassette.replaying.standin._input import SIGNAL_KEYS
 from ptycassette.replaying.standin._state import RunState
-from ptycassette.timeline import Entry, EntryMatcher, Key
+from ptycassette.timeline import Entry, EntryMatcher
 
 
 class InputComparison:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ptycassette.keys import Key
 from ptycassette.model import Event, InputRecord, Size
 from ptycassette.replaying.divergence import Divergence, DivergenceSide, Nearest
 from ptycassette.replaying.divergence_kinds import (
@@ -19,7 +20,7 @@ from ptycassette.replaying.divergence_kinds import (
     DivergenceKind,
     changed_hint,
 )
-from ptycassette.timeline import Entry, EntryMatcher, Key, nearest_entry
+from ptycassette.timeline import Entry, EntryMatcher, nearest_entry
 
 Place = Entry | Event | None
 

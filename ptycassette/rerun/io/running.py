@@ -15,6 +15,7 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.harness.io import log_reader
+from ptycassette.keys import time_text
 from ptycassette.model import FinalRecord, Size
 from ptycassette.profiles import Profile
 from ptycassette.recording.io import record
@@ -112,5 +113,5 @@ def _end(session: Session, patience_s: float) -> str:
     try:
         session.wait_exit(timeout_s=patience_s)
     except WaitTimeoutError:
-        return f"it did not end within {patience_s:g} s of the last input"
+        return f"it did not end within {time_text(patience_s)} of the last input"
     return ""

@@ -6,9 +6,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from ptycassette.keys import TypedText, edited_text, typed_text
 from ptycassette.scrub._mask import decimal_mask, mask
 from ptycassette.scrub.views._view import Patch, View
-from ptycassette.terminal import TypedText, edited_text, typed_text
 
 _CURSOR_KEY = re.compile(r"\x1b(?:\[M[\s\S]{3}|\[[\x20-\x3f]{0,60}[\x40-\x7e]|O.)")
 _LONGEST_KEY = 64

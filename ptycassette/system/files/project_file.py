@@ -34,6 +34,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.keys import LONGEST_S, TIME_EXAMPLES, parse_size, parse_time
 from ptycassette.model import MAX_TOML_BYTES, Size, parse_toml, visible
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.state_dirs import absolute, current_dir, home_dir
@@ -41,8 +42,6 @@ from ptycassette.system.files.state_dirs import absolute, current_dir, home_dir
 PROJECT_VARIABLE = "PTYCASSETTE_PROJECT"
 OWN_NAME, SHARED_NAME = "ptycassette.toml", "pyproject.toml"
 _MARK = re.compile(rb"tool\s*\.\s*[\"']?ptycassette|ptycassette\s*=|\[\s*tool\s*\]")
-_SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
-_TIME = re.compile(r"(\d+(?:\.\d*)?)(ms|s)?")
 MODES = ("replay", "auto", "record", "rerecord", "rewrite", "live", "rerun")
 STRATEGIES = ("exact", "prompt", "normalised", "semantic", "any")
 
@@ -69,10 +68,10 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 
 def _size(value: Any, where: Path) -> Size | None:
     del where
-    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    if found is None or not all(1 <= int(part) <= 65_535 for part in found.groups()):
+    try:
+        return parse_size(value) if isinstance(value, str) else None
+    except ValueError:
         return None
-    return Size(cols=int(found[1]), rows=int(found[2]))
 
 
 def _one_of(*names: str) -> Callable[[Any, Path], str | None]:
@@ -91,11 +90,11 @@ def _path(value: Any, where: Path) -> Path | None:
 def _seconds(value: Any, where: Path) -> float | None:
     del where
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) if 0 <= value <= 1e9 else None
-    found = _TIME.fullmatch(value) if isinstance(value, str) else None
-    if found is None or float(found[1]) > 1e9:
+        return float(value) if 0 <= value <= LONGEST_S else None
+    try:
+        return parse_time(value) if isinstance(value, str) else None
+    except ValueError:
         return None
-    return float(found[1]) / (1000 if found[2] == "ms" else 1)
 
 
 def _table(value: Any, where: Path) -> Any:
@@ -117,7 +116,7 @@ KEYS: dict[str, tuple[str, str, Callable[[Any, Path], Any]]] = {
     "size": ("size", 'COLSxROWS, such as "100x30"', _size),
     "mode": ("mode", f"one of {', '.join(MODES)}", _one_of(*MODES)),
     "library": ("library", "a directory, relative to the file", _path),
-    "idle_limit": ("idle_limit_s", 'a time: seconds, "2s" or "500ms"', _seconds),
+    "idle_limit": ("idle_limit_s", f"a time: seconds, or such as {TIME_EXAMPLES}", _seconds),
     "compare": ("compare", f"one of {', '.join(STRATEGIES)}", _one_of(*STRATEGIES)),
     "scrub": ("scrub", "a table (docs/scrubbing.md)", _table),
     "seal": ("seal", "a table: required = true or false, trust = a file", _seal_policy),

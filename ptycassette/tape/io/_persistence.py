@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 import h11
 
+from ptycassette.keys import time_text
 from ptycassette.tape._heads import MAX_HEAD_BYTES, answer_follower, end_of_head
 from ptycassette.tape.gate import OutgoingRequest
 from ptycassette.tape.io._exchange_context import ExchangeContext, ProviderGoneError
@@ -115,7 +116,7 @@ class Persistence:
                         raise ProviderGoneError("it closed the connection before its answer")
                     data += more
         except TimeoutError as late:
-            raise ProviderGoneError(f"no answer in {self._retries.timeout_s:g} s") from late
+            raise ProviderGoneError(f"no answer in {time_text(self._retries.timeout_s)}") from late
         except OSError as broken:
             raise ProviderGoneError(str(broken)) from broken
         upstream.unread(data)

@@ -9,7 +9,6 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.cli._present import (
-    bytes_text,
     count_text,
     error_lines,
     field_lines,
@@ -31,15 +30,6 @@ from ptycassette.errors import CassetteError, NotFoundError, WaitTimeoutError
 def test_times_for_people(t_us: int, text: str) -> None:
     """Seconds, then a clock."""
     assert time_text(t_us) == text
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (20_300_000, "20.3 MB"), (10**13, "10000.0 GB")],
-)
-def test_sizes_for_people(count: int, text: str) -> None:
-    """Decimal units; bytes are exact."""
-    assert bytes_text(count) == text
 
 
 def test_counts_for_people() -> None:

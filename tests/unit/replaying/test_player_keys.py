@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.replaying._player_keys import MAX_PENDING, PlayerKeyReader
+from ptycassette.keys import KeyReader
+from ptycassette.keys.reader import MAX_SEQUENCE_BYTES
+from ptycassette.replaying.io.player_terminal import player_keys
 
 
 @pytest.mark.parametrize(
@@ -21,7 +23,7 @@ from ptycassette.replaying._player_keys import MAX_PENDING, PlayerKeyReader
 )
 def test_keys_have_names(data: bytes, keys: list[str]) -> None:
     """Printable characters are themselves, the rest is named."""
-    assert PlayerKeyReader().feed(data) == keys
+    assert player_keys(KeyReader(alt=True), data) == keys
 
 
 @pytest.mark.parametrize(
@@ -34,7 +36,8 @@ def test_keys_have_names(data: bytes, keys: list[str]) -> None:
         b"\x1bP>|XTerm(388)q 5\x1b\\",  # name and version
         b"\x1b_Gi=1;OK q\x1b\\",  # kitty graphics
         b"\x1b[<0;5;5M",  # mouse
-        b"\x1b[200~",  # paste brackets
+        b"\x1b[200~q \x1b[201~",  # a paste
+        b"\x1b[M q!",  # the mouse, as X10 reports it
         b"\x1bq",  # alt-q
         b"\xc3\xa9",  # a letter outside of ASCII
     ],
@@ -42,30 +45,30 @@ def test_keys_have_names(data: bytes, keys: list[str]) -> None:
 def test_answers_of_a_terminal_are_no_keys(answer: bytes) -> None:
     """However an answer is split, no part of it counts as a key; the key behind it does."""
     for cut in range(1, len(answer)):
-        reader = PlayerKeyReader()
-        assert reader.feed(answer[:cut]) + reader.feed(answer[cut:] + b"q") == ["q"]
+        reader = KeyReader(alt=True)
+        assert player_keys(reader, answer[:cut]) + player_keys(reader, answer[cut:] + b"q") == ["q"]
 
 
 def test_an_escape_alone_is_known_by_the_silence_behind_it() -> None:
     """It is incomplete until nothing more comes."""
-    reader = PlayerKeyReader()
+    reader = KeyReader(alt=True)
 
-    assert (reader.feed(b"\x1b"), reader.incomplete) == ([], True)
-    assert (reader.flush(), reader.incomplete) == (["escape"], False)
+    assert (player_keys(reader, b"\x1b"), reader.waits) == ([], True)
+    assert (player_keys(reader, None), reader.waits) == (["escape"], False)
 
 
 def test_what_is_cut_off_is_dropped_in_silence() -> None:
     """Half a sequence is no key."""
-    reader = PlayerKeyReader()
-    reader.feed(b"\x1b[1;")
+    reader = KeyReader(alt=True)
+    player_keys(reader, b"\x1b[1;")
 
-    assert (reader.flush(), reader.flush()) == ([], [])
+    assert (player_keys(reader, None), player_keys(reader, None)) == ([], [])
 
 
 def test_an_endless_control_string_does_not_grow() -> None:
     """After a bound its bytes are taken as what they are."""
-    reader = PlayerKeyReader()
-    reader.feed(b"\x1b]" + b"\x80" * (MAX_PENDING + 1))
+    reader = KeyReader(alt=True)
+    player_keys(reader, b"\x1b]" + b"\x80" * (MAX_SEQUENCE_BYTES + 1))
 
-    assert reader.incomplete is False
-    assert reader.feed(b"q") == ["q"]
+    assert reader.waits is False
+    assert player_keys(reader, b"q") == ["q"]

@@ -11,6 +11,7 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import ExistsError, LimitError, NotFoundError, UsageError
+from ptycassette.keys import PASTE_START, KeyReader
 from ptycassette.model import InputRecord
 from ptycassette.profiles.checked import check_regex
 from ptycassette.recording.input_script import parse_script
@@ -21,7 +22,6 @@ from ptycassette.scenario import Evidence, check_scenario, parse_scenario
 from ptycassette.timeline import match, match_entries
 from ptycassette.timeline.match import nearest_entry
 from ptycassette.timeline.match_entries import Entry, iter_entries, read_entries
-from ptycassette.timeline.match_keys import PASTE_START, KeyReader
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 ENDLESS = "(a|aa)+$"

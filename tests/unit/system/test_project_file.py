@@ -127,7 +127,7 @@ def test_a_file_of_another_user_above_does_not_count(
         ('mode = "recrod"', "mode is 'recrod', and must be one of replay, auto, record"),
         ("library = 5", "library is 5, and must be a directory"),
         ("idle_limit = true", "idle_limit is True, and must be a time"),
-        ('idle_limit = "1h"', "idle_limit is '1h'"),
+        ('idle_limit = "soon"', "idle_limit is 'soon', and must be a time: .* 1.5s, 250ms"),
         ("idle_limit = -1", "idle_limit is -1"),
         ("idle_limit = nan", "idle_limit is nan"),
         ('compare = "alike"', "compare is 'alike', and must be one of exact, prompt"),

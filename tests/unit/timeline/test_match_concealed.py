@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.keys import KeyReader
 from ptycassette.model import InputRecord
 from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_entries import MOST_STEPS, read_entries
-from ptycassette.timeline.match_keys import KeyReader
 
 
 def conceal(text: str) -> str:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from ptycassette.errors import ManifestError
+from ptycassette.keys import KeyReader
 from ptycassette.model import (
     Command,
     ContentDigest,
@@ -23,7 +24,6 @@ from ptycassette.model import (
 from ptycassette.timeline import match_secrets
 from ptycassette.timeline.match import EntryMatcher, Matching, secrets_named
 from ptycassette.timeline.match_entries import Entry, read_entries
-from ptycassette.timeline.match_keys import KeyReader
 from ptycassette.timeline.match_secrets import (
     LEAST_BITS,
     MOST_SECRETS,

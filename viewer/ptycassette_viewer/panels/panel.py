@@ -57,7 +57,7 @@ def event_line(session: ViewerSession, seq: int) -> Text:
         text.append(visible_bytes(bytes_of(session, seq, _PREVIEW_BYTES)))
     elif kind == "frame":
         size = index.size_at(seq)
-        text.append(f"stored screen {size.cols}x{size.rows}", style="dim")
+        text.append(f"stored screen {size}", style="dim")
     else:
         text.append(session.summaries.get(seq) or "(not kept: too many)")
     return text

@@ -89,7 +89,7 @@ class Moving(PlayheadScreen):
 
     def action_go(self) -> None:
         """Ask for a moment or an event, and go there."""
-        hint = "a time (12.5, 250ms, 1:02) or an event (#120)"
+        hint = "a time (12.5, 250ms, 2m, 1:02) or an event (#120)"
         self.app.push_screen(AskDialog("Go to", hint=hint), self._go)
 
     def _go(self, answer: str | None) -> None:

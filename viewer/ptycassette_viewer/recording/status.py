@@ -50,7 +50,7 @@ def top_text(
         screen = shown.screen
         view = "" if rows is None else f" rows {rows[0]}-{rows[1]}"
         view += "" if cols is None else f" columns {cols[0]}-{cols[1]}"
-        parts.append(f"{screen.size.cols}x{screen.size.rows}{view}")
+        parts.append(f"{screen.size}{view}")
         if screen.alt_screen:
             parts.append("alternate screen")
         title = screen.title.strip()

@@ -73,7 +73,7 @@ def summary(event: Event) -> str:
 
 def _input_line(record: InputRecord) -> str:
     if record.kind == "resize" and record.size is not None:
-        return f"{record.size.cols}x{record.size.rows}"
+        return str(record.size)
     if record.kind == "signal":
         return visible(record.signal or "?", limit=20)
     data = record.bytes or b""

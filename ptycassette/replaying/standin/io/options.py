@@ -41,10 +41,10 @@ STANDIN_OPTIONS: tuple[Option, ...] = (
     Option("--lenient", "", "Continue after a divergence; it is still reported."),
     Option("--report", "PATH", "Write the report to PATH; a directory gets one report per process. "
            "Also: PTYCASSETTE_REPORT."),
-    Option("--input-timeout", "SECONDS", "Wait at most this long for the driver to act; 0 waits "
-           "forever. Default: 60."),
-    Option("--timing-tolerance", "MS", "Diverge if the pause before an input differs by more than "
-           "MS milliseconds."),
+    Option("--input-timeout", "TIME", "Wait at most TIME (90, 1.5s, 2m) for the driver to act; 0 "
+           "waits forever. Default: 60 s."),
+    Option("--timing-tolerance", "TIME", "Diverge if the pause before an input differs by more "
+           "than TIME; a plain number counts milliseconds."),
     Option("--ignore-size", "", "Play at any terminal size."),
     Option("--expect-id", "ID", "Refuse any cassette but the one with this id."),
     Option("--expect-sha256", "DIGEST", "Refuse a cassette whose output has another digest."),
@@ -196,13 +196,22 @@ def _converted(option: Option, value: str) -> tuple[str, object]:
         case "--threshold" | "--speed":
             return key, _number(option, value, above=0)
         case "--input-timeout":
-            return "input_timeout_s", _number(option, value)
+            return "input_timeout_s", _seconds(option, value)
         case "--timing-tolerance":
-            return "timing_tolerance_ms", _number(option, value)
+            return "timing_tolerance_ms", _seconds(option, value, unit="ms") * 1000
         case "--newlines" if value not in {"unix", "recorded"}:
             raise UsageError(f"--newlines is unix or recorded, not {value!r}")
         case _:
             return key, value
+
+
+def _seconds(option: Option, value: str, *, unit: str = "s") -> float:
+    from ptycassette.keys import parse_time  # noqa: PLC0415 - few give a time
+
+    try:
+        return parse_time(value, unit=unit)
+    except ValueError as exc:
+        raise UsageError(f"{option.name}: {exc}") from exc
 
 
 def _number(option: Option, value: str, *, above: float = -1) -> float:

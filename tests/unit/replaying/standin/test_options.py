@@ -58,7 +58,7 @@ def test_no_timeout_is_for_ever() -> None:
         (["--speed", "0", "c"], "not a number that makes sense"),
         (["--speed", "fast", "c"], "not a number that makes sense"),
         (["--threshold", "nan", "c"], "not a number that makes sense"),
-        (["--input-timeout", "-1", "c"], "not a number that makes sense"),
+        (["--input-timeout", "-1", "c"], "not a time; write 90, 1.5s"),
         (["--newlines", "dos", "c"], "--newlines is unix or recorded"),
     ],
 )

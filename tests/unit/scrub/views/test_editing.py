@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.keys import edited_text
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.views import TypedView
-from ptycassette.terminal.line_editor import edited_text
 from ptycassette.testing import scrub_chunks
 
 

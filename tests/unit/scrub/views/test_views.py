@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from ptycassette.keys import typed_text
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.views import (
@@ -23,7 +24,6 @@ from ptycassette.scrub.views import (
     rewrite,
     strings_of,
 )
-from ptycassette.terminal.line_editor import typed_text
 
 
 def test_the_print_stream_has_no_colours() -> None:

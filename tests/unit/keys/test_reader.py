@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ptycassette.keys import KeyReader, canonical_key, encode_key, read_keys, typed_keys
 from ptycassette.model import AnswerExpectation, is_answer
-from ptycassette.timeline.match_keys import KeyReader, read_keys
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from ptycassette.timeline.match_keys import KeyReader, read_keys
         (b"\x1b[1;5D", "ctrl-left"),
         (b"\x1b[1;8C", "ctrl-alt-shift-right"),
         (b"\x1b[3~", "delete"),
-        (b"\x1b[5;2~", "shift-page-up"),
+        (b"\x1b[5;2~", "shift-pageup"),
         (b"\x1b[Z", "shift-tab"),
         (b"\x1b[13;2u", "shift-enter"),
         (b"\x1b[27u", "escape"),
@@ -165,6 +165,70 @@ def test_an_unmistakable_report_closes_a_cursor_query() -> None:
     expectation.answered(b"\x1b[12;40R")
 
     assert not expectation.takes(b"\x1b[1;2R")
+
+
+@pytest.mark.parametrize("alt", [False, True])
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        (b"\x1b[1;1:3D\x1b[1;5:3C", ["csi-1;1:3D", "csi-1;5:3C"]),  # keys that were released
+        (b"\x1b\x08", ["alt-backspace"]),
+        (b"\x1b[1;129D", ["left"]),  # num lock
+    ],
+)
+def test_what_is_no_editing_key_is_not_named_as_one(
+    alt: bool, data: bytes, names: list[str]
+) -> None:
+    """A reader of comparisons and one of a terminal agree."""
+    reader = KeyReader(alt=alt)
+    assert [key.name for key in reader.feed(data)] == names
+
+
+def test_a_control_string_ends_where_xterm_ends_it() -> None:
+    """BEL ends an OSC only, and another ESC cancels; so typed text after Alt-P is not hidden."""
+    assert "".join(text for text, places in typed_keys("\x1bPsecret\x07", base=0) if places) == (
+        "secret\x07"
+    )
+    assert [key.raw for key in read_keys(b"\x1b]0;t\x07x")] == [b"\x1b]0;t\x07", b"x"]
+    broken = [key.text or key.name for key in KeyReader(alt=True).feed(b"\x1b]ab\x1b[A")]
+    assert broken == ["alt-]", "a", "b", "up"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "up", "home", "end", "pageup", "pagedown", "insert", "delete", "f1", "f5", "f12", "enter",
+        "tab", "escape", "backspace", "ctrl-c", "ctrl-space", "ctrl-up", "alt-left", "shift-f5",
+        "ctrl-alt-shift-right", "shift-tab", "shift-pageup", "alt-backspace", "alt-b", "alt-]",
+    ],
+)  # fmt: skip
+def test_a_key_has_one_name_whether_it_is_sent_or_read(name: str) -> None:
+    """``encode_key`` and ``KeyReader`` are inverse to each other."""
+    (key,) = (reader := KeyReader(alt=True)).feed(encode_key(name)) or reader.flush()
+
+    assert canonical_key(key.name) == key.name == name
+
+
+@given(st.binary(max_size=60), st.data())
+def test_splitting_with_alt_changes_no_key(data: bytes, draw: st.DataObject) -> None:
+    """Where no pause was, Alt is Alt, however the bytes come."""
+    cut = draw.draw(st.integers(0, len(data)))
+    whole, pieces = KeyReader(alt=True), KeyReader(alt=True)
+    keys = whole.feed(data) + whole.flush()
+
+    assert pieces.feed(data[:cut]) + pieces.feed(data[cut:]) + pieces.flush() == keys
+    assert b"".join(key.raw for key in keys) == data
+
+
+@given(st.text(alphabet=[*"ab-é \r", *"\x7f\x15\x1b[]DP"], max_size=40))
+def test_typed_keys_lose_no_byte(text: str) -> None:
+    """Each byte is a part of a sequence or has its place."""
+    raw = text.encode().decode("latin-1")
+    found = list(typed_keys(raw, base=5))
+
+    sizes = [len(places) if places else len(key) for key, places in found]
+    assert sum(sizes) == len(raw)
+    assert all(raw[at - 5] in {key, "\r"} for key, places in found for at, _ in places)
 
 
 @given(st.binary(max_size=60), st.data())

@@ -1,10 +1,13 @@
 """Bytes that a terminal sends, read as keys: text, pastes, editing keys, actions, answers.
 
+``KeyReader`` splits and names them, ``typed_keys`` finds the places that name each character.
+
 Rules: what a driver sends is a byte stream that the system may split and merge
 at will, so a sequence is read across chunks, and what could still become a
 longer sequence stays pending until more bytes or ``flush`` decide it. ``ESC``
-followed by a printable character is two keys, always, because the bytes of
-"Escape, then i" and of "Alt-i" are the same.
+followed by a printable character is two keys, because the bytes of "Escape, then i"
+and of "Alt-i" are the same. A reader with ``alt`` takes them as Alt-i, as programs do
+if no pause was between them.
 
 Sources: ECMA-48 5.4 (control sequences), xterm's ctlseqs (PC-style function keys,
 bracketed paste, SS3, modifyOtherKeys), the kitty keyboard protocol (``CSI u``).
@@ -13,19 +16,19 @@ bracketed paste, SS3, modifyOtherKeys), the kitty keyboard protocol (``CSI u``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from ptycassette.model import is_answer
+from ptycassette.keys.names import PASTE_END, PASTE_START
+from ptycassette.model import is_answer, lazy_pattern
 
 KeyKind = Literal["text", "paste", "key", "answer", "focus"]
 
 ESC = 0x1B
-PASTE_START = b"\x1b[200~"
-PASTE_END = b"\x1b[201~"
 MAX_SEQUENCE_BYTES = 65_536
 """A control string longer than this is not an answer of any terminal; it is taken as it is."""
 _MAX_CSI_BYTES = 4096
@@ -33,6 +36,19 @@ _MAX_CSI_BYTES = 4096
 _MOST_DIGITS = 9
 _PARAMETERS = re.compile(rb"[\x20-\x3f]*")
 
+REMOVING = frozenset("\x7f\x08\x15\x17")
+"""Rubout, ctrl-u and ctrl-w as typed text: what line disciplines obey."""
+Place = tuple[int, str]
+"""Offset of a character's byte, and ""; or of the number that names it, and its digits."""
+
+_CODED = lazy_pattern(
+    r"\x1b\[(?P<codes>[\d:]{0,32})(?:;(?P<modifiers>[\d:]{0,16})(?:;(?P<text>[\d:]{0,256}))?)?u"
+    r"|\x1b\[27;(?P<modifiers2>\d+);(?P<codes2>\d{1,7})~"  # xterm modifyOtherKeys
+)
+_CODE = lazy_pattern(r"\d+")
+_SHIFT, _CTRL, _CAPS_LOCK = 1, 4, 64
+_RELEASE = "3"
+_FUNCTIONAL = range(57344, 63744)  # codes of keys that type nothing
 _CONTROLS = {
     0x00: "ctrl-space",
     0x08: "backspace",
@@ -64,8 +80,8 @@ _TILDES = {
     2: "insert",
     3: "delete",
     4: "end",
-    5: "page-up",
-    6: "page-down",
+    5: "pageup",
+    6: "pagedown",
     7: "home",
     8: "end",
     11: "f1",
@@ -103,9 +119,13 @@ class KeyReader:
 
     ``feed`` returns complete keys; ``pending`` are the bytes left over; ``flush`` turns
     these into keys, when no more bytes are expected soon.
+
+    Args:
+        alt: whether ESC and the character after it are one key.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, alt: bool = False) -> None:
+        self._alt = alt
         self._buffer = bytearray()
         self._searches: dict[bytes, _Search] = {}
         self._cooked = False
@@ -144,7 +164,7 @@ class KeyReader:
         keys: list[Key] = []
         data, at = self._buffer, 0
         while at < len(data):
-            length = _length(data, at, self._find, final=final)
+            length = self._length(at, final=final)
             if length == 0:
                 break
             keys.append(_key(bytes(data[at : at + length]), cooked=self._cooked))
@@ -152,6 +172,35 @@ class KeyReader:
         del data[:at]
         self._searches = {mark: search.moved(at) for mark, search in self._searches.items() if data}
         return keys
+
+    def spans(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Where each sequence of a complete byte string begins and ends, and the text in between.
+
+        A paste is its marks and its text. For a reader without bytes.
+        """
+        self._buffer += data
+        at = 0
+        while at < len(data):
+            if data[at] != ESC:
+                found = data.find(b"\x1b", at)
+                end = found if found >= 0 else len(data)
+            elif data.startswith(PASTE_START, at):
+                end = at + len(PASTE_START)
+            else:
+                end = at + self._length(at, final=True)
+                if end - at > _MAX_CSI_BYTES:  # typed text after Alt-], rather than an answer
+                    end = at + 2
+            yield at, end
+            at = end
+        self._buffer.clear()
+        self._searches = {}
+
+    def _length(self, at: int, *, final: bool) -> int:
+        data = self._buffer
+        length = _length(data, at, self._find, final=final)
+        if self._alt and length == 1 and data[at] == ESC:  # the Alt of the character after it
+            return 2 if 0x20 <= (*data[at + 1 : at + 2], 0)[0] < 0x7F else 1
+        return length
 
     def _find(self, mark: bytes, at: int) -> int:
         """As ``bytes.find`` in the buffer, for starts that never go back: reads each byte once."""
@@ -214,7 +263,7 @@ def _escape_length(  # noqa: PLR0911 - one per shape
         if at + 2 >= len(data):
             return 1 if final else 0
         return 3 if 0x40 <= data[at + 2] <= 0x7E else 1
-    if second in b"]P_^X":  # OSC, DCS, APC, PM, SOS: up to ST, or BEL
+    if second in b"]P_":  # OSC, DCS, APC: what terminals answer with
         return _string_length(data, at, find, final=final)
     if second in b"\x7f\x08":
         return 2  # Alt-Backspace
@@ -238,11 +287,13 @@ def _csi_length(data: bytearray, at: int, find: _Find, *, final: bool) -> int:
 
 
 def _string_length(data: bytearray, at: int, find: _Find, *, final: bool) -> int:
-    ends = [
-        found + len(mark) for mark in (b"\x07", b"\x1b\\") if (found := find(mark, at + 2)) >= 0
-    ]
-    if ends:
-        return min(ends) - at
+    """Up to ST, or for OSC up to BEL. Another ESC inside: it is Alt and a character, after all."""
+    escape = find(b"\x1b", at + 2)
+    bell = find(b"\x07", at + 2) if data[at + 1] == 0x5D else -1
+    if bell >= 0 and not 0 <= escape < bell:
+        return bell + 1 - at
+    if escape >= 0 and (escape + 1 < len(data) or final):
+        return escape + 2 - at if data[escape + 1 : escape + 2] == b"\\" else 1
     return 1 if final or len(data) - at > MAX_SEQUENCE_BYTES else 0
 
 
@@ -261,7 +312,7 @@ def _key(raw: bytes, *, cooked: bool) -> Key:  # noqa: PLR0911 - one per kind
         return Key("paste", raw, text=text)
     if raw in {b"\x1b[I", b"\x1b[O"}:
         return Key("focus", raw, name="focus-in" if raw[2] == 0x49 else "focus-out")
-    if is_answer(raw):
+    if len(raw) > 2 and is_answer(raw):
         return Key("answer", raw)
     return _function_key(raw)
 
@@ -269,18 +320,19 @@ def _key(raw: bytes, *, cooked: bool) -> Key:  # noqa: PLR0911 - one per kind
 @lru_cache(maxsize=256)
 def _function_key(raw: bytes) -> Key:  # noqa: PLR0911 - one per encoding
     """A key that is sent as an escape sequence; unknown ones are named by their bytes."""
+    if len(raw) == 2:
+        name = "backspace" if raw[1] in b"\x7f\x08" else chr(raw[1])
+        return Key("key", raw, name=f"alt-{name}")
     body = raw[2:].decode("latin-1")
     if raw[1] == 0x4F:
         name = "enter" if body == "M" else _FINALS.get(body, f"ss3-{body}")
         return Key("key", raw, name=name)
-    if raw[1] != 0x5B:
-        return Key("key", raw, name="alt-backspace")
     if body == "Z":
         return Key("key", raw, name="shift-tab")
     unknown = Key("key", raw, name=f"csi-{body}")
     # Of kitty's colons, the first number is the key, or its modifiers; 3 is a release.
     parts = [part.partition(":")[0] for part in body[:-1].split(";")]
-    if body[-1] == "u" and re.search(r"^[^;]*;\d*:3", body):
+    if re.search(r"^[^;]*;\d*:3", body):
         return unknown
     if not all((part.isdecimal() and len(part) <= _MOST_DIGITS) or not part for part in parts):
         return unknown
@@ -315,3 +367,113 @@ def _unicode_key(raw: bytes, code: int, modifiers: int) -> Key:
         char = chr(code)
         return Key("text", raw, text=char.upper() if modifiers == 2 else char)
     return Key("key", raw, name=_modified(chr(code), modifiers))
+
+
+@lru_cache(maxsize=256)
+def key_name(text: str) -> str:
+    """The name of the key that sends ``text`` (characters 0 to 255); "" for text and answers."""
+    return _key(text.encode("latin-1"), cooked=False).name
+
+
+def typed_keys(raw: str, *, base: int) -> Iterator[tuple[str, list[Place]]]:
+    """The text that each key of ``raw`` types, and the places that encode it.
+
+    In kitty's protocol (``CSI code:shifted:base ; modifiers:event ; text u``) a sequence names its
+    character up to four times, and once more when the key is released. All of these places belong
+    to the one character that was typed.
+
+    Args:
+        raw: bytes, each as a character; so is the typed text.
+        base: the offset of the first one.
+
+    Yields:
+        A byte of text and its places; the return key types a line feed. For a sequence that types
+        nothing: itself, and no places.
+    """
+    pressed: dict[int, list[Place]] = {}
+    for start, end in KeyReader(alt=True).spans(raw.encode("latin-1")):
+        if raw[start] != "\x1b":
+            for at in range(start, end):
+                yield _pressed_byte(raw[at], base + at, pressed)
+        elif coded := _CODED.fullmatch(raw, start, end):
+            yield from _coded_key(coded, base, pressed)
+        else:
+            yield raw[start:end], []
+
+
+def _pressed_byte(
+    char: str, offset: int, pressed: dict[int, list[Place]]
+) -> tuple[str, list[Place]]:
+    places = [(offset, "")]
+    code = ord(char)
+    pressed[code] = pressed[_small(code)] = pressed[0] = places
+    return "\n" if char == "\r" else char, places
+
+
+def _coded_key(
+    match: re.Match[str], base: int, pressed: dict[int, list[Place]]
+) -> Iterator[tuple[str, list[Place]]]:
+    """The characters that a key types which is sent by its code, with the places that encode each.
+
+    ``pressed`` keeps the places of the keys that may be released later, by their codes.
+    """
+    name = "codes" if match["codes"] or match["text"] else "codes2"
+    if match[name] is None:
+        yield match.group(), []
+        return
+    named = [(int(digits), (base + at, digits)) for digits, at in _numbers(match, name)]
+    modifiers, _, event = (match["modifiers"] or match["modifiers2"] or "1").partition(":")
+    places = [place for code, place in named if _types(code)]
+    codes = [code for code, _ in named if _types(code)]
+    if event == _RELEASE:
+        known = (pressed[code] for code in codes if code in pressed)
+        key = next(known, pressed.get(0))
+        if key is not None:
+            key += places
+        return
+    typed = [(int(digits), (base + at, digits)) for digits, at in _numbers(match, "text")]
+    texts = [(chr(code), place) for code, place in typed if _types(code)]
+    if texts:
+        places += [place for _, place in texts[:1]]
+        yield _as_bytes(texts[0][0]), places
+        yield from ((_as_bytes(char), [place]) for char, place in texts[1:])
+    elif codes:
+        shifted = (*match[name].split(":"), "")[1]
+        char = _character(codes[0], int(shifted or 0), held=int(modifiers or 1) - 1)
+        yield "\n" if char in "\r\n" else _as_bytes(char), places
+    for code in codes:
+        pressed[code] = pressed[_small(code)] = pressed[0] = places
+
+
+def _numbers(match: re.Match[str], name: str) -> Iterator[tuple[str, int]]:
+    """The numbers of one field, and their positions."""
+    if match[name]:
+        for number in _CODE.finditer(match.string, *match.span(name)):
+            yield number.group(), number.start()
+
+
+def _types(code: int) -> bool:
+    """Whether a key with this code types a character."""
+    return 0 < code <= sys.maxunicode and code not in _FUNCTIONAL
+
+
+def _small(code: int) -> int:
+    """The code of a letter's key, without modifiers."""
+    return code + 32 if 65 <= code <= 90 else code
+
+
+def _character(code: int, shifted: int, *, held: int) -> str:
+    """The character of a key whose sequence has no text field."""
+    if held & _CTRL and 97 <= code <= 122:
+        return chr(code - 96)
+    if held & _SHIFT and _types(shifted):
+        return chr(shifted)
+    if bool(held & _SHIFT) != bool(held & _CAPS_LOCK):
+        upper = chr(code).upper()
+        return upper if len(upper) == 1 else chr(code)
+    return chr(code)
+
+
+def _as_bytes(char: str) -> str:
+    """The bytes of a character, each as one character."""
+    return char.encode("utf-8", "surrogatepass").decode("latin-1")
