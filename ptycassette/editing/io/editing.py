@@ -191,6 +191,11 @@ def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool)
     options[REPORT_OPTION] = reduce(
         merged_reports, [cassette.scrub_report for cassette in cassettes]
     )
+    if not tape and "in_process" in options:
+        # The order of calls made side by side names requests, which are not there any more.
+        options["in_process"] = {
+            key: value for key, value in options["in_process"].items() if key != "after"
+        }
     if tape:
         said = optional[TAPE_KEY]
         options[TAPE_OPTION] = {"key": said.get("key", "")}
