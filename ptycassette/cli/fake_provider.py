@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,13 +109,7 @@ def _say_where(url: str, openai_url: str, *, as_json: bool) -> None:
 
 def _wait_for_the_end() -> None:
     """Return at SIGINT or SIGTERM."""
-    ended = threading.Event()
-    before = {
-        number: signal.signal(number, lambda *_: ended.set())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        ended.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    from ptycassette.system import StopSignals
+
+    with StopSignals() as signals:
+        signals.wait()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -144,17 +142,7 @@ def _watch(
 ) -> None:
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
     from ptycassette.harness.io import call_every, refresh_snapshot
-    from ptycassette.system import MonotonicClock
-
-    stop = threading.Event()
-
-    def leave(*_: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, leave)
+    from ptycassette.system import MonotonicClock, StopSignals
 
     def once() -> None:
         result = refresh_snapshot(
@@ -167,7 +155,8 @@ def _watch(
         outcome = "another process is asking for this account" if result is None else result.status
         click.echo(f"{harness}: {outcome}")
 
-    call_every(once, interval_s=every_s, stop=stop)
+    with StopSignals() as signals:
+        call_every(once, interval_s=every_s, stopped=signals.wait)
 
 
 def _tell(result: ProbeResult, *, as_json: bool) -> None:

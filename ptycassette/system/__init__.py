@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .streams import same_stream as same_stream
     from .streams import stream_kind as stream_kind
     from .streams import unread_bytes as unread_bytes
+    from .unwinding import StopSignals as StopSignals
     from .unwinding import is_making_a_temporary as is_making_a_temporary
     from .unwinding import unwound as unwound
     from .workers import WorkerEndedError as WorkerEndedError
@@ -57,7 +58,7 @@ else:
             "git_questions": "IgnoredFile WorkTree asked_git",
             "priority": "raised_priority",
             "streams": "reopened same_stream stream_kind unread_bytes",
-            "unwinding": "is_making_a_temporary unwound",
+            "unwinding": "StopSignals is_making_a_temporary unwound",
             "workers": "WorkerEndedError Workers",
         },
     )

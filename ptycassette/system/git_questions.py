@@ -57,7 +57,7 @@ def asked_git(
         with subprocess.Popen(
             [program, *_GIT, *words],
             cwd=folder,
-            env={**kept, **_NOTHING_RUNS},
+            env={**kept, **_NOTHING_RUNS, **({} if words[0] == "check-ignore" else _LITERAL)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -88,10 +88,10 @@ _NOTHING_RUNS: Final = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_LITERAL_PATHSPECS": "1",  # a folder may be called ``*`` or ``:(top)``
 }
+_LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}  # a folder may be called ``*`` or ``:(top)``
 _OTHER_PATHSPECS: Final = frozenset(
-    ("GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS")
+    ("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS")
 )
 """Git refuses them beside GIT_LITERAL_PATHSPECS."""
 
@@ -127,10 +127,11 @@ class WorkTree:
 
     def ignored(self, names: Sequence[str]) -> list[IgnoredFile]:
         """Which of the files are left out of commits, and why (git-check-ignore(1))."""
-        words = self._asked("check-ignore", "-z", "-v", "--stdin", names=names)
+        # It refuses GIT_LITERAL_PATHSPECS: what is behind ./ is no magic, and it matches no globs.
+        words = self._asked("check-ignore", "-z", "-v", "--stdin", names=[f"./{n}" for n in names])
         found = zip(words[::4], words[1::4], words[2::4], words[3::4], strict=False)
         return [
-            IgnoredFile(name, f"{source}:{line}: {pattern}")
+            IgnoredFile(name.removeprefix("./"), f"{source}:{line}: {pattern}")
             for source, line, pattern, name in found
         ]
 

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import atexit
 import os
+import select
 import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
+from typing import Self
+
+from ptycassette.system.clock import monotonic_s
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _WAIT_S = 0.005
@@ -89,3 +93,45 @@ def is_making_a_temporary(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+class StopSignals:
+    """SIGINT and SIGTERM as a request to stop; the second one raises ``KeyboardInterrupt``.
+
+    For the main thread. The lock of a ``threading.Event`` is not reentrant, so a handler that
+    sets one can wait for its own thread; and a wait for a lock that begins just behind a signal
+    does not see it. A pipe is read whenever the signal came.
+    """
+
+    def __enter__(self) -> Self:
+        self._asked = False
+        self._read_fd, self._write_fd = os.pipe()
+        os.set_blocking(self._write_fd, False)
+        self._wakeup_fd = signal.set_wakeup_fd(self._write_fd, warn_on_full_buffer=False)
+        self._before = {
+            number: signal.signal(number, self._came) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup_fd)
+        os.close(self._read_fd)
+        os.close(self._write_fd)
+
+    def _came(self, *_: object) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Whether a signal came; waits for one for ``timeout_s`` seconds, or without end."""
+        end_s = None if timeout_s is None else monotonic_s() + timeout_s
+        while not self._asked:
+            left_s = None if end_s is None else end_s - monotonic_s()
+            if left_s is not None and left_s <= 0:
+                return False
+            if select.select([self._read_fd], [], [], left_s)[0]:
+                os.read(self._read_fd, 512)
+        return True

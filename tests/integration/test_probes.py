@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -320,17 +320,32 @@ def test_one_run_per_account_at_a_time(tmp_path: Path) -> None:
 
 def test_watching_asks_until_it_is_stopped() -> None:
     """At once, and again after the interval."""
-    stop = threading.Event()
     asked: list[int] = []
 
     def once() -> None:
         asked.append(1)
-        if len(asked) == 3:
-            stop.set()
 
-    call_every(once, interval_s=0.01, stop=stop)
+    call_every(once, interval_s=0.01, stopped=lambda _: len(asked) == 3)
 
     assert len(asked) == 3
+
+
+SIGNALLED = """
+import faulthandler, random, signal
+from ptycassette.system import StopSignals
+
+faulthandler.dump_traceback_later(60, exit=True)
+for _ in range(5000):
+    with StopSignals() as signals:
+        signal.signal(signal.SIGALRM, signals._came)
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 2e-4))
+        assert signals.wait(3600)
+"""
+
+
+def test_a_signal_ends_a_wait_at_any_moment() -> None:
+    """Also right when the wait begins, as when a service manager stops what it has just started."""
+    subprocess.run([sys.executable, "-c", SIGNALLED], check=True, timeout=120)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +357,7 @@ def test_watching_asks_until_it_is_stopped() -> None:
         (["codex", "--from", "x", "--record", "y"], 2, "do not go with it"),
         (["codex", "--from", "x", "--probe", "gemini-stats"], 2, "for gemini"),
         (["nobody"], 2, "no probe for"),
-        (["codex", "--max-age", "soon"], 2, "not a duration"),
+        (["codex", "--max-age", "soon"], 2, "not a time"),
     ],
 )
 def test_the_command(options: list[str], status: int, told: str) -> None:

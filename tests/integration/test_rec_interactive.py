@@ -472,7 +472,7 @@ def test_several_side_events_arrive_while_the_program_runs(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
     """Each has its place among the output."""
-    hook = 'echo $n >> "$PTYCASSETTE_EVENTS"; read; echo after $n'
+    hook = 'echo $n >> "$PTYCASSETTE_EVENTS"; read; echo after $n; read'
     code = f"stty -echo; for n in 1 2 3; do {hook}; done"
     terminal = rec(terminals, tmp_path, "c", "--", "bash", "-c", code)
     for count in (1, 2, 3):
@@ -481,6 +481,7 @@ def test_several_side_events_arrive_while_the_program_runs(
         )
         terminal.send("\r")
         terminal.expect(f"after {count}")
+        terminal.send("\r")
     finish(terminal)
 
     with open_cassette(tmp_path / "c") as cassette:

@@ -24,6 +24,7 @@ OTHERWISE = {
     "ptycassette/replaying/standin/io/boot.py": "`main` leaves it to the real stand-in",
     "ptycassette/tape/io/_proxy_messages.py": "messages between two processes of ours",
     "ptycassette/tape/journal_codec.py": "`RecordDecoder` handles it",
+    "ptycassette/tape/matching/_json_places.py": "a key in quotes that its grammar has read",
     "ptycassette/tape/matching/_paths.py": "a string in quotes, which nests nothing",
     "ptycassette/tape/matching/_text.py": "a string that was parsed before",
     "ptycassette/timeline/match_secrets.py": "what was encoded the line before",

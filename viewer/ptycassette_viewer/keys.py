@@ -163,4 +163,5 @@ def moment(text: str) -> tuple[Literal["seq", "us"], int]:
     try:
         return "us", round(parse_time(text) * 1_000_000)
     except ValueError as exc:
-        raise ValueError(f"{exc}, or #120 for an event") from exc
+        # As it was written: whatever shows this quotes it.
+        raise ValueError(f"no time (12.5, 250ms, 1:02) and no event (#120): {text}") from exc

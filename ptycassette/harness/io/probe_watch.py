@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -85,11 +84,20 @@ def _scrubbed(result: ProbeResult, scrubber: SessionScrubber) -> ProbeResult:
     return msgspec.convert({**msgspec.to_builtins(result), **said}, resolved(ProbeResult))
 
 
-def call_every(once: Callable[[], object], *, interval_s: float, stop: threading.Event) -> None:
-    """Call ``once`` immediately, then every ``interval_s`` seconds until ``stop`` is set."""
-    while not stop.is_set():
+def call_every(
+    once: Callable[[], object], *, interval_s: float, stopped: Callable[[float], bool]
+) -> None:
+    """Call ``once`` immediately, then every ``interval_s`` seconds.
+
+    Args:
+        once: what is called.
+        interval_s: the time between two calls.
+        stopped: waits for so many seconds, and returns whether to stop.
+    """
+    while not stopped(0):
         once()
-        stop.wait(interval_s)
+        if stopped(interval_s):
+            return
 
 
 def _last_ok(path: Path) -> ProbeResult | None:

@@ -152,9 +152,11 @@ class UserSignals:
             suspend(self._terminal)
             self.follow_size()
             return
+        # Asked before: a program that handles the signal may end at once.
+        does = disposition(self._child.pid, number)
         if self._passes:
             self._pass(number)
-        if disposition(self._child.pid, number) != "default":
+        if does != "default":
             return
         self._send(signal.SIGSTOP)
         if self._terminal is not None:

@@ -281,9 +281,11 @@ class _EndingSignals:
         if pid is None:
             stop_self(number)
             return
+        # Asked before: a program that handles the signal may end at once.
+        does = disposition(pid, number)
         if self._passes and self._session is not None:
             self._pass(self._session, number)
-        if disposition(pid, number) == "default":
+        if does == "default":
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
                 stop_self(number)

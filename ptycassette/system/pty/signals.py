@@ -99,11 +99,16 @@ def signal_name(which: str | int) -> str:
         return f"rtmin+{number - signal.SIGRTMIN}"
 
 
-def disposition(pid: int, number: int) -> Literal["default", "caught", "ignored"]:
-    """What a process does with a signal, from ``/proc``; ``default`` where that is not known."""
+def disposition(pid: int, number: int) -> Literal["default", "caught", "ignored", "ended"]:
+    """What a process does with a signal, from ``/proc``; ``default`` where that is not known.
+
+    ``ended`` is a child that nothing has waited for yet: it does nothing any more.
+    """
     with suppress(OSError, ValueError):
         for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
             name, _, mask = line.partition(b":")
+            if name == b"State" and mask.strip()[:1] == b"Z":
+                return "ended"
             if name in {b"SigCgt", b"SigIgn"} and int(mask, 16) >> (number - 1) & 1:
                 return "caught" if name == b"SigCgt" else "ignored"
     return "default"
