@@ -2,7 +2,7 @@
 
 Records come in the order of ``seq``. Every file is hashed as it grows; at the
 end the manifest pins them all, everything is made durable, and one rename
-publishes the directory (``docs/decisions/0010-publishing.md``).
+publishes the directory (``docs/decisions/0010-publishing-by-rename.md``).
 """
 
 from __future__ import annotations
