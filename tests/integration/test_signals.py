@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -147,6 +148,9 @@ class Desk:
             stopped = 0
             if not handles and number in STOPPING and not terminal:
                 stopped = wait_for_stop(process)
+            resizes = terminal and number == signal.SIGWINCH  # recorded as a size, if it changed
+            if not handles and number in QUIET and way.startswith("shim") and not resizes:
+                self.wait_for_record(number)
             if not handles and number in STOPPING | QUIET:
                 os.write(streams.ours_in, b"\n")
             streams.wait_for_end(process)
@@ -156,6 +160,22 @@ class Desk:
                 stopped=stopped,
                 restored=streams.restored,
             )
+
+    def wait_for_record(self, number: int) -> None:
+        """Wait until a shim's recorder has the signal, which it gets from its parent.
+
+        The program does nothing that shows when it came, and it must come before the input.
+        """
+        name = f"\xa6signal{chr(0xA0 + len(signal_name(number)))}{signal_name(number)}"
+        wanted = name.encode("latin-1")
+        deadline = time.monotonic() + PATIENCE_MS / 1000
+        while not any(wanted in journal.read_bytes() for journal in self.journals()):
+            assert time.monotonic() < deadline, name
+            time.sleep(0.005)
+
+    def journals(self) -> list[Path]:
+        """The journals of recordings that run."""
+        return list((self.folder / "state/journals").glob("*.journal"))
 
 
 def wait_for_stop(process: subprocess.Popen[bytes]) -> int:

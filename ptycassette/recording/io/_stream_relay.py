@@ -153,8 +153,8 @@ class StreamRelay:
         ready = dict(self._poll(signals.fd))
         t_us = self._now_us()
         self._input.settle(t_us)
-        if signals.fd in ready:
-            self._signals.obey(signals)
+        if signals.fd in ready or self._given.given[0] in ready:
+            self._signals.obey(signals)  # one that came before the input reaches the program first
         busy = False
         for output in self._outputs:
             busy = self._relay(output, ready, t_us) or busy
