@@ -17,7 +17,10 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine, run
 from ptycassette import open_cassette
-from ptycassette.model import ExitStatus, Finished, Harness, SessionMeta, Size
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, SessionMeta
+from ptycassette.model.manifest import Harness
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile

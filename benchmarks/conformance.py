@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Size
-from ptycassette.terminal import available_backends, backend
+from ptycassette.model.geometry import Size
 from ptycassette.terminal._conformance import KNOWN, differences, table_lines
+from ptycassette.terminal.backends import available_backends, backend
 
 __all__ = ["main"]
 

@@ -25,7 +25,9 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, machine, percentile, run
 from benchmarks.terminals import Wrap, contenders, ptycassette_rec, terminal
-from ptycassette.model import Harness, Output, SessionMeta, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Output, SessionMeta
+from ptycassette.model.manifest import Harness
 from ptycassette.recording.io._interactive import PassThrough
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._user_signals import Streams

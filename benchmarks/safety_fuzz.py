@@ -38,11 +38,11 @@ from ptycassette.cassette._records import (
 )
 from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
 from ptycassette.export.text import TextStream
-from ptycassette.model import Size
+from ptycassette.model.geometry import Size
 from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.recording.io.recovery import recover
 from ptycassette.replaying.paint import paint
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import scrub_chunks
 
 __all__ = ["TARGETS", "Fuzzed", "fuzz"]

@@ -20,22 +20,21 @@ from typing import Any
 import msgspec
 
 from benchmarks.scrub_hostile import FAMILIES, hostile
-from ptycassette.cassette import MARK
-from ptycassette.model import (
-    DiscoveryRecord,
-    ExitStatus,
+from ptycassette.cassette.framing import MARK
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import (
     Finished,
-    Harness,
     Noted,
     Output,
     Probed,
-    QuotaRecord,
     Resized,
     SessionMeta,
     Signalled,
-    Size,
     Typed,
 )
+from ptycassette.model.manifest import Harness
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.recording._journal_codec import MAGIC, JournalEncoder
 
 __all__ = ["JSON_WORDS", "TERMINAL_WORDS", "Maker", "journal", "manifest", "mutated", "records",

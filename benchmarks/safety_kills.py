@@ -41,11 +41,11 @@ from benchmarks.kills import run_kills
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main as command_line
 from ptycassette.errors import NotFoundError
-from ptycassette.model import Output
+from ptycassette.model.journal import Output
 from ptycassette.recording.io import rec_session
 from ptycassette.recording.io.recovery import left_journals, recover
 from ptycassette.recording.io.rescrub import scrub_cassette
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.session import default_scrubber
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.testing import write_cassette
 

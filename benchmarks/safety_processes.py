@@ -29,7 +29,7 @@ import msgspec
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main as command_line
 from ptycassette.recording.io import rec_session
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.session import default_scrubber
 from ptycassette.system.pty._supervisor import descendants
 
 __all__ = ["ENDS", "ESCAPES", "RIVALS", "Outcome", "escape", "escapes", "rivals"]

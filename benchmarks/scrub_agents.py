@@ -22,9 +22,9 @@ from typing import Any
 from benchmarks.scrub_cases import CASES, ROOT, load
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.harness import Drive
+from ptycassette.harness.drive import Drive
 from ptycassette.recording.io.rescrub import scrub_cassette
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.session import default_scrubber
 
 NAMES = ("codex", "gemini", "opencode", "aider", "claude")
 ASKED = "List all of it"

@@ -25,9 +25,11 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
-from ptycassette.model import Harness, Noted, Output, Resized, SessionMeta, Size, Typed
-from ptycassette.scrub import default_scrubber
-from ptycassette.terminal import default_emulator
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Noted, Output, Resized, SessionMeta, Typed
+from ptycassette.model.manifest import Harness
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.terminal.emulator import default_emulator
 
 ROOT = Path(__file__).resolve().parents[1]
 

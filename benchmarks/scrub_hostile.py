@@ -12,8 +12,10 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from ptycassette.model import Harness, JournalEvent, Output, SessionMeta, Size, Typed
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Output, SessionMeta, Typed
+from ptycassette.model.manifest import Harness
+from ptycassette.scrub.session import default_scrubber
 
 __all__ = ["FAMILIES", "Family", "hostile"]
 

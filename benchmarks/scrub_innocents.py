@@ -14,8 +14,10 @@ from collections.abc import Callable
 
 from benchmarks.scrub_blocks import WORDS, blocks
 from benchmarks.scrub_cases import CASES
-from ptycassette.model import Harness, Output, SessionMeta, Size
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Output, SessionMeta
+from ptycassette.model.manifest import Harness
+from ptycassette.scrub.session import default_scrubber
 
 Maker = Callable[[random.Random], str]
 

@@ -11,7 +11,7 @@ from collections import Counter
 from functools import partial
 
 from benchmarks.scrub_cases import CASES, events, meta
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.session import default_scrubber
 
 
 def main() -> None:

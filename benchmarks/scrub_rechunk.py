@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 from benchmarks.scrub_cases import CASES, events, meta
-from ptycassette.model import Output, Resized, Typed
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.journal import Output, Resized, Typed
+from ptycassette.scrub.session import default_scrubber
 
 
 def cut(rng: random.Random, happened: list[Any]) -> list[Any]:

@@ -26,8 +26,10 @@ from ptyprocess.ptyprocess import PtyProcess
 from rich.console import Console
 from rich.syntax import Syntax
 
-from ptycassette.model import Harness, Output, SessionMeta, Size
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Output, SessionMeta
+from ptycassette.model.manifest import Harness
+from ptycassette.scrub.session import default_scrubber
 
 ROOT = Path(__file__).resolve().parents[1]
 STDLIB = Path(sysconfig.get_path("stdlib"))

@@ -33,10 +33,11 @@ import msgspec
 import psutil
 
 from benchmarks.kills import run_kills
-from ptycassette.cassette.io import open_cassette, verify_cassette
-from ptycassette.recording.io import left_journals, recover
-from ptycassette.rerun.io import rerun_cassette
-from ptycassette.system.files import journal_dir
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
+from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.rerun.io.rerunning import rerun_cassette
+from ptycassette.system.files.state_dirs import journal_dir
 
 VICTIMS = ("recorder", "saver", "proxy")
 _QUESTIONS, _PIECES = 12, 20

@@ -12,7 +12,8 @@ import struct
 import zlib
 from collections.abc import Callable
 
-from ptycassette.model import JournalEvent, Noted, Output, Resized, Size, Typed
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Typed
 
 __all__ = [
     "CASSETTE",

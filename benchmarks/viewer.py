@@ -40,7 +40,8 @@ from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import CassetteSource, ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
+from ptycassette_viewer.session.source import CassetteSource
 
 __all__ = ["main"]
 

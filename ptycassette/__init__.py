@@ -1,188 +1,125 @@
 """Record a coding-agent CLI once through a real PTY; test against the recording for ever.
 
-Public names load on first use: importing this package loads none of pyte,
-textual, pytest or aiohttp.
+Public names load on first use (PEP 562): importing this package loads none of pyte, textual, pytest
+or aiohttp.
 """
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from importlib import import_module
+
 from ptycassette.version import __version__
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # importing typing takes 8 ms, too long for the start of the stand-in
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
-    from ptycassette.editing import Mask, Region
-    from ptycassette.editing.io import mask_cassette, preview_mask
     from ptycassette.errors import CassetteError
-    from ptycassette.export import export_of_file, exports_of, screen_html, still_svg
-    from ptycassette.fork import ForkRecord, fork_of, lineage_lines
-    from ptycassette.fork.io import ForkBetween, fork_between, fork_mark, read_lineage
-    from ptycassette.harness.io import scenario_environment
-    from ptycassette.inprocess import (
-        OpenTape,
-        TapeFork,
-        TapeResult,
-        ToolError,
-        UseTape,
-        drift,
-        semantic_drift,
-        tape_tool,
-        tool_call,
-        use_tape,
-        with_turns,
-    )
-    from ptycassette.keys import parse_time
-    from ptycassette.model import (
-        Cursor,
+
+    from .cassette.io.reader import Cassette, open_cassette
+    from .cassette.io.writer import CassetteWriter
+    from .editing.io.masking import mask_cassette, preview_mask
+    from .editing.masking import Mask, Region
+    from .export.html import screen_html
+    from .export.registry import export_of_file, exports_of
+    from .export.svg import still_svg
+    from .fork.io.reading_lineage import ForkBetween, fork_between, fork_mark, read_lineage
+    from .fork.lineage import lineage_lines
+    from .fork.record import ForkRecord, fork_of
+    from .harness.io.environment_of_scenario import scenario_environment
+    from .inprocess.calls import ToolError
+    from .inprocess.drifting import drift, semantic_drift
+    from .inprocess.forking import TapeFork
+    from .inprocess.shown import with_turns
+    from .inprocess.tools import tape_tool, tool_call
+    from .inprocess.using_tape import OpenTape, TapeResult, UseTape, use_tape
+    from .keys.quantities import parse_time
+    from .model.events import (
         Event,
         FinalRecord,
         FrameRecord,
         InputRecord,
         OutputRecord,
-        Screen,
         ServiceEventRecord,
-        SessionMeta,
-        Size,
-        StreamKinds,
-        Style,
-        StyleRun,
-        painted_bytes,
-        printable,
-        screen_of,
-        streams_of,
-        visible,
-        visible_bytes,
     )
-    from ptycassette.recording.io import (
-        AsyncRecording,
-        JournalFollower,
-        Recording,
-        arecord,
-        live_journals,
-        record,
-    )
-    from ptycassette.replaying import Cell, Drift, cells_of_row, drift_lines
-    from ptycassette.replaying.io import (
-        Use,
-        UseResult,
-        areplay,
-        embeddings_scorer,
-        replay,
-        use,
-    )
-    from ptycassette.replaying.standin import ReportedDivergence, reported_divergences
-    from ptycassette.replaying.standin.io import read_reports
-    from ptycassette.rerun import RerunReport
-    from ptycassette.rerun.io import rerun_cassette
-    from ptycassette.session import AsyncSession, Session
-    from ptycassette.system.pty import spawn
-    from ptycassette.terminal import (
-        PyteEmulator,
-        default_emulator,
-        load_emulator,
-        render_ansi,
-        render_text,
-        save_emulator,
-    )
-    from ptycassette.timeline import (
-        Exchange,
-        ExchangeCutter,
-        Matching,
-        TerminalSignal,
-        exchanges,
-        semantic_match,
-        terminal_signals,
-    )
-else:
-    __getattr__ = loads_on_first_use(
-        __name__,
-        {
-            "cassette.io": ("Cassette", "CassetteWriter", "open_cassette"),
-            "editing": ("Mask", "Region"),
-            "editing.io": ("mask_cassette", "preview_mask"),
-            "errors": ("CassetteError",),
-            "export": ("export_of_file", "exports_of", "screen_html", "still_svg"),
-            "fork": ("ForkRecord", "fork_of", "lineage_lines"),
-            "fork.io": ("ForkBetween", "fork_between", "fork_mark", "read_lineage"),
-            "harness.io": ("scenario_environment",),
-            "inprocess": (
-                "OpenTape",
-                "TapeFork",
-                "TapeResult",
-                "ToolError",
-                "UseTape",
-                "drift",
-                "semantic_drift",
-                "tape_tool",
-                "tool_call",
-                "use_tape",
-                "with_turns",
-            ),
-            "keys": ("parse_time",),
-            "model": (
-                "Cursor",
-                "Event",
-                "FinalRecord",
-                "FrameRecord",
-                "InputRecord",
-                "OutputRecord",
-                "Screen",
-                "ServiceEventRecord",
-                "SessionMeta",
-                "Size",
-                "StreamKinds",
-                "Style",
-                "StyleRun",
-                "painted_bytes",
-                "printable",
-                "screen_of",
-                "streams_of",
-                "visible",
-                "visible_bytes",
-            ),
-            "recording.io": (
-                "AsyncRecording",
-                "JournalFollower",
-                "Recording",
-                "arecord",
-                "live_journals",
-                "record",
-            ),
-            "replaying": ("Cell", "Drift", "cells_of_row", "drift_lines"),
-            "replaying.io": (
-                "Use",
-                "UseResult",
-                "areplay",
-                "embeddings_scorer",
-                "replay",
-                "use",
-            ),
-            "replaying.standin": ("ReportedDivergence", "reported_divergences"),
-            "replaying.standin.io": ("read_reports",),
-            "rerun": ("RerunReport",),
-            "rerun.io": ("rerun_cassette",),
-            "session": ("AsyncSession", "Session"),
-            "system.pty": ("spawn",),
-            "terminal": (
-                "PyteEmulator",
-                "default_emulator",
-                "load_emulator",
-                "render_ansi",
-                "render_text",
-                "save_emulator",
-            ),
-            "timeline": (
-                "Exchange",
-                "ExchangeCutter",
-                "Matching",
-                "TerminalSignal",
-                "exchanges",
-                "semantic_match",
-                "terminal_signals",
-            ),
-        },
-    )
+    from .model.geometry import Cursor, Size
+    from .model.journal import SessionMeta
+    from .model.screen import Screen, Style, StyleRun
+    from .model.stored_screen import screen_of
+    from .model.streams import StreamKinds, painted_bytes, streams_of
+    from .model.visible_text import printable, visible, visible_bytes
+    from .recording.io.async_record import AsyncRecording, arecord
+    from .recording.io.journal_follower import JournalFollower, live_journals
+    from .recording.io.recording import Recording, record
+    from .replaying.cells import Cell, cells_of_row
+    from .replaying.drifts import Drift, drift_lines
+    from .replaying.io.embeddings import embeddings_scorer
+    from .replaying.io.replayer import areplay, replay
+    from .replaying.io.using import Use, UseResult, use
+    from .replaying.standin.io.report_file import read_reports
+    from .replaying.standin.reported import ReportedDivergence, reported_divergences
+    from .rerun.io.rerunning import rerun_cassette
+    from .rerun.report import RerunReport
+    from .session.async_session import AsyncSession
+    from .session.session import Session
+    from .system.pty.process import spawn
+    from .terminal.emulator import PyteEmulator, default_emulator
+    from .terminal.render import render_ansi, render_text
+    from .terminal.state import load_emulator, save_emulator
+    from .timeline.exchange_cutting import Exchange, ExchangeCutter, exchanges
+    from .timeline.match import Matching
+    from .timeline.match_text import semantic_match
+    from .timeline.signal_events import TerminalSignal, terminal_signals
+
+_MODULES = {
+    "cassette.io.reader": "Cassette open_cassette",
+    "cassette.io.writer": "CassetteWriter",
+    "editing.io.masking": "mask_cassette preview_mask",
+    "editing.masking": "Mask Region",
+    "errors": "CassetteError",
+    "export.html": "screen_html",
+    "export.registry": "export_of_file exports_of",
+    "export.svg": "still_svg",
+    "fork.io.reading_lineage": "ForkBetween fork_between fork_mark read_lineage",
+    "fork.lineage": "lineage_lines",
+    "fork.record": "ForkRecord fork_of",
+    "harness.io.environment_of_scenario": "scenario_environment",
+    "inprocess.calls": "ToolError",
+    "inprocess.drifting": "drift semantic_drift",
+    "inprocess.forking": "TapeFork",
+    "inprocess.shown": "with_turns",
+    "inprocess.tools": "tape_tool tool_call",
+    "inprocess.using_tape": "OpenTape TapeResult UseTape use_tape",
+    "keys.quantities": "parse_time",
+    "model.events": "Event FinalRecord FrameRecord InputRecord OutputRecord ServiceEventRecord",
+    "model.geometry": "Cursor Size",
+    "model.journal": "SessionMeta",
+    "model.screen": "Screen Style StyleRun",
+    "model.stored_screen": "screen_of",
+    "model.streams": "StreamKinds painted_bytes streams_of",
+    "model.visible_text": "printable visible visible_bytes",
+    "recording.io.async_record": "AsyncRecording arecord",
+    "recording.io.journal_follower": "JournalFollower live_journals",
+    "recording.io.recording": "Recording record",
+    "replaying.cells": "Cell cells_of_row",
+    "replaying.drifts": "Drift drift_lines",
+    "replaying.io.embeddings": "embeddings_scorer",
+    "replaying.io.replayer": "areplay replay",
+    "replaying.io.using": "Use UseResult use",
+    "replaying.standin.io.report_file": "read_reports",
+    "replaying.standin.reported": "ReportedDivergence reported_divergences",
+    "rerun.io.rerunning": "rerun_cassette",
+    "rerun.report": "RerunReport",
+    "session.async_session": "AsyncSession",
+    "session.session": "Session",
+    "system.pty.process": "spawn",
+    "terminal.emulator": "PyteEmulator default_emulator",
+    "terminal.render": "render_ansi render_text",
+    "terminal.state": "load_emulator save_emulator",
+    "timeline.exchange_cutting": "Exchange ExchangeCutter exchanges",
+    "timeline.match": "Matching",
+    "timeline.match_text": "semantic_match",
+    "timeline.signal_events": "TerminalSignal terminal_signals",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "AsyncRecording",
@@ -275,6 +212,15 @@ __all__ = [
     "visible_bytes",
     "with_turns",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on its first use."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

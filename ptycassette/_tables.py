@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import resolved
+from .model.resolved_types import resolved
 
 TABLES = "_tables.json"
 

@@ -8,31 +8,28 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from ptycassette.cassette.io import CassetteWriter
-from ptycassette.model import (
+from .cassette.io.writer import CassetteWriter
+from .model.events import Event, FrameRecord, moment_us
+from .model.geometry import Size
+from .model.journal import Finished, JournalEvent, Output, SessionMeta, Typed
+from .model.manifest import (
     Command,
     ContentDigest,
     EmulatorId,
-    Event,
-    Finished,
-    FrameRecord,
     Harness,
-    JournalEvent,
     Manifest,
-    Output,
     Provenance,
-    ScrubReport,
-    SessionMeta,
-    Size,
     Terminal,
     Timing,
-    Typed,
-    moment_us,
 )
-from ptycassette.recording import event_of
-from ptycassette.scrub import default_scrubber
-from ptycassette.system.pty import LineMode, ScriptedPty
-from ptycassette.terminal import CheckedScreen, backend, default_emulator
+from .model.records import ScrubReport
+from .recording.journal_events import event_of
+from .scrub.session import default_scrubber
+from .system.pty.port import LineMode
+from .system.pty.scripted import ScriptedPty
+from .terminal.backends import backend
+from .terminal.checking import CheckedScreen
+from .terminal.emulator import default_emulator
 
 __all__ = [
     "LineMode",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
+from ptycassette.harness.provider.fake.script import Script
 
 __all__ = ["COMMAND", "ptycassette", "taped"]
 

@@ -18,8 +18,9 @@ from hypothesis import HealthCheck, settings
 
 from ptycassette.recording.io.compiled_relay import CompiledRelay
 from ptycassette.scrub.io import process_secrets
-from ptycassette.session import AsyncSession, Session
+from ptycassette.session.async_session import AsyncSession
 from ptycassette.session.base import DEFAULT_TIMEOUT_S
+from ptycassette.session.session import Session
 
 ROOT = Path(__file__).resolve().parent.parent
 

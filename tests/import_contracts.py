@@ -5,8 +5,7 @@ file, a clock or a socket lies in the domain's ``io`` package (or in its one mod
 Every other module reaches none of these, not even over others, so that it can be tested with lists
 of events.
 
-Faces: nobody reaches past a package's ``__init__``. Modules of a package import each other; all
-others import the package, or its ``io``.
+Private: a module whose name begins with an underscore is imported by its own package alone.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 from importlinter import Contract, ContractCheck, fields, output
 
-__all__ = ["FaceContract", "PureContract"]
+__all__ = ["PrivateContract", "PureContract"]
 
 _MOST_SHOWN = 10
 
@@ -58,47 +57,46 @@ class PureContract(Contract):  # type: ignore[misc]
             output.print_error(f"and {len(chains) - _MOST_SHOWN} more")
 
 
-class FaceContract(Contract):  # type: ignore[misc]
-    """Options: ``root``, ``exempt_packages``, whose code may, and ``open_packages``, all faces."""
+class PrivateContract(Contract):  # type: ignore[misc]
+    """Options: ``root``, and ``exempt_packages``, whose code may import anything."""
 
     root = fields.StringField()
     exempt_packages = fields.SetField(subfield=fields.StringField(), required=False)
-    open_packages = fields.SetField(subfield=fields.StringField(), required=False)
 
     def check(self, graph: Any, verbose: bool) -> ContractCheck:
-        """Look at every import of a module by one that is not in its package."""
+        """Look at every import of a private module by one that is not in its package."""
         del verbose
-        inside = {module for module in graph.modules if module.startswith(f"{self.root}.")}
-        hidden = [module for module in inside if self._is_hidden(module, graph)]
+        private = {
+            module
+            for module in graph.modules
+            if module.startswith(f"{self.root}.") and _name_of(module).startswith("_")
+        }
         past = [
             (importer, module)
-            for module in sorted(hidden)
+            for module in sorted(private)
             for importer in sorted(graph.find_modules_that_directly_import(module))
             if not _is_within(importer, _package_of(module))
             and not any(_is_within(importer, one) for one in self.exempt_packages or ())
         ]
-        return ContractCheck(kept=bool(hidden) and not past, metadata={"past": past})
-
-    def _is_hidden(self, module: str, graph: Any) -> bool:
-        return (
-            _package_of(module) not in {self.root, *(self.open_packages or ())}
-            and not module.endswith(".io")
-            and not graph.find_children(module)
-        )
+        return ContractCheck(kept=bool(private) and not past, metadata={"past": past})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Print who imports what from where."""
+        """Print which module imports what from where."""
         past = check.metadata["past"]
         if not past:
-            output.print_error(f"There are no modules below {self.root}.")
+            output.print_error(f"There are no private modules below {self.root}.")
         for importer, module in past[:_MOST_SHOWN]:
-            output.print_error(f"{importer} imports {module}: import from {_package_of(module)}")
+            output.print_error(f"{importer} imports {module}, which is private")
         if len(past) > _MOST_SHOWN:
             output.print_error(f"and {len(past) - _MOST_SHOWN} more")
 
 
 def _package_of(module: str) -> str:
     return module.rpartition(".")[0]
+
+
+def _name_of(module: str) -> str:
+    return module.rpartition(".")[2]
 
 
 def _is_within(module: str, package: str) -> bool:

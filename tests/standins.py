@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptycassette.model import FrameRecord, InputRecord, JournalEvent, Size
-from ptycassette.replaying.standin import Halt, Listen, Play, StandinEngine, StandinOptions
-from ptycassette.replaying.standin import RunEnded as Over
+from ptycassette.model.events import FrameRecord, InputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent
+from ptycassette.replaying.standin.decisions import Halt, Listen, Play, StandinOptions
+from ptycassette.replaying.standin.decisions import RunEnded as Over
+from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.testing import events_of
-from ptycassette.timeline import Matching
+from ptycassette.timeline.match import Matching
 
 SIZE = Size(rows=24, cols=80)
 OTHER = Size(rows=30, cols=100)

@@ -14,8 +14,8 @@ import msgspec
 from ptycassette.cassette._artifacts import Artifact, with_artifacts
 from ptycassette.cassette._manifest import encode_manifest
 from ptycassette.cassette._manifest_digest import with_manifest_digest
-from ptycassette.cassette.io import open_cassette
-from ptycassette.model import Manifest
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.model.manifest import Manifest
 
 _TAPE, _BODIES, _EVENTS = "tape.jsonl", "tape-bodies.bin", "service-events.jsonl"
 

@@ -9,9 +9,12 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import Chunk, TapeAnswer, TapeEntry
-from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import Hit, Matcher, Miss, Question, QuestionKeys, Rules
+from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
+from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit, Matcher
+from ptycassette.tape.matching.question import Question, QuestionKeys
+from ptycassette.tape.matching.rules import Rules
 
 __all__ = [
     "KEY",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ptycassette.model import Size
-from ptycassette.terminal import default_emulator
+from ptycassette.model.geometry import Size
+from ptycassette.terminal.emulator import default_emulator
 
 _SIZE = Size(rows=6, cols=20)
 _LONGEST_ANSWER = 600  # of one query, which takes three bytes

@@ -10,9 +10,9 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-from ptycassette.cassette import MARK
+from ptycassette.cassette.framing import MARK
 from ptycassette.errors import JournalError
-from ptycassette.model import JournalEvent
+from ptycassette.model.journal import JournalEvent
 from ptycassette.recording._journal_codec import MAGIC, JournalDecoder
 from ptycassette.recording.journal_events import event_of
 

@@ -10,7 +10,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.export.html import screen_html
 from ptycassette.export.svg import still_svg
 from ptycassette.export.text import TextStream
-from ptycassette.model import Size
+from ptycassette.model.geometry import Size
 from ptycassette.model.visible_text import printable, visible, visible_bytes
 from ptycassette.replaying.divergence import (
     Divergence,
@@ -19,7 +19,7 @@ from ptycassette.replaying.divergence import (
     divergence_lines,
 )
 from ptycassette.replaying.paint import ansi_lines, clipped, paint, with_status
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal.emulator import default_emulator
 
 _SIZE = Size(rows=4, cols=24)
 _SVG = "{http://www.w3.org/2000/svg}"

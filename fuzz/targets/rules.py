@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fuzz.plain import is_plain
 from ptycassette.errors import UsageError
-from ptycassette.model import Harness, SessionMeta, Size, Typed
-from ptycassette.scrub import default_scrubber
-from ptycassette.scrub.rules import parse_config
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import SessionMeta, Typed
+from ptycassette.model.manifest import Harness
+from ptycassette.scrub.rules._config import parse_config
+from ptycassette.scrub.session import default_scrubber
 
 _META = SessionMeta(
     id="", argv=("sh",), size=Size(5, 30), recorded_at="", harness=Harness(name="sh")

@@ -17,7 +17,7 @@ import msgspec
 from ptycassette.blame.runs import PASSING, UNDEFINED, Ran, Trial
 from ptycassette.blame.steps import Cell
 from ptycassette.errors import DivergenceError
-from ptycassette.fork import ForkPlace
+from ptycassette.fork.places import ForkPlace
 
 _SEE = "nothing can be blamed then; ptycassette rerun CASSETTE shows what differs"
 

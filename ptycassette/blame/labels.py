@@ -30,7 +30,7 @@ from ptycassette.blame.statistics import (
     wilson,
 )
 from ptycassette.blame.steps import SHAM, Cell
-from ptycassette.fork import ForkPlace
+from ptycassette.fork.places import ForkPlace
 
 Label = Literal["cause", "no effect", "unclear", "undefined", "not run"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.tape.consent import Limit
+from ptycassette.tape.consent.terms import Limit
 
 
 class Meter:

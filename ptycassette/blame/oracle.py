@@ -8,7 +8,7 @@ from typing import Literal, cast, get_args
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 OracleKind = Literal["exit", "text", "scenario", "command"]
 

@@ -9,7 +9,7 @@ import msgspec
 
 from ptycassette.blame.labels import Count, Judged, JudgedStep
 from ptycassette.blame.statistics import Interval
-from ptycassette.model import printable
+from ptycassette.model.visible_text import printable
 
 _HELD = "held"
 _ALWAYS = (

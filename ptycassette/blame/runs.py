@@ -8,8 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.fork import Change, ForkPlace
-from ptycassette.model import ExitStatus
+from ptycassette.fork.changes import Change
+from ptycassette.fork.places import ForkPlace
+from ptycassette.model.events import ExitStatus
 
 UndefinedKind = Literal["prefix", "time", "crash", "unanswered", "refused", "oracle", "unpublished"]
 

@@ -12,8 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.faults import parse_fault
-from ptycassette.fork import Change, ForkPlace
+from ptycassette.faults.registry import parse_fault
+from ptycassette.fork.changes import Change
+from ptycassette.fork.places import ForkPlace
 
 Intervention = Literal["neutral", "drop", "swap", "tool-result", "sham"]
 

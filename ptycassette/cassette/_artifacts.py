@@ -28,7 +28,10 @@ from ptycassette.errors import (
     MissingFileError,
     UnexpectedFileError,
 )
-from ptycassette.model import DEFAULT_LIMITS, Limits, Manifest, resolved, visible
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible
 
 ARTIFACTS_KEY = "artifacts"
 

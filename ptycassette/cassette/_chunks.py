@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ptycassette.errors import ChunkError, LimitError
-from ptycassette.model import DEFAULT_LIMITS, FrameRecord, Limits, OutputRecord, visible
+from ptycassette.model.events import FrameRecord, OutputRecord
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.visible_text import visible
 
 
 def check_output_range(

@@ -13,7 +13,10 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import UINT16_MAX, Cursor, FrameRecord, Limits, Size, Style, StyleRun
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.limits import UINT16_MAX, Limits
+from ptycassette.model.screen import Style, StyleRun
 
 _Row = tuple[int, ...] | int
 _PER_RUN = 3

@@ -17,7 +17,7 @@ import msgspec
 
 from ptycassette.cassette._records import R, RecordCodec
 from ptycassette.errors import LimitError, RecordError, TruncatedError
-from ptycassette.model import DEFAULT_LIMITS, Limits, check_density
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits, check_density
 
 
 class Batch(msgspec.Struct, Generic[R], frozen=True, gc=False):

@@ -32,15 +32,10 @@ from ptycassette.cassette.documents import encode_document, parse_document
 from ptycassette.cassette.layout import FORMAT_VERSION, KNOWN_FEATURES, MANIFEST
 from ptycassette.cassette.strict_json import check_keys, explain
 from ptycassette.errors import ManifestError, RequiredFeatureError, VersionError
-from ptycassette.model import (
-    DEFAULT_LIMITS,
-    UINT16_MAX,
-    EmulatorId,
-    Limits,
-    Manifest,
-    resolved,
-    visible,
-)
+from ptycassette.model.limits import DEFAULT_LIMITS, UINT16_MAX, Limits
+from ptycassette.model.manifest import EmulatorId, Manifest
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible
 
 
 class ManifestPage(msgspec.Struct, frozen=True):

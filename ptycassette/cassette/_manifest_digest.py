@@ -21,7 +21,9 @@ from ptycassette.cassette._canonical_json import canonical_json
 from ptycassette.cassette._digests import sha256_hex
 from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import DigestError, ManifestError
-from ptycassette.model import Manifest, resolved, visible
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible
 
 CONTRACT = "ptycassette-1"
 MANIFEST_DIGEST_KEY = "manifest_digest"

@@ -14,7 +14,8 @@ from ptycassette.errors import (
     EmulatorPinError,
     IdPinError,
 )
-from ptycassette.model import EmulatorId, Manifest, visible
+from ptycassette.model.manifest import EmulatorId, Manifest
+from ptycassette.model.visible_text import visible
 
 
 def require_any_emulator(document: Any, required: EmulatorId | None, *, where: str) -> None:

@@ -22,22 +22,24 @@ from ptycassette.cassette._frame_lines import FrameSpelling
 from ptycassette.cassette.layout import FRAMES, INPUT, OUTPUT, SERVICE_EVENTS
 from ptycassette.cassette.strict_json import check_keys, check_value, explain, parse_strict
 from ptycassette.errors import RecordError
-from ptycassette.model import (
-    DEFAULT_LIMITS,
-    INT64_MAX,
-    UINT16_MAX,
+from ptycassette.model.events import (
     EventKind,
     FrameRecord,
     InputRecord,
-    Limits,
     OutputRecord,
     ServiceEventRecord,
-    Size,
-    TapeEntry,
+)
+from ptycassette.model.geometry import Size
+from ptycassette.model.limits import (
+    DEFAULT_LIMITS,
+    INT64_MAX,
+    UINT16_MAX,
+    Limits,
     check_density,
     check_line_density,
-    resolved,
 )
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.tape import TapeEntry
 
 StreamRecord = InputRecord | OutputRecord | FrameRecord | ServiceEventRecord
 R = TypeVar("R", bound=StreamRecord | TapeEntry)

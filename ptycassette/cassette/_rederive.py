@@ -11,7 +11,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ptycassette.cassette.frames import LOOKS, frame_of
-from ptycassette.model import EmulatorFactory, Event, FrameRecord, InputRecord, Size, painted_bytes
+from ptycassette.model.events import Event, FrameRecord, InputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import EmulatorFactory
+from ptycassette.model.streams import painted_bytes
 
 
 class FrameMismatch(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,17 +15,11 @@ import msgspec
 from ptycassette.cassette._digests import is_sha256
 from ptycassette.cassette._records import RecordCodec
 from ptycassette.errors import ManifestError, TapeError
-from ptycassette.model import (
-    INT64_MAX,
-    TAPE,
-    BodyPlace,
-    Limits,
-    Manifest,
-    TapeAnswer,
-    TapeEntry,
-    lazy_pattern,
-    resolved,
-)
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.limits import INT64_MAX, Limits
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.tape import TAPE, BodyPlace, TapeAnswer, TapeEntry
 
 TAPE_KEY = "tape"
 """The entry of ``optional`` that says that there is a tape."""

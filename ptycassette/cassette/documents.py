@@ -14,20 +14,11 @@ from ptycassette.cassette._records import check_stamp
 from ptycassette.cassette.layout import DISCOVERY, FINAL, QUOTA, SCRUB_REPORT
 from ptycassette.cassette.strict_json import check_keys, check_value, explain, parse_strict
 from ptycassette.errors import InvalidCassetteError, LimitError, RecordError
-from ptycassette.model import (
-    DEFAULT_LIMITS,
-    INT64_MAX,
-    INT64_MIN,
-    SCRUB_STATUSES,
-    DiscoveryRecord,
-    FinalRecord,
-    Limits,
-    QuotaRecord,
-    ScrubReport,
-    check_density,
-    resolved,
-    visible,
-)
+from ptycassette.model.events import FinalRecord
+from ptycassette.model.limits import DEFAULT_LIMITS, INT64_MAX, INT64_MIN, Limits, check_density
+from ptycassette.model.records import SCRUB_STATUSES, DiscoveryRecord, QuotaRecord, ScrubReport
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible
 
 DOCUMENT_TYPES: dict[str, type[msgspec.Struct]] = {
     FINAL: FinalRecord,

@@ -9,7 +9,8 @@ import msgspec
 
 from ptycassette.cassette._digests import is_sha256
 from ptycassette.errors import UsageError
-from ptycassette.model import Finished, JournalEvent, Manifest, Noted
+from ptycassette.model.journal import Finished, JournalEvent, Noted
+from ptycassette.model.manifest import Manifest
 
 EDITED_KEY: Final = "edited"
 

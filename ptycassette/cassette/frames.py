@@ -7,15 +7,11 @@ then its emulator is asked, and nothing is painted twice.
 
 from __future__ import annotations
 
-from ptycassette.model import (
-    Emulator,
-    FrameRecord,
-    JournalEvent,
-    Output,
-    Resized,
-    painted_lines,
-)
-from ptycassette.terminal import FramePolicy
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.journal import JournalEvent, Output, Resized
+from ptycassette.model.ports import Emulator
+from ptycassette.model.streams import painted_lines
+from ptycassette.terminal.policies import FramePolicy
 
 LOOKS = ("size", "text", "cursor", "title", "styles", "alt_screen")
 """The fields of a frame that say how the screen looks; equal ones make an equal frame."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 
-from ptycassette.keys import parse_time
-from ptycassette.model import Manifest
+from ptycassette.keys.quantities import parse_time
+from ptycassette.model.manifest import Manifest
 
 _SHOWN = 40
 

@@ -26,7 +26,7 @@ from ptycassette.cassette._manifest_digest import MANIFEST_DIGEST_KEY, with_mani
 from ptycassette.cassette.documents import parse_document
 from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import ManifestError, RefusedError
-from ptycassette.model import Manifest
+from ptycassette.model.manifest import Manifest
 
 MIGRATED_KEY = "migrated"
 _MAX_KEPT_BYTES = 1 << 20

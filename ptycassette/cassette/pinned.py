@@ -14,7 +14,8 @@ from ptycassette.cassette._manifest_digest import check_manifest_digest
 from ptycassette.cassette.documents import decode_document
 from ptycassette.cassette.layout import DIAGNOSTIC, MANIFEST, OUTPUT_RAW, SCRUB_REPORT
 from ptycassette.errors import DiagnosticError, MissingFileError, UnscrubbedError
-from ptycassette.model import Manifest, ScrubReport
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import ScrubReport
 
 
 def check_pinned(

@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     args = list(sys.argv[1:] if argv is None else argv)
     if args[:1] == ["stand-in"] and not {"-h", "--help"} & set(args[1:2]):
-        from ptycassette.replaying.standin.io import main as stand_in
+        from ptycassette.replaying.standin.io.boot import main as stand_in
 
         return stand_in(args[1:])
     if args[:1] == ["textconv"] and len(args) == 2 and _converted(args[1]):
@@ -76,8 +76,8 @@ def _converted(path: str) -> bool:
     usual: the command line says what is wrong then.
     """
     from ptycassette.errors import CassetteError
-    from ptycassette.export import git_lines
-    from ptycassette.system.files import read_plain
+    from ptycassette.export.git_text import git_lines
+    from ptycassette.system.files.plain_file import read_plain
 
     if path.startswith("-") or (sys.stdout.encoding or "").lower() != "utf-8":
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ptycassette.harness import DriftCause
+from ptycassette.harness.surroundings import DriftCause
 
 
 class DriftReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ import click
 from ptycassette.cli._rec_tape import limit_options, terms_of
 
 if TYPE_CHECKING:
-    from ptycassette.fork.io import LiveTerms
+    from ptycassette.fork.io.live import LiveTerms
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 _OPTIONS = (
@@ -49,7 +49,7 @@ def live_terms_of(given: dict[str, Any]) -> LiveTerms:
         UsageError: an option says nothing without a live tail.
         CassetteError: the approval cannot be read, or is over.
     """
-    from ptycassette.fork.io import LiveTerms
+    from ptycassette.fork.io.live import LiveTerms
 
     if given["tail"] != "live":
         for name in _NAMES:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ptycassette.model import moment_us, visible
+from ptycassette.model.events import moment_us
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette
+    from ptycassette.cassette.io.reader import Cassette
     from ptycassette.cli._reports import FrameDiff
-    from ptycassette.model import FrameRecord
+    from ptycassette.model.events import FrameRecord
 
 NO_LIMIT = 10**9
 
@@ -31,7 +32,7 @@ def all_diffs(source: Cassette) -> Iterator[FrameDiff]:
 def diff_of(before: FrameRecord | None, frame: FrameRecord) -> FrameDiff:
     """The changes from one frame to the next; ``before=None`` is a blank screen."""
     from ptycassette.cli._reports import FrameDiff, RowChange
-    from ptycassette.replaying import changed_rows, restyled_rows
+    from ptycassette.replaying.stored import changed_rows, restyled_rows
 
     rows = tuple(
         RowChange(row=change.row, before=change.before, after=change.after)

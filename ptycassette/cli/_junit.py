@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET  # only written here, never parsed
 
 import msgspec
 
-from ptycassette.model import printable, visible
+from ptycassette.model.visible_text import printable, visible
 
 
 class JUnitCase(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette
+    from ptycassette.cassette.io.reader import Cassette
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[Any]
@@ -68,12 +68,12 @@ class TextType(_ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """What the function returns; its ``ValueError`` is a usage error."""
-        from ptycassette import keys
+        from ptycassette.keys import quantities
 
         if not isinstance(value, str):
             return value
         try:
-            found = getattr(keys, self._reader)(value, **self._given)
+            found = getattr(quantities, self._reader)(value, **self._given)
         except ValueError as exc:
             self.fail(str(exc), param, ctx)
         if self._least and found < self._least:
@@ -118,7 +118,7 @@ def _follow_links(context: click.Context, option: click.Parameter, asked: bool) 
     del option
     if not asked:
         return
-    from ptycassette.system.files import FOLLOW_LINKS_VARIABLE
+    from ptycassette.system.files.directory_handle import FOLLOW_LINKS_VARIABLE
 
     before = os.environ.get(FOLLOW_LINKS_VARIABLE)
     os.environ[FOLLOW_LINKS_VARIABLE] = "1"
@@ -201,14 +201,14 @@ def opened(
 
     With ``shown`` the turns of one that has no screen are its output.
     """
-    from ptycassette.cassette.io import open_cassette
+    from ptycassette.cassette.io.reader import open_cassette
 
     cassette = open_cassette(
         path, allow_unscrubbed=allow_unscrubbed, check="full" if full else "manifest"
     )
     if not shown or cassette.output_size:
         return cassette
-    from ptycassette.inprocess import with_turns
+    from ptycassette.inprocess.shown import with_turns
 
     return with_turns(cassette)
 

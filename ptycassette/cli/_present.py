@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from ptycassette.errors import CassetteError, UsageError, WaitTimeoutError
-from ptycassette.keys import clock_text
-from ptycassette.model import printable, visible
+from ptycassette.keys.quantities import clock_text
+from ptycassette.model.visible_text import printable, visible
 
 BATCH_LINES = 500
 
@@ -59,7 +59,7 @@ def json_text(value: Any) -> str:
 
     import msgspec
 
-    from ptycassette.model import native, storable
+    from ptycassette.model.json_values import native, storable
 
     value = msgspec.to_builtins(value)
     text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "))

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import ExistsError, UsageError
 from ptycassette.harness.provider.wire.questions import read_question
-from ptycassette.importing import ImportFormat, import_named
-from ptycassette.importing.io import import_file, import_of
-from ptycassette.inprocess import recorded_tools
-from ptycassette.model import visible
-from ptycassette.system.files import write_whole
-from ptycassette.tape.matching import SECRET
+from ptycassette.importing.io.importer import import_file, import_of
+from ptycassette.importing.registry import ImportFormat, import_named
+from ptycassette.inprocess.calls import recorded_tools
+from ptycassette.model.visible_text import visible
+from ptycassette.system.files.whole_file import write_whole
+from ptycassette.tape.matching.rules import SECRET
 
 _PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _FUNCTION = re.compile(rf"({_PATH}):({_PATH})", re.ASCII)

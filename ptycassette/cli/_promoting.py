@@ -13,15 +13,20 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import is_litter
-from ptycassette.cassette.io import Staging, disk_errors, open_cassette, protect_from_git
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.repair import protect_from_git
+from ptycassette.cassette.io.staging import Staging, disk_errors
+from ptycassette.cassette.layout import is_litter
 from ptycassette.cli._rec_evidence import answer_checks, manifest_sha256
 from ptycassette.cli.tape import lines_of
 from ptycassette.errors import ExistsError, NotFoundError, RefusedError, UnreadableError
-from ptycassette.model import NOT_JSON, resolved
-from ptycassette.scenario import draft_expectations, parse_scenario
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.resolved_types import resolved
+from ptycassette.scenario.drafting import draft_expectations
 from ptycassette.scenario.io import evidence_of, run_scenario
-from ptycassette.system.files import copy_tree, read_plain
+from ptycassette.scenario.reading import parse_scenario
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import copy_tree
 
 REVIEW = "review.json"
 _MOST_BYTES = 64 << 20

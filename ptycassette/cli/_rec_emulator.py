@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from ptycassette.model import EmulatorFactory
-    from ptycassette.terminal import QueryProfile
+    from ptycassette.model.ports import EmulatorFactory
+    from ptycassette.terminal.query_profiles import QueryProfile
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -38,7 +38,8 @@ def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
         UsageError: there is no such emulator, or it does not support the profile.
         CassetteError: the profile cannot be read.
     """
-    from ptycassette.terminal import answering, backend, default_emulator
+    from ptycassette.terminal.backends import answering, backend
+    from ptycassette.terminal.emulator import default_emulator
 
     if given["emulator"] is None and given["answers"] is None:
         return default_emulator
@@ -48,9 +49,9 @@ def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
 
 def _profile(name: str) -> QueryProfile:
     from ptycassette.errors import UsageError
-    from ptycassette.model import MAX_TOML_BYTES
-    from ptycassette.system.files import read_plain
-    from ptycassette.terminal import PROFILES, query_profile_of
+    from ptycassette.model.toml_text import MAX_TOML_BYTES
+    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.terminal.query_profiles import PROFILES, query_profile_of
 
     if name in PROFILES:
         return PROFILES[name]

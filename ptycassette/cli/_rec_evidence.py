@@ -19,7 +19,7 @@ import msgspec
 from ptycassette.errors import CassetteError, ExistsError
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette
+    from ptycassette.cassette.io.reader import Cassette
     from ptycassette.cli._tape_reports import TapeLine
 
 _REFUSED_STATUS = 6
@@ -46,7 +46,7 @@ def evidence(folder: str | None, cassette: Callable[[], Path]) -> Iterator[Revie
     if folder is None:
         yield reviewed
         return
-    from ptycassette.cassette.io import disk_errors
+    from ptycassette.cassette.io.staging import disk_errors
 
     place = Path(folder)
     with disk_errors("making the directory", place):
@@ -71,7 +71,7 @@ def _write_failure(place: Path, error: str, message: str) -> None:
 
 
 def _write_all(place: Path, path: Path) -> None:
-    from ptycassette.cassette.io import open_cassette
+    from ptycassette.cassette.io.reader import open_cassette
     from ptycassette.cli.tape import lines_of
 
     with open_cassette(path, allow_unscrubbed=True) as cassette:
@@ -126,8 +126,8 @@ def _session(cassette: Cassette) -> dict[str, Any]:
 
 def manifest_sha256(cassette: Path) -> str:
     """The digest of the manifest of a cassette, which pins all that is in it."""
-    from ptycassette.cassette import MANIFEST
-    from ptycassette.system.files import read_plain
+    from ptycassette.cassette.layout import MANIFEST
+    from ptycassette.system.files.plain_file import read_plain
 
     return hashlib.sha256(read_plain(cassette / MANIFEST, max_bytes=_MOST_MANIFEST)).hexdigest()
 
@@ -152,7 +152,7 @@ def _went_wrong(line: TapeLine) -> bool:
 
 def _may_be_asked_again(line: TapeLine) -> bool:
     """Whether it is the provider that failed, not the question."""
-    from ptycassette.tape import may_be_asked_again
+    from ptycassette.tape.retries import may_be_asked_again
 
     return line.status is None or may_be_asked_again(line.status)
 
@@ -167,10 +167,10 @@ def tape_lines(
         reports: lines of the proxy.
         insists: whether every question was to be answered, with retries.
     """
-    from ptycassette.cassette.io import open_cassette
+    from ptycassette.cassette.io.reader import open_cassette
     from ptycassette.cli._present import count_text
     from ptycassette.cli.tape import lines_of
-    from ptycassette.model import visible
+    from ptycassette.model.visible_text import visible
 
     missing = 0
     with open_cassette(cassette, check="manifest", allow_unscrubbed=True) as source:
@@ -198,7 +198,7 @@ def _write(path: Path, value: Any) -> None:
 
 
 def _write_bytes(path: Path, data: bytes) -> None:
-    from ptycassette.cassette.io import disk_errors
+    from ptycassette.cassette.io.staging import disk_errors
 
     with disk_errors("writing", path):
         path.write_bytes(data)

@@ -17,9 +17,9 @@ from ptycassette.cli._rec_tape import refuse_without_tape, retries_of, terms_of
 from ptycassette.cli._saving_line import SavingLine
 
 if TYPE_CHECKING:
-    from ptycassette.model import StreamKinds
-    from ptycassette.profiles import Profile
-    from ptycassette.recording import ScriptStep
+    from ptycassette.model.streams import StreamKinds
+    from ptycassette.profiles.profile import Profile
+    from ptycassette.recording.input_script import ScriptStep
 
 
 MAX_SCRIPT_BYTES = 2 << 20
@@ -39,7 +39,7 @@ def profile_of(name: str | None, *, program: str | None = None) -> Profile | Non
     if name is None:
         return None
     from ptycassette.errors import NotFoundError
-    from ptycassette.harness.io import load_profile, similar_profiles
+    from ptycassette.harness.io.files import load_profile, similar_profiles
 
     try:
         return load_profile(name)
@@ -83,7 +83,7 @@ def _shell_operator(line: str) -> str | None:
 
 def secret_key_of(name: str | None) -> bytes:
     """The bytes of the key of ``--secret-key``; empty without it."""
-    from ptycassette.keys import encode_key
+    from ptycassette.keys.names import encode_key
 
     if name is None:
         return b""
@@ -120,8 +120,8 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
     if script is None:
         return None
     from ptycassette.errors import LimitError, UsageError
-    from ptycassette.recording import parse_script
-    from ptycassette.system.files import read_plain
+    from ptycassette.recording.input_script import parse_script
+    from ptycassette.system.files.plain_file import read_plain
 
     if script.endswith(".tape"):
         raise UsageError(
@@ -147,8 +147,8 @@ def fill_from_project(given: dict[str, Any]) -> None:
     Raises:
         CassetteError: the file cannot be read, or is wrong.
     """
-    from ptycassette.system.files import find_project
-    from ptycassette.system.pty import window_size
+    from ptycassette.system.files.project_file import find_project
+    from ptycassette.system.pty.terminal import window_size
 
     project = find_project()
     free = all(given[name] is None for name in ("size", "cols", "rows"))
@@ -166,7 +166,7 @@ def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
     if scenario is None:
         yield None
         return
-    from ptycassette.harness.io import scenario_environment
+    from ptycassette.harness.io.environment_of_scenario import scenario_environment
 
     with scenario_environment(scenario) as options:
         yield options["base_env"]
@@ -179,7 +179,7 @@ def kinds_of(given: dict[str, Any]) -> StreamKinds | None:
         return None
     if given["script"] is not None or given["headless"]:
         raise click.UsageError("--pipes and --as-given go with neither --input nor --headless")
-    from ptycassette.recording.io import given_kinds
+    from ptycassette.recording.io.given_streams import given_kinds
 
     kinds = given_kinds(pipes=pipes)
     return None if kinds.only_terminal else kinds
@@ -193,14 +193,14 @@ def plan_of(
     base_env: dict[str, str] | None = None,
 ) -> Any:
     """The plan of the recorder, from the options as click gives them."""
-    from ptycassette.recording.io import RecordPlan
-    from ptycassette.system import random_id
+    from ptycassette.recording.io.options import RecordPlan
+    from ptycassette.system.clock import random_id
 
     environment: dict[str, str] = {}
     at_end = capability = None
     if profile is not None:
-        from ptycassette.harness.io import plain_environment, reader_for
-        from ptycassette.profiles import capability_of
+        from ptycassette.harness.io.record import plain_environment, reader_for
+        from ptycassette.profiles.capability import capability_of
 
         environment = plain_environment(profile)
         at_end = reader_for(profile, given["cwd"], (base_env or {}).get("HOME"))
@@ -255,8 +255,8 @@ def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
     if not given["tape"]:
         refuse_without_tape(given)
         return None
-    from ptycassette.recording.io import tape_starter
-    from ptycassette.tape.io import PROVIDER_VARIABLE
+    from ptycassette.recording.io.tape_proxy import tape_starter
+    from ptycassette.tape.io.running_proxy import PROVIDER_VARIABLE
 
     return tape_starter(
         profile=profile,
@@ -270,7 +270,7 @@ def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
 def _before_record(path: str | None) -> Any:
     if path is None:
         return None
-    from ptycassette.recording.io import load_hooks
+    from ptycassette.recording.io.hooks_file import load_hooks
 
     return load_hooks(path).before_record
 
@@ -286,8 +286,8 @@ def _fixed(text: str) -> Callable[[], str]:
 
 
 def _size(given: dict[str, Any], *, interactive: bool) -> Any:
-    from ptycassette.model import Size
-    from ptycassette.system.pty import DEFAULT_SIZE, window_size
+    from ptycassette.model.geometry import Size
+    from ptycassette.system.pty.terminal import DEFAULT_SIZE, window_size
 
     fds = _terminal_fds(given, interactive=interactive)
     size = given["size"] or next(filter(None, map(window_size, fds)), DEFAULT_SIZE)
@@ -296,7 +296,7 @@ def _size(given: dict[str, Any], *, interactive: bool) -> Any:
 
 def _terminal(given: dict[str, Any], *, interactive: bool) -> Any:
     """The settings of the user's terminal; None if it does not show the program."""
-    from ptycassette.system.pty import TerminalTemplate
+    from ptycassette.system.pty.modes import TerminalTemplate
 
     fds = _terminal_fds(given, interactive=interactive)
     like = next(filter(None, map(TerminalTemplate.of_terminal, fds)), None)
@@ -327,7 +327,7 @@ def _pair(word: str, option: str) -> tuple[str, str]:
 
 
 def _value(text: str) -> Any:
-    from ptycassette.model import foreign_json, native, storable_text
+    from ptycassette.model.json_values import foreign_json, native, storable_text
 
     try:
         return native(foreign_json(storable_text(text)))
@@ -336,7 +336,7 @@ def _value(text: str) -> Any:
 
 
 def _note(text: str) -> Any:
-    from ptycassette.model import foreign_json, storable_text
+    from ptycassette.model.json_values import foreign_json, storable_text
 
     try:
         return foreign_json(storable_text(text))

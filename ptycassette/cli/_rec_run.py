@@ -17,8 +17,9 @@ from ptycassette.cli._saving_line import SavingLine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ptycassette.recording import ScriptStep
-    from ptycassette.recording.io import Recorder, RecordingEnded
+    from ptycassette.recording.input_script import ScriptStep
+    from ptycassette.recording.io.rec_session import RecordingEnded
+    from ptycassette.recording.io.recorder import Recorder
 
 _MASKED_SHOWN = 10
 
@@ -39,13 +40,17 @@ def run_recorder(
         CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
     """
     from ptycassette.errors import RunFailedError
-    from ptycassette.recording.io import record_headless, record_interactive, shell_status
+    from ptycassette.recording.io.rec_session import (
+        record_headless,
+        record_interactive,
+        shell_status,
+    )
 
     quiet = given["quiet"]
     fixed = any(given[name] is not None for name in ("size", "cols", "rows"))
     try:
         if given["streams"] is not None:
-            from ptycassette.recording.io import record_streams  # few have pipes
+            from ptycassette.recording.io.stream_session import record_streams  # few have pipes
 
             with recorder:
                 ended = record_streams(
@@ -110,7 +115,7 @@ def _say(line: str) -> None:
 
 
 def _shown(recorder: Recorder) -> str:
-    from ptycassette.model import visible
+    from ptycassette.model.visible_text import visible
 
     path = recorder.target
     with suppress(ValueError):
@@ -119,7 +124,7 @@ def _shown(recorder: Recorder) -> str:
 
 
 def _journal(recorder: Recorder) -> str:
-    from ptycassette.model import visible
+    from ptycassette.model.visible_text import visible
 
     return visible(str(recorder.journal.path))
 
@@ -129,8 +134,8 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
     with suppress(OSError):
         if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
             return
-    from ptycassette.cassette.io import open_cassette
-    from ptycassette.timeline import read_entries
+    from ptycassette.cassette.io.reader import open_cassette
+    from ptycassette.timeline.match_entries import read_entries
 
     with open_cassette(recorder.target, check="manifest", allow_unscrubbed=True) as cassette:
         numbers = [entry.number for entry in read_entries(cassette.inputs()) if entry.masked]

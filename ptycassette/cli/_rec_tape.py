@@ -10,8 +10,8 @@ import click
 from ptycassette.cli._options import TimeType
 
 if TYPE_CHECKING:
-    from ptycassette.tape import Retries
-    from ptycassette.tape.consent import Terms
+    from ptycassette.tape.consent.terms import Terms
+    from ptycassette.tape.retries import Retries
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -147,7 +147,7 @@ def refuse_without_tape(given: dict[str, Any]) -> None:
 
 def retries_of(given: dict[str, Any]) -> Retries | None:
     """What to do about errors of providers; None to pass them on as they are."""
-    from ptycassette.tape import Retries
+    from ptycassette.tape.retries import Retries
 
     if given["retries"] is None:
         for name in ("answer_timeout", "fallback"):
@@ -169,8 +169,8 @@ def terms_of(given: dict[str, Any]) -> Terms:
     """
     from datetime import datetime
 
-    from ptycassette.system.files import read_plain
-    from ptycassette.tape.consent import ANYWHERE, Approval, Limit, Terms
+    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.tape.consent.terms import ANYWHERE, Approval, Limit, Terms
 
     terms = Terms(
         upstreams=(ANYWHERE,) if given["yes"] else (),

@@ -11,26 +11,16 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.io import ListedCassette
+from ptycassette.cassette.io.listing import ListedCassette
 from ptycassette.cli._error_report import ErrorReport
 from ptycassette.cli._seal_reports import SealReport
-from ptycassette.export import EventLine
-from ptycassette.model import (
-    Command,
-    Cursor,
-    DiscoveryRecord,
-    EmulatorId,
-    ExitStatus,
-    FrameRecord,
-    Harness,
-    Provenance,
-    QuotaRecord,
-    ScrubReport,
-    Size,
-    StreamKinds,
-    Timing,
-)
-from ptycassette.replaying import DriftChange
+from ptycassette.export.event_lines import EventLine
+from ptycassette.model.events import ExitStatus, FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.manifest import Command, EmulatorId, Harness, Provenance, Timing
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
+from ptycassette.model.streams import StreamKinds
+from ptycassette.replaying.drifts import DriftChange
 
 __all__ = [
     "Check",

@@ -9,12 +9,13 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ptycassette.cli._junit import JUnitCase, junit_xml
-from ptycassette.model import moment_us, printable
+from ptycassette.model.events import moment_us
+from ptycassette.model.visible_text import printable
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette
-    from ptycassette.export.page import Item
-    from ptycassette.rerun import RerunFinding, RerunReport
+    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.export.page.item import Item
+    from ptycassette.rerun.report import RerunFinding, RerunReport
 
 Reruns = Sequence[tuple[str, "RerunReport"]]
 """The path of each cassette, and what its rerun showed."""
@@ -30,7 +31,7 @@ def rerun_junit(reruns: Reruns) -> bytes:
 
 
 def _cases(report: RerunReport) -> Iterator[JUnitCase]:
-    from ptycassette.rerun import findings_of
+    from ptycassette.rerun.report import findings_of
 
     findings = list(findings_of(report))
     for check in _CHECKS:
@@ -42,7 +43,8 @@ def _cases(report: RerunReport) -> Iterator[JUnitCase]:
 def rerun_html(reruns: Reruns) -> Iterator[bytes]:
     """The pieces of the page: of each cassette what differs, recorded and now side by side."""
     from ptycassette.cli._run_pages import played
-    from ptycassette.export.page import RunPart, StyleClasses, run_page
+    from ptycassette.export.page.runs import RunPart, run_page
+    from ptycassette.export.page.styles import StyleClasses
 
     classes = StyleClasses()
     failed = sum(not report.passed for _, report in reruns)
@@ -60,8 +62,9 @@ def rerun_html(reruns: Reruns) -> Iterator[bytes]:
 
 def _items(report: RerunReport, cassette: Cassette) -> Iterator[Item]:
     """The differences at their moments: of a screen before its input, of a request at its entry."""
-    from ptycassette.export.page import Item
-    from ptycassette.rerun import findings_of, script_of
+    from ptycassette.export.page.item import Item
+    from ptycassette.rerun.report import findings_of
+    from ptycassette.rerun.script import script_of
 
     final = cassette.final
     inputs = {
@@ -86,7 +89,7 @@ def _items(report: RerunReport, cassette: Cassette) -> Iterator[Item]:
 
 
 def _section(report: RerunReport) -> Iterator[str]:
-    from ptycassette.rerun import findings_of, summary_lines
+    from ptycassette.rerun.report import findings_of, summary_lines
 
     yield "".join(f"<p>{_text(line)}</p>" for line in summary_lines(report))
     for finding in findings_of(report):

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptycassette.errors import CassetteError
-from ptycassette.model import printable
+from ptycassette.model.visible_text import printable
 
 if TYPE_CHECKING:
-    from ptycassette.blame import BlameReport, Count, Judged, JudgedStep
-    from ptycassette.cassette.io import Cassette
-    from ptycassette.export.page import Item, RunPart, StyleClasses
-    from ptycassette.scenario import CheckOutcome, ScenarioOutcome
+    from ptycassette.blame.labels import Count, Judged, JudgedStep
+    from ptycassette.blame.report import BlameReport
+    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.export.page.item import Item
+    from ptycassette.export.page.runs import RunPart
+    from ptycassette.export.page.styles import StyleClasses
+    from ptycassette.scenario.evaluation import CheckOutcome, ScenarioOutcome
 
 
 ItemsOf = Callable[["Cassette"], "Iterable[Item]"]
@@ -29,8 +32,9 @@ def played(
 
 
 def _section(path: str | Path, classes: StyleClasses, anchor: str, items: ItemsOf) -> Iterator[str]:
-    from ptycassette.cassette.io import open_cassette
-    from ptycassette.export.page import recording_section, text
+    from ptycassette.cassette.io.reader import open_cassette
+    from ptycassette.export.page.recording import recording_section
+    from ptycassette.export.page.shell import text
 
     try:
         with open_cassette(path, check="manifest") as source:
@@ -46,7 +50,8 @@ def check_page(checked: Sequence[tuple[ScenarioOutcome, Path | None]]) -> Iterat
     Args:
         checked: what was found, and where the recording is, if it is known.
     """
-    from ptycassette.export.page import RunPart, StyleClasses, run_page
+    from ptycassette.export.page.runs import RunPart, run_page
+    from ptycassette.export.page.styles import StyleClasses
 
     classes = StyleClasses()
     failed = sum(not outcome.passed for outcome, _ in checked)
@@ -69,7 +74,7 @@ def _same(items: Sequence[Item], _: Cassette) -> Sequence[Item]:
 
 
 def _item(check: CheckOutcome) -> Item:
-    from ptycassette.export.page import Item
+    from ptycassette.export.page.item import Item
 
     where = f"{check.group}/{check.name}"
     return Item(
@@ -79,7 +84,7 @@ def _item(check: CheckOutcome) -> Item:
 
 
 def _checks(outcome: ScenarioOutcome) -> Iterator[str]:
-    from ptycassette.export.page import lines, text
+    from ptycassette.export.page.shell import lines, text
 
     for check in outcome.failures:
         yield f'<div class="why"><h3>{text(check.group)}/{text(check.name)}, {check.t_ms} ms</h3>'
@@ -116,8 +121,8 @@ def blame_page(report: BlameReport, children: str = "") -> Iterator[bytes]:
         report: what was found.
         children: the folder in which the cassettes of the runs were kept; empty for none.
     """
-    from ptycassette.blame import limits
-    from ptycassette.export.page import document, part, text
+    from ptycassette.blame.report import limits
+    from ptycassette.export.page.shell import document, part, text
 
     title = f"Blame of {Path(report.cassette).name}"
     causes = ", ".join(report.causes) or "none was found"
@@ -147,7 +152,7 @@ def blame_page(report: BlameReport, children: str = "") -> Iterator[bytes]:
 
 
 def _blame_table(steps: Sequence[JudgedStep], texts: Sequence[str]) -> Iterator[str]:
-    from ptycassette.export.page import text
+    from ptycassette.export.page.shell import text
 
     yield '<div class="scroll"><table class="blame"><tr><th>what was done</th>'
     yield "<th>another outcome</th><th>unmodified</th><th>undefined</th>"

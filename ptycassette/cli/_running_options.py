@@ -12,8 +12,8 @@ from ptycassette.cli._options import TIME, pairs_of
 from ptycassette.cli._program_words import program_words
 
 if TYPE_CHECKING:
-    from ptycassette.model import Manifest
-    from ptycassette.rerun.io import RerunOptions
+    from ptycassette.model.manifest import Manifest
+    from ptycassette.rerun.io.options import RerunOptions
 
 
 def is_of_code(manifest: Manifest) -> bool:
@@ -99,8 +99,8 @@ def run_options(given: dict[str, Any], **more: Any) -> RerunOptions:
     Raises:
         click.UsageError: they do not go together.
     """
-    from ptycassette.rerun import VOLATILE
-    from ptycassette.rerun.io import RerunOptions
+    from ptycassette.rerun.io.options import RerunOptions
+    from ptycassette.rerun.screens import VOLATILE
 
     cwd: Path | None = given.get("cwd")
     if cwd and given["copy"]:

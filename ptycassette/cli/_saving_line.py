@@ -43,7 +43,7 @@ class SavingLine:
         )
 
     def _left(self, passed_s: float, done: int, total: int) -> str:
-        from ptycassette.keys import bytes_text
+        from ptycassette.keys.quantities import bytes_text
 
         text = f"{bytes_text(max(0, total - done))} left"
         rate = (done - self._start_bytes) / passed_s

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptycassette.cli._present import error_lines, field_lines
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
     from ptycassette.cli._seal_reports import SealReport
-    from ptycassette.seal import SealVerdict, Trust
+    from ptycassette.seal.judging import SealVerdict
+    from ptycassette.seal.trust import Trust
 
 
 def trust_in_force(named: Path | None) -> Trust:
@@ -20,9 +21,9 @@ def trust_in_force(named: Path | None) -> Trust:
     Raises:
         CassetteError: it cannot be read, or is wrong.
     """
-    from ptycassette.seal import Trust
-    from ptycassette.seal.io import read_trust
-    from ptycassette.system.files import find_project
+    from ptycassette.seal.io.key_files import read_trust
+    from ptycassette.seal.trust import Trust
+    from ptycassette.system.files.project_file import find_project
 
     path = named or find_project().seal.trust
     return Trust() if path is None else read_trust(path)

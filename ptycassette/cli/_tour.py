@@ -12,13 +12,17 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, open_cassette, verify_cassette
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.model import Screen, Size, screen_of
-from ptycassette.recording.io import Recording, record
-from ptycassette.replaying.io import replay
-from ptycassette.system import MonotonicClock, SystemSleeper, python_command
-from ptycassette.terminal import default_emulator
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+from ptycassette.model.stored_screen import screen_of
+from ptycassette.recording.io.recording import Recording, record
+from ptycassette.replaying.io.replayer import replay
+from ptycassette.system.clock import MonotonicClock, SystemSleeper
+from ptycassette.system.interpreter import python_command
+from ptycassette.terminal.emulator import default_emulator
 
 DEMO_ARGV = tuple(python_command("-q", "-i", "-I"))
 SIZE = Size(rows=16, cols=72)

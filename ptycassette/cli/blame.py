@@ -14,12 +14,13 @@ from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli._program_words import CommandWithProgram
 from ptycassette.cli._running_options import copied_program_options, is_of_code, run_options
 from ptycassette.extras import needing_extra
-from ptycassette.model import printable
+from ptycassette.model.visible_text import printable
 
 if TYPE_CHECKING:
-    from ptycassette.blame import BlameReport, Intervention
-    from ptycassette.blame.io import BlameOptions
-    from ptycassette.fork.io import ForkOptions
+    from ptycassette.blame.io.blaming import BlameOptions
+    from ptycassette.blame.report import BlameReport
+    from ptycassette.blame.steps import Intervention
+    from ptycassette.fork.io.options import ForkOptions
 
 STOPPED_STATUS = 6
 """The budget ended before all was run, as where a limit refuses what a program asks."""
@@ -142,8 +143,9 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
     """
     jobs = given["jobs"] or min(8, 4 * (os.cpu_count() or 1))
     with needing_extra("tape"):
-        from ptycassette.blame.io import validate
-    from ptycassette.blame import blame_json, blame_lines, validation_json, validation_lines
+        from ptycassette.blame.io.validating import validate
+    from ptycassette.blame.report import blame_json, blame_lines
+    from ptycassette.blame.validation import validation_json, validation_lines
 
     if given["validate"]:
         if cassette is not None:
@@ -162,13 +164,13 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
     assert cassette is not None  # noqa: S101 - narrows the type
     page: Path | None = given["html"]
     if page is not None:  # before minutes of work
-        from ptycassette.system.files import check_replaceable
+        from ptycassette.system.files.whole_file import check_replaceable
 
         check_replaceable(page, overwrite=given["overwrite"])
     report = _blamed(cassette, _options(given, jobs))
     if page is not None:
         from ptycassette.cli._run_pages import blame_page
-        from ptycassette.system.files import write_whole
+        from ptycassette.system.files.whole_file import write_whole
 
         kept = "" if given["keep"] is None else str(given["keep"])
         write_whole(page, blame_page(report, kept), overwrite=given["overwrite"])
@@ -183,22 +185,22 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
 
 def _blamed(cassette: Path, options: BlameOptions) -> BlameReport:
     """The report of a recording of a program, or of code in ``use_tape``."""
-    from ptycassette.blame.io import blame
-    from ptycassette.cassette.io import open_cassette
+    from ptycassette.blame.io.blaming import blame
+    from ptycassette.cassette.io.reader import open_cassette
 
     with open_cassette(cassette, check="manifest") as source:
         of_code = is_of_code(source.manifest)
     if not of_code:
         return blame(cassette, options)
-    from ptycassette.inprocess import blame_command
+    from ptycassette.inprocess.commands import blame_command
 
     return blame_command(cassette, options)
 
 
 def _options(given: dict[str, Any], jobs: int) -> BlameOptions:
-    from ptycassette.blame import Oracle
-    from ptycassette.blame.io import BlameOptions
-    from ptycassette.fork import ForkPlace
+    from ptycassette.blame.io.blaming import BlameOptions
+    from ptycassette.blame.oracle import Oracle
+    from ptycassette.fork.places import ForkPlace
 
     kept = given["keep"]
     if kept is not None:
@@ -221,7 +223,7 @@ def _options(given: dict[str, Any], jobs: int) -> BlameOptions:
 
 def _fork(given: dict[str, Any]) -> ForkOptions:
     """How each run is forked, but for where and with what."""
-    from ptycassette.fork.io import ForkOptions
+    from ptycassette.fork.io.options import ForkOptions
 
     if given["script"] and given["tail"] != "scripted":
         raise click.UsageError("--script goes with --tail scripted only")

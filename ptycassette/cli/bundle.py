@@ -11,12 +11,12 @@ import click
 from ptycassette.cli._options import cassette_argument, json_option, path_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.extras import needing_extra
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
     from securesystemslib.signer import CryptoSigner
 
-    from ptycassette.seal.bundle import Exported
+    from ptycassette.seal.bundle.exporting import Exported
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,7 +71,7 @@ def capture(
     Example: ptycassette bundle capture step.json --key release.key -o step.rr
     """
     signer = _signer(key, unsigned=unsigned)
-    from ptycassette.seal.io import bundle_of_step
+    from ptycassette.seal.io.bundles import bundle_of_step
 
     _write(bundle_of_step(step, signer=signer), output, actual, overwrite=overwrite)
     return 0
@@ -124,8 +124,8 @@ def export(
     if given != ((level == "semantic"),) * 2:
         raise click.UsageError("--level semantic, --embedding and --threshold go together")
     signer = _signer(key, unsigned=unsigned)
-    from ptycassette.seal.bundle import Closeness
-    from ptycassette.seal.io import bundle_of, read_embedding
+    from ptycassette.seal.bundle.exporting import Closeness
+    from ptycassette.seal.io.bundles import bundle_of, read_embedding
 
     closeness = Closeness(
         level=level,
@@ -143,14 +143,14 @@ def _signer(key: Path | None, *, unsigned: bool) -> CryptoSigner | None:
     if unsigned and key is not None:
         raise UsageError("--key signs, and --unsigned does not")
     with needing_extra("seal"):
-        from ptycassette.seal.io import read_signer
+        from ptycassette.seal.io.key_files import read_signer
 
     return None if unsigned else read_signer(None if key is None else str(key))[0]
 
 
 def _write(made: Exported, output: Path | None, actual: Path | None, *, overwrite: bool) -> None:
-    from ptycassette.seal.io import written
-    from ptycassette.system.files import write_whole
+    from ptycassette.seal.io.bundles import written
+    from ptycassette.system.files.whole_file import write_whole
 
     if actual is not None:
         write_whole(actual, [written(made.actual)], overwrite=overwrite)
@@ -197,7 +197,7 @@ def verify(
     from ptycassette.cli._seals import trust_in_force
 
     with needing_extra("seal"):
-        from ptycassette.seal.io import check_bundle
+        from ptycassette.seal.io.bundles import check_bundle
 
         result = check_bundle(
             bundle,

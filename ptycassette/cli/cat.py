@@ -21,8 +21,8 @@ def command(cassette: str, allow_unscrubbed: bool) -> None:
 
     Example: ptycassette cat hello.cassette | less -R
     """
-    from ptycassette.cassette import refuse_in_process
-    from ptycassette.cassette.io import write_raw
+    from ptycassette.cassette.edits import refuse_in_process
+    from ptycassette.cassette.io.raw_output import write_raw
     from ptycassette.cli._guarded_stdout import direct_writes
 
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:

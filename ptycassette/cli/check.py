@@ -18,16 +18,10 @@ from ptycassette.cli._junit import JUnitCase, junit_xml
 from ptycassette.cli._options import follow_links_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
-from ptycassette.model import native_text, storable_text, visible
-from ptycassette.scenario import (
-    MAX_YAML_BYTES,
-    ScenarioOutcome,
-    check_scenario,
-    draft_scenario,
-    outcome_lines,
-    repin_scenario,
-    scenario_schema,
-)
+from ptycassette.model.json_values import native_text, storable_text
+from ptycassette.model.visible_text import visible
+from ptycassette.scenario.drafting import draft_scenario, repin_scenario
+from ptycassette.scenario.evaluation import ScenarioOutcome, check_scenario, outcome_lines
 from ptycassette.scenario.io import (
     cassette_of,
     check_file,
@@ -35,7 +29,10 @@ from ptycassette.scenario.io import (
     find_scenarios,
     load_scenario,
 )
-from ptycassette.system.files import check_replaceable, read_plain, write_whole
+from ptycassette.scenario.reading import scenario_schema
+from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import check_replaceable, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

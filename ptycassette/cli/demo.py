@@ -17,8 +17,8 @@ import click
 from ptycassette.cli._options import json_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import ExistsError
-from ptycassette.model import visible
-from ptycassette.system.files import temporary_folder
+from ptycassette.model.visible_text import visible
+from ptycassette.system.files.abandoned import temporary_folder
 
 if TYPE_CHECKING:
     from ptycassette.cli._reports import DemoReport
@@ -80,7 +80,7 @@ def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
 def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
     """The last screen in a frame, the files, and what to type next."""
     from ptycassette.cli._tour import last_screen
-    from ptycassette.replaying import ansi_lines
+    from ptycassette.replaying.paint import ansi_lines
 
     screen = last_screen(target)
     if screen is not None:
@@ -119,7 +119,7 @@ def _as_typed() -> str:
 
 
 def _report(target: Path, steps: list[DemoStep], *, ok: bool, kept: Path | None) -> DemoReport:
-    from ptycassette.cassette.io import open_cassette
+    from ptycassette.cassette.io.reader import open_cassette
     from ptycassette.cli._reports import Check, DemoReport, StreamCounts
     from ptycassette.cli._tour import DEMO_ARGV
 

@@ -16,10 +16,10 @@ from ptycassette.cli._options import (
     opened,
 )
 from ptycassette.cli._present import count_text, json_text, write_lines
-from ptycassette.model import printable, visible
+from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.replaying import Drift, DriftChange
+    from ptycassette.replaying.drifts import Drift, DriftChange
 
 DIFFER_STATUS = 1
 PATH_LIMIT = 200
@@ -64,8 +64,8 @@ def command(
     """
     from contextlib import ExitStack
 
-    from ptycassette.inprocess import drift, semantic_drift
-    from ptycassette.timeline import DEFAULT_THRESHOLD
+    from ptycassette.inprocess.drifting import drift, semantic_drift
+    from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
 
     if threshold is not None and not semantic:
         raise click.UsageError("--threshold goes with --semantic")
@@ -92,7 +92,7 @@ def _painted() -> bool:
 
 def _json(found: Drift, old: str, new: str) -> str:
     from ptycassette.cli._reports import DiffReport
-    from ptycassette.replaying import divergence_object
+    from ptycassette.replaying.divergence import divergence_object
 
     return json_text(
         DiffReport(

@@ -11,7 +11,7 @@ from ptycassette.cli._options import json_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import UsageError
 from ptycassette.extras import needing_extra
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 from ptycassette.version import __version__
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ def command(
         query = (provider or "", key_env or "") if models else None
         return _drift(drift, now, versions=versions, models=query, as_json=as_json)
     from ptycassette.cli._reports import Check, DoctorReport
-    from ptycassette.harness.io import doctor_findings
+    from ptycassette.harness.io.doctor import doctor_findings
 
     if profile is not None:
         with needing_extra("provider"):
-            from ptycassette.harness.io import profile_findings
+            from ptycassette.harness.io.profile_check import profile_findings
         found = profile_findings(profile)
     else:
         found = doctor_findings(versions=versions)
@@ -122,8 +122,9 @@ def _drift(
 ) -> int:
     """``doctor --drift``."""
     from ptycassette.cli._drift_report import DriftReport
-    from ptycassette.harness import DriftStatus
-    from ptycassette.harness.io import ModelsQuery, drift_causes
+    from ptycassette.harness.io.drift import drift_causes
+    from ptycassette.harness.io.offered_models import ModelsQuery
+    from ptycassette.harness.surroundings import DriftStatus
 
     query = None if models is None else ModelsQuery(provider=models[0], key_variable=models[1])
     causes = tuple(drift_causes(path, newer=newer, versions=versions, models=query))

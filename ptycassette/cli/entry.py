@@ -252,7 +252,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_unwinding(args: list[str]) -> int:
-    from ptycassette.system import unwound
+    from ptycassette.system.unwinding import unwound
 
     return unwound(lambda: _run(args))
 
@@ -328,7 +328,7 @@ def _escaped(message: str) -> str:
     """A message of click, escaped, because it quotes arguments, which may be file names."""
     if all(char.isprintable() or char == "\n" for char in message):
         return message
-    from ptycassette.model import visible
+    from ptycassette.model.visible_text import visible
 
     return "\n".join(visible(line) for line in message.split("\n"))
 

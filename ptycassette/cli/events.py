@@ -16,14 +16,15 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli.info import exit_text
-from ptycassette.export import event_kind, event_line
-from ptycassette.keys import bytes_text
-from ptycassette.model import visible, visible_bytes
+from ptycassette.export.event_lines import event_kind, event_line
+from ptycassette.keys.quantities import bytes_text
+from ptycassette.model.visible_text import visible, visible_bytes
 
 if TYPE_CHECKING:
-    from ptycassette.export import EventLine
-    from ptycassette.model import Event, InputRecord, Screen
-    from ptycassette.timeline import TerminalSignal
+    from ptycassette.export.event_lines import EventLine
+    from ptycassette.model.events import Event, InputRecord
+    from ptycassette.model.screen import Screen
+    from ptycassette.timeline.signal_events import TerminalSignal
 
     Listed = Event | TerminalSignal
 
@@ -87,7 +88,7 @@ def command(
 
     Example: ptycassette events hello.cassette --kind input --to 30
     """
-    from ptycassette.replaying.io import seconds_to_us
+    from ptycassette.replaying.io.replayer import seconds_to_us
 
     if start is not None and end is not None and end < start:
         raise click.UsageError("--to is before --from")
@@ -104,7 +105,7 @@ def command(
 def _with_signals(events: Iterator[Event]) -> Iterator[Listed]:
     """The events, and after each output the signals that it completed."""
     from ptycassette.errors import LimitError
-    from ptycassette.timeline import SignalFinder
+    from ptycassette.timeline.signal_events import SignalFinder
 
     finder = SignalFinder()
     found = read = 0
@@ -133,7 +134,7 @@ def _between(
 
 
 def _lines(events: Iterator[Listed], *, as_json: bool, full: bool) -> Iterator[str]:
-    from ptycassette.model import Event
+    from ptycassette.model.events import Event
 
     limit = 10**9 if full else DETAIL_LIMIT
     for event in events:
@@ -144,7 +145,7 @@ def _lines(events: Iterator[Listed], *, as_json: bool, full: bool) -> Iterator[s
 
 
 def _wanted(event: Listed, kinds: tuple[str, ...], source: str | None, *, signals: bool) -> bool:
-    from ptycassette.model import Event
+    from ptycassette.model.events import Event
 
     if not isinstance(event, Event):
         return source is None and (signals or TERMINAL_SIGNAL in kinds)
@@ -155,7 +156,7 @@ def _wanted(event: Listed, kinds: tuple[str, ...], source: str | None, *, signal
 
 def _signal_line(signal: TerminalSignal) -> EventLine:
     """A terminal signal as ``--json`` prints it."""
-    from ptycassette.export import EventLine
+    from ptycassette.export.event_lines import EventLine
 
     return EventLine(
         seq=signal.seq,
@@ -183,14 +184,14 @@ def _line(seq: int, t_us: int, kind: str, detail: str) -> str:
 
 def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
     """The content of the event, shortened and escaped."""
-    from ptycassette.model import (
+    from ptycassette.model.events import (
         FinalRecord,
         FrameRecord,
         InputRecord,
         OutputRecord,
         ServiceEventRecord,
-        screen_of,
     )
+    from ptycassette.model.stored_screen import screen_of
 
     match event.record:
         case InputRecord(kind="resize", size=size) if size is not None:

@@ -21,16 +21,10 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import check_stdout_takes
 from ptycassette.errors import UsageError
-from ptycassette.export import (
-    EXPORT_OPTIONS,
-    ExportFormat,
-    ExportOption,
-    export_named,
-    export_of_file,
-    exports_of,
-    left_out,
-)
-from ptycassette.model import visible
+from ptycassette.export.losses import left_out
+from ptycassette.export.options import EXPORT_OPTIONS, ExportOption
+from ptycassette.export.registry import ExportFormat, export_named, export_of_file, exports_of
+from ptycassette.model.visible_text import visible
 
 FORMATS = exports_of("recording")
 MAX_ROWS = 1_000_000
@@ -89,7 +83,7 @@ def _read_range(_: click.Context, __: click.Parameter, given: str | None) -> tup
 def _read_reports(_: click.Context, __: click.Parameter, path: str | None) -> tuple[Any, ...]:
     if path is None:
         return ()
-    from ptycassette.replaying.standin.io import read_reports
+    from ptycassette.replaying.standin.io.report_file import read_reports
 
     found = tuple(read_reports(path))
     if not found:
@@ -231,6 +225,6 @@ def _write(out: str, parts: Iterable[bytes], *, overwrite: bool) -> None:
         sys.stdout.buffer.writelines(parts)
         sys.stdout.buffer.flush()
         return
-    from ptycassette.system.files import write_whole
+    from ptycassette.system.files.whole_file import write_whole
 
     write_whole(out, parts, overwrite=overwrite)

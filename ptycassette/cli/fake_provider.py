@@ -11,10 +11,10 @@ import click
 from ptycassette.cli._options import pairs_of, path_option, script_options
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.extras import needing_extra
-from ptycassette.model import printable, visible
+from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.harness.io import FakeProviderServer
+    from ptycassette.harness.io.fake_provider import FakeProviderServer
 
 PROBLEMS_STATUS = 1
 
@@ -54,7 +54,7 @@ def command(
     Example: ptycassette fake-provider hello.toml --port 8080
     """
     with needing_extra("provider"):
-        from ptycassette.harness.io import FakeProviderServer, read_script
+        from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
     checked = read_script(script, pairs_of(settings, option="--set"))
     if check:
         click.echo(f"{visible(str(script))}: ok, {len(checked.replies)} replies")
@@ -109,7 +109,7 @@ def _say_where(url: str, openai_url: str, *, as_json: bool) -> None:
 
 def _wait_for_the_end() -> None:
     """Return at SIGINT or SIGTERM."""
-    from ptycassette.system import StopSignals
+    from ptycassette.system.unwinding import StopSignals
 
     with StopSignals() as signals:
         signals.wait()

@@ -15,8 +15,9 @@ from ptycassette.cli._running_options import is_of_code, program_options, run_op
 from ptycassette.extras import needing_extra
 
 if TYPE_CHECKING:
-    from ptycassette.fork import Change, ForkPlace
-    from ptycassette.recording import ScriptStep
+    from ptycassette.fork.changes import Change
+    from ptycassette.fork.places import ForkPlace
+    from ptycassette.recording.input_script import ScriptStep
 
 REFUSED_STATUS = 6
 """A live tail was not sent all that the program asked, as with ``rec --tape``."""
@@ -99,18 +100,18 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
     Example: ptycassette fork --places a.cassette
     """
     if given["list_faults"]:
-        from ptycassette.faults import fault_lines, faults_json
+        from ptycassette.faults.registry import fault_lines, faults_json
 
         write_lines([json_text(faults_json())] if as_json else fault_lines())
         return 0
     if cassette is None:
         raise click.UsageError("which cassette?")
     if given["places"]:
-        from ptycassette.fork.io import place_lines
+        from ptycassette.fork.io.listing import place_lines
 
         with opened(cassette) as parent:
             if is_of_code(parent.manifest):
-                from ptycassette.inprocess import call_places as place_lines
+                from ptycassette.inprocess.commands import call_places as place_lines
             write_lines(place_lines(parent))
         return 0
     change, place = _changed(given)
@@ -119,8 +120,9 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
     if given["script"] and given["tail"] != "scripted":
         raise click.UsageError("--script goes with --tail scripted only")
     with needing_extra("tape"):
-        from ptycassette.fork import fork_json, fork_lines
-        from ptycassette.fork.io import ForkOptions, fork
+        from ptycassette.fork.io.forking import fork
+        from ptycassette.fork.io.options import ForkOptions
+        from ptycassette.fork.report import fork_json, fork_lines
 
     options = ForkOptions(
         at=place,
@@ -134,7 +136,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
     )
     with opened(cassette) as parent:
         if is_of_code(parent.manifest):
-            from ptycassette.inprocess import fork_command as fork
+            from ptycassette.inprocess.commands import fork_command as fork
         report = fork(parent, given["output"], options)
     if as_json:
         write_lines([json_text(fork_json(report))])
@@ -145,14 +147,15 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
 
 def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
     """What is changed, and where: ``--change`` with ``--at``, or ``--fault``."""
-    from ptycassette.fork import Change, ForkPlace
+    from ptycassette.fork.changes import Change
+    from ptycassette.fork.places import ForkPlace
 
     if given["fault"] is None:
         for name in ("at", "change"):
             if given[name] is None:
                 raise click.UsageError(f"--{name} is missing (or --fault, or --places)")
         return Change.parse(given["change"]), ForkPlace.parse(given["at"])
-    from ptycassette.faults import parse_fault
+    from ptycassette.faults.registry import parse_fault
 
     if given["change"] is not None:
         raise click.UsageError("a fault is the one thing that is changed: no --change with --fault")
@@ -170,8 +173,8 @@ def _steps(path: Path | None) -> tuple[ScriptStep, ...] | None:
     if path is None:
         return None
     from ptycassette.errors import UsageError
-    from ptycassette.recording import parse_script
-    from ptycassette.system.files import read_plain
+    from ptycassette.recording.input_script import parse_script
+    from ptycassette.system.files.plain_file import read_plain
 
     text = read_plain(path, max_bytes=_MOST_SCRIPT).decode("utf-8", "replace")
     steps = parse_script(text, name=str(path))

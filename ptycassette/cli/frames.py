@@ -23,13 +23,14 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import check_stdout_takes, json_text, write_lines
 from ptycassette.errors import NotFoundError
-from ptycassette.export import exports_of
-from ptycassette.model import moment_us, visible
+from ptycassette.export.registry import exports_of
+from ptycassette.model.events import moment_us
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette
+    from ptycassette.cassette.io.reader import Cassette
     from ptycassette.cli._reports import FrameLine
-    from ptycassette.model import FrameRecord
+    from ptycassette.model.events import FrameRecord
 
 FORMATS = ("text", "json", *(one.name for one in exports_of("screen") if one.name != "text"))
 LINE_LIMIT = 60
@@ -84,7 +85,7 @@ def command(
 
     Example: ptycassette frames hello.cassette --at 2.5 --format ansi
     """
-    from ptycassette.replaying.io import seconds_to_us
+    from ptycassette.replaying.io.replayer import seconds_to_us
 
     one = sum((at is not None, seq is not None, last))
     if one > 1:
@@ -136,9 +137,10 @@ def _chosen(
 
 def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameRecord:
     """The screen at exactly that moment, from the output before it."""
-    from ptycassette.model import FrameRecord, Size
-    from ptycassette.replaying.io import feed_event
-    from ptycassette.terminal import default_emulator
+    from ptycassette.model.events import FrameRecord
+    from ptycassette.model.geometry import Size
+    from ptycassette.replaying.io.player_views import feed_event
+    from ptycassette.terminal.emulator import default_emulator
 
     terminal = source.manifest.terminal
     emulator = default_emulator(Size(rows=terminal.initial_rows, cols=terminal.initial_cols))
@@ -168,8 +170,8 @@ def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameReco
 
 def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: str) -> None:
     from ptycassette.cli._reports import FramesReport
-    from ptycassette.export import export_named
-    from ptycassette.model import screen_of
+    from ptycassette.export.registry import export_named
+    from ptycassette.model.stored_screen import screen_of
 
     if form == "json":
         report = FramesReport(path=str(source.path), count=count, frame=frame)

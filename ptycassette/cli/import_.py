@@ -11,20 +11,21 @@ import click
 
 from ptycassette.cli._options import SIZE, json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
-from ptycassette.importing import IMPORTS, import_named
-from ptycassette.keys import time_text
-from ptycassette.model import visible
+from ptycassette.importing.registry import IMPORTS, import_named
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.importing.io import Imported, ImportedSteps
-    from ptycassette.model import Size
+    from ptycassette.importing.io.importer import Imported
+    from ptycassette.importing.io.scripts import ImportedSteps
+    from ptycassette.model.geometry import Size
 
 _FILE = click.Path(path_type=Path)
 
 
 def _limited(_: click.Context, __: click.Parameter, size: Size | None) -> Size | None:
     """The size; an emulator of a larger terminal takes too much memory."""
-    from ptycassette.model import MAX_SIDE
+    from ptycassette.model.stored_screen import MAX_SIDE
 
     if size is not None and max(size.rows, size.cols) > MAX_SIDE:
         raise click.BadParameter(f"the largest terminal is {MAX_SIDE}x{MAX_SIDE}, not {size}")
@@ -112,7 +113,8 @@ def command(
     Example: ptycassette import session.jsonl --to codex.cassette -o whole.cassette
     """
     from ptycassette.errors import UsageError
-    from ptycassette.importing.io import add_log, import_file, import_of, import_script
+    from ptycassette.importing.io.importer import add_log, import_file, import_of
+    from ptycassette.importing.io.scripts import import_script
 
     said = kind or ("session-log" if harness or to else None)
     by = import_of(file) if said is None else import_named(said)

@@ -16,13 +16,14 @@ from ptycassette.cli._present import (
     time_text,
     write_lines,
 )
-from ptycassette.keys import bytes_text
-from ptycassette.model import visible
+from ptycassette.keys.quantities import bytes_text
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette, Verified
+    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.cassette.io.verify import Verified
     from ptycassette.cli._reports import ImportedFrom, InfoReport
-    from ptycassette.model import ExitStatus
+    from ptycassette.model.events import ExitStatus
 
 FIELD_LIMIT = 200
 SHOWN_OPTIONAL = (
@@ -48,9 +49,10 @@ def command(cassette: str, as_json: bool) -> None:
 
 def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
     """Everything that ``info`` prints."""
-    from ptycassette.cassette import edits_of
+    from ptycassette.cassette.edits import edits_of
     from ptycassette.cli._reports import InfoReport, StreamCounts
-    from ptycassette.model import Size, streams_of
+    from ptycassette.model.geometry import Size
+    from ptycassette.model.streams import streams_of
 
     manifest, final = cassette.manifest, cassette.final
     optional = manifest.optional or {}

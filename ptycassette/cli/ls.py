@@ -14,11 +14,11 @@ import click
 
 from ptycassette.cli._options import TIME, json_option
 from ptycassette.cli._present import json_text, table_lines, time_text, write_lines
-from ptycassette.keys import bytes_text
-from ptycassette.model import visible
+from ptycassette.keys.quantities import bytes_text
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import ListedCassette
+    from ptycassette.cassette.io.listing import ListedCassette
 
 COLUMNS = ("NAME", "HARNESS", "VERSION", "LENGTH", "SIZE", "AGE", "STATE")
 SPARE = ("VERSION", "SIZE", "LENGTH", "HARNESS")
@@ -91,7 +91,7 @@ def command(
 
     Example: ptycassette ls tests/cassettes --sort age --harness claude
     """
-    from ptycassette.cassette.io import listed_in
+    from ptycassette.cassette.io.listing import listed_in
     from ptycassette.cli._reports import ListReport
 
     if directory is None:
@@ -114,7 +114,8 @@ def command(
 
 def _default_directory() -> str:
     """The library of the project file as a relative path, else the current directory."""
-    from ptycassette.system.files import current_dir, find_project
+    from ptycassette.system.files.project_file import find_project
+    from ptycassette.system.files.state_dirs import current_dir
 
     library = find_project().library
     if library is None:
@@ -151,7 +152,7 @@ def _lines(found: Sequence[ListedCassette], place: Path) -> Iterator[str]:
 
 
 def _row(one: ListedCassette, place: Path) -> tuple[str, ...]:
-    from ptycassette.cassette import age_text
+    from ptycassette.cassette.freshness import age_text
 
     return (
         _name(one, place),

@@ -11,10 +11,10 @@ import click
 from ptycassette.cli._editing import edit_options, edited_lines, stretch_options, stretch_us
 from ptycassette.cli._present import write_lines
 from ptycassette.errors import UsageError
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.editing import Region
+    from ptycassette.editing.masking import Region
 
 _PLACE = re.compile(r"([0-9]{1,4}),([0-9]{1,4})")
 
@@ -57,8 +57,8 @@ def command(
 
     Example: ptycassette mask demo.cassette --exchanges 4 -o shown.cassette
     """
-    from ptycassette.editing import Mask
-    from ptycassette.editing.io import mask_cassette
+    from ptycassette.editing.io.masking import mask_cassette
+    from ptycassette.editing.masking import Mask
 
     hidden = _words(words, word_file)
     stretch = not (start is None and end is None and exchanges is None)
@@ -75,14 +75,14 @@ def command(
 
 
 def _words(words: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
-    from ptycassette.scrub.io import known_lines
+    from ptycassette.scrub.io.setup import known_lines
 
     return (*words, *(known_lines(file) if file is not None else ()))
 
 
 def _region(text: str) -> Region:
-    from ptycassette.editing import Region
-    from ptycassette.keys import parse_size
+    from ptycassette.editing.masking import Region
+    from ptycassette.keys.quantities import parse_size
 
     where, _, extent = text.partition(":")
     place = _PLACE.fullmatch(where)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cassette import LADDER, NEWEST
+from ptycassette.cassette.ladder import LADDER, NEWEST
 from ptycassette.cli._options import follow_links_option, json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Migrated
+    from ptycassette.cassette.io.migrating import Migrated
 
 
 @click.command("migrate")
@@ -56,7 +56,7 @@ def command(
 
     Example: ptycassette migrate new.cassette --to reference -o old-again.cassette
     """
-    from ptycassette.cassette.io import migrate_cassette
+    from ptycassette.cassette.io.migrating import migrate_cassette
     from ptycassette.version import __version__
 
     made = migrate_cassette(

@@ -16,10 +16,11 @@ from ptycassette.cli._options import (
 )
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette
-    from ptycassette.model import Screen, Size
-    from ptycassette.replaying import ReplayMode
-    from ptycassette.replaying.io import PlayOptions
+    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.model.geometry import Size
+    from ptycassette.model.screen import Screen
+    from ptycassette.replaying.io.player import PlayOptions
+    from ptycassette.replaying.scheduler import ReplayMode
 
 
 @click.command("play")
@@ -89,7 +90,7 @@ def command(
     on_terminal = sys.stdout.isatty()
     if loop and not on_terminal:
         raise click.UsageError("--loop needs a terminal on stdout")
-    from ptycassette.replaying.io import PlayOptions
+    from ptycassette.replaying.io.player import PlayOptions
 
     fallback: ReplayMode = "realtime" if on_terminal else "collapsed"
     with opened(cassette, allow_unscrubbed=allow_unscrubbed, shown=True) as source:
@@ -108,7 +109,7 @@ def command(
 
 def _suggested_idle_limit(source: Cassette) -> float | None:
     """The recording's suggestion (``rec --idle-limit``), in seconds."""
-    from ptycassette.keys import LONGEST_S
+    from ptycassette.keys.quantities import LONGEST_S
 
     suggested = (source.manifest.optional or {}).get("idle_limit_ms")
     if not isinstance(suggested, int) or isinstance(suggested, bool):
@@ -117,7 +118,7 @@ def _suggested_idle_limit(source: Cassette) -> float | None:
 
 
 def _size(source: Cassette) -> Size:
-    from ptycassette.model import Size
+    from ptycassette.model.geometry import Size
 
     terminal = source.manifest.terminal
     return Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
@@ -126,15 +127,12 @@ def _size(source: Cassette) -> Size:
 def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Play on the user's terminal, and leave the last screen in its scrollback."""
     from ptycassette.cli._guarded_stdout import direct_writes
-    from ptycassette.replaying.io import (
-        Checkpoints,
-        Interrupted,
-        PaintedView,
-        Player,
-        PlayerTerminal,
-        RawView,
-    )
-    from ptycassette.terminal import default_emulator, load_emulator, save_emulator
+    from ptycassette.replaying.io.player import Player
+    from ptycassette.replaying.io.player_checkpoints import Checkpoints
+    from ptycassette.replaying.io.player_terminal import Interrupted, PlayerTerminal
+    from ptycassette.replaying.io.player_views import PaintedView, RawView
+    from ptycassette.terminal.emulator import default_emulator
+    from ptycassette.terminal.state import load_emulator, save_emulator
 
     colors = not os.environ.get("NO_COLOR")
     keys = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
@@ -161,7 +159,7 @@ def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
 
 def _leave_behind(screen: Screen, *, colors: bool) -> None:
     from ptycassette.cli._present import write_lines
-    from ptycassette.replaying import ansi_lines
+    from ptycassette.replaying.paint import ansi_lines
 
     lines = list(ansi_lines(screen, colors=colors))
     while lines and not lines[-1]:
@@ -171,10 +169,10 @@ def _leave_behind(screen: Screen, *, colors: bool) -> None:
 
 def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Write text (or, on demand, the bytes) to a pipe or file, paced if a mode is given."""
-    from ptycassette.cassette.io import write_all, write_raw
+    from ptycassette.cassette.io.raw_output import write_all, write_raw
     from ptycassette.cli._guarded_stdout import direct_writes
-    from ptycassette.export import TextStream
-    from ptycassette.replaying.io import replay
+    from ptycassette.export.text import TextStream
+    from ptycassette.replaying.io.replayer import replay
 
     sys.stdout.flush()
     out = sys.stdout.fileno()

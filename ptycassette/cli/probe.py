@@ -11,10 +11,10 @@ import click
 
 from ptycassette.cli._options import TIME, TimeType, path_option
 from ptycassette.errors import UsageError
-from ptycassette.model import printable, visible
+from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.harness import ProbeResult
+    from ptycassette.harness.probe_run import ProbeResult
 
 NOT_OK_STATUS = 1
 
@@ -81,10 +81,9 @@ def command(
     Ends with 0 if the answer is complete and fresh enough, otherwise with 1; the
     result has the reason: unauthenticated, unavailable, error or stale.
     """
-    from ptycassette.harness.io import (
+    from ptycassette.harness.io.files import load_probe, load_profile
+    from ptycassette.harness.io.probe import (
         ProbeFailedError,
-        load_probe,
-        load_profile,
         probe_cassette,
         probe_live,
         with_freshness,
@@ -99,7 +98,7 @@ def command(
     def ask() -> ProbeResult:
         if source is not None:
             return probe_cassette(probe, source, max_age_s=max_age)
-        from ptycassette.system import MonotonicClock
+        from ptycassette.system.clock import MonotonicClock
 
         clock = MonotonicClock()
         try:
@@ -126,7 +125,7 @@ def command(
 
 def _own_probe(harness: str) -> str:
     """The probe of a harness: the user's own, or the built-in one."""
-    from ptycassette.harness.io import known_probes
+    from ptycassette.harness.io.files import known_probes
 
     own = [name for name in known_probes() if name.startswith(f"{harness}-")]
     if not own:
@@ -141,8 +140,9 @@ def _watch(
     snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: float
 ) -> None:
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
-    from ptycassette.harness.io import call_every, refresh_snapshot
-    from ptycassette.system import MonotonicClock, StopSignals
+    from ptycassette.harness.io.probe_watch import call_every, refresh_snapshot
+    from ptycassette.system.clock import MonotonicClock
+    from ptycassette.system.unwinding import StopSignals
 
     def once() -> None:
         result = refresh_snapshot(
@@ -166,7 +166,7 @@ def _tell(result: ProbeResult, *, as_json: bool) -> None:
 
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2))
         return
-    from ptycassette.cassette import age_text
+    from ptycassette.cassette.freshness import age_text
 
     age = "" if result.age_s is None else f", {age_text(timedelta(seconds=result.age_s))}"
     click.echo(f"{result.harness}: {result.status} (captured {result.captured_at}{age})")

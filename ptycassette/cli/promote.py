@@ -8,8 +8,8 @@ import click
 
 from ptycassette.cli._options import json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
-from ptycassette.importing import IMPORTS
-from ptycassette.model import visible
+from ptycassette.importing.registry import IMPORTS
+from ptycassette.model.visible_text import visible
 
 _CURRENT = Path()
 
@@ -162,7 +162,7 @@ def _tests(
     as_json: bool,
 ) -> None:
     from ptycassette.cli._promoted_tests import planned, publish
-    from ptycassette.tape.consent import FORBIDDEN
+    from ptycassette.tape.consent.terms import FORBIDDEN
 
     tests = [
         planned(trace, output, calls=calls, kind=kind, harness=harness, overwrite=overwrite)

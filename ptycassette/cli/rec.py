@@ -26,12 +26,14 @@ from ptycassette.cli._rec_plan import (
 from ptycassette.cli._rec_run import run_recorder, say_of_tape
 from ptycassette.cli._rec_tape import tape_options
 from ptycassette.cli.rec_name import RecCommand, generated_names
-from ptycassette.terminal import POLICY_NAMES
+from ptycassette.terminal.policies import POLICY_NAMES
 
 if TYPE_CHECKING:
     import socket
 
-    from ptycassette.recording.io import Lifeline, RecordPlan, Saver
+    from ptycassette.recording.io.lifeline import Lifeline
+    from ptycassette.recording.io.options import RecordPlan
+    from ptycassette.recording.io.saver import Saver
 
 
 SECTIONS = {
@@ -289,8 +291,8 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
 
     Example: ptycassette rec --tape --harness codex codex.cassette -- codex exec 'say hi'
     """
-    from ptycassette.recording.io import Recorder
-    from ptycassette.system.pty import block_waited_signals
+    from ptycassette.recording.io.recorder import Recorder
+    from ptycassette.system.pty.signals import block_waited_signals
 
     block_waited_signals()  # before there are threads
     fill_from_project(given)
@@ -322,7 +324,7 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
 def _names_for(words: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:
     if given["overwrite"]:
         raise click.UsageError("--overwrite needs the name of the cassette to replace")
-    from ptycassette.system.files import current_dir
+    from ptycassette.system.files.state_dirs import current_dir
 
     return generated_names(words, datetime.now().astimezone(), at=current_dir())
 
@@ -330,7 +332,7 @@ def _names_for(words: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:
 def _lifeline(given: dict[str, Any]) -> Lifeline | None:
     if given["lifeline"] is None:
         return None
-    from ptycassette.recording.io import Lifeline
+    from ptycassette.recording.io.lifeline import Lifeline
 
     try:
         return Lifeline(
@@ -347,7 +349,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
     import gc
     import threading
 
-    from ptycassette.recording.io import ForkedSaver, StartedSaver, savers_wanted
+    from ptycassette.recording.io.saver import ForkedSaver, StartedSaver, savers_wanted
 
     if not savers_wanted():
         return None
@@ -355,7 +357,9 @@ def _saver(plan: RecordPlan) -> Saver | None:
         return StartedSaver() if plan.before_record is None else None
 
     def serve(control: socket.socket) -> None:
-        from ptycassette.recording.io import Finaliser, release_streams, serve_saver
+        from ptycassette.recording.io.finalising import Finaliser
+        from ptycassette.recording.io.given_streams import release_streams
+        from ptycassette.recording.io.saver_process import serve_saver
 
         if plan.streams is not None:
             release_streams()

@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 
 from ptycassette.cli._options import SectionedCommand
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 _LONGEST_STEM = 40
 

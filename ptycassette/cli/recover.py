@@ -12,11 +12,11 @@ import msgspec
 
 from ptycassette.cli._options import json_option
 from ptycassette.cli._present import error_lines, json_text, write_lines
-from ptycassette.keys import bytes_text
+from ptycassette.keys.quantities import bytes_text
 
 if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
-    from ptycassette.recording.io import LeftJournal, Recovered
+    from ptycassette.recording.io.recovery import LeftJournal, Recovered
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,8 +71,8 @@ def command(
 
     Example: ptycassette recover --all
     """
-    from ptycassette.recording.io import left_journals
-    from ptycassette.system.files import journal_dirs
+    from ptycassette.recording.io.recovery import left_journals
+    from ptycassette.system.files.state_dirs import journal_dirs
 
     if listing and (journals or everything):
         raise click.UsageError("--list takes neither JOURNAL nor --all")
@@ -94,7 +94,7 @@ def command(
             for left in left_journals(place)
             if left.state != "live"
         )
-    from ptycassette.recording.io import discard, recover
+    from ptycassette.recording.io.recovery import discard, recover
 
     done, failed, status = _each(
         journals,
@@ -139,7 +139,7 @@ def _failure(path: Path, error: CassetteError) -> Failure:
 
 
 def _lines(one: Recovered) -> Iterator[str]:
-    from ptycassette.model import printable, visible
+    from ptycassette.model.visible_text import printable, visible
 
     target, path = visible(one.target), visible(one.path)
     match one.outcome:
@@ -176,7 +176,7 @@ def _list(found: list[LeftJournal], *, as_json: bool) -> None:
 def _described(left: LeftJournal) -> Iterator[str]:
     import shlex
 
-    from ptycassette.model import printable, visible
+    from ptycassette.model.visible_text import printable, visible
 
     yield f"{visible(left.path)}"
     yield f"  {left.state}, {bytes_text(left.bytes)}, {_age(left.recorded_at)}".rstrip(", ")
@@ -190,8 +190,8 @@ def _age(recorded_at: str) -> str:
     """How long ago, in words; text that is not a time is unchanged."""
     from datetime import UTC, datetime
 
-    from ptycassette.cassette import age_text
-    from ptycassette.model import visible
+    from ptycassette.cassette.freshness import age_text
+    from ptycassette.model.visible_text import visible
 
     try:
         return age_text(datetime.now(UTC) - datetime.fromisoformat(recorded_at))

@@ -18,15 +18,15 @@ from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli._program_words import CommandWithProgram
 from ptycassette.cli._running_options import program_options, run_options
 from ptycassette.extras import needing_extra
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ptycassette.cassette.io import Cassette
+    from ptycassette.cassette.io.reader import Cassette
     from ptycassette.cli._rerun_reports import Reruns
-    from ptycassette.rerun import RerunReport
-    from ptycassette.rerun.io import RerunOptions
+    from ptycassette.rerun.io.options import RerunOptions
+    from ptycassette.rerun.report import RerunReport
 
 DIFFER_STATUS = 1
 DROVE_OTHERWISE = 125
@@ -103,7 +103,7 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
 
     Example: ptycassette rerun --trust --tape-only --report now.json hello.cassette
     """
-    from ptycassette.system.files import check_replaceable
+    from ptycassette.system.files.whole_file import check_replaceable
 
     options = run_options(
         given,
@@ -139,9 +139,10 @@ def _with_tapes(names: Sequence[str]) -> list[str]:
     """
     from datetime import UTC, datetime
 
-    from ptycassette.cassette.io import listed_in, open_cassette
+    from ptycassette.cassette.io.listing import listed_in
+    from ptycassette.cassette.io.reader import open_cassette
     from ptycassette.errors import NotFoundError
-    from ptycassette.tape import drawn_in
+    from ptycassette.tape.draws import drawn_in
 
     def has_draws(cassette: Cassette) -> bool:
         return bool(drawn_in(event.payload for event in cassette.service_events()).draws)
@@ -168,10 +169,10 @@ def _with_tapes(names: Sequence[str]) -> list[str]:
 
 def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
     """Run all of them; what each shows is printed when it is over."""
-    from ptycassette.rerun import report_lines
+    from ptycassette.rerun.report import report_lines
 
     with needing_extra("tape"):
-        from ptycassette.rerun.io import rerun
+        from ptycassette.rerun.io.rerunning import rerun
 
     reruns: list[tuple[str, RerunReport]] = []
     for path in paths:
@@ -188,11 +189,11 @@ def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
 
 def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool) -> int:
     """``--tape-only``: whoever started us drives the program."""
-    from ptycassette.recording.io import shell_status
-    from ptycassette.rerun import report_lines
+    from ptycassette.recording.io.rec_session import shell_status
+    from ptycassette.rerun.report import report_lines
 
     with needing_extra("tape"):
-        from ptycassette.rerun.io import run_tape_only
+        from ptycassette.rerun.io.driving import run_tape_only
 
     with opened(path) as recording:
         ran = run_tape_only(recording, options)
@@ -207,7 +208,7 @@ def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool
 
 def _json(reruns: Reruns) -> str:
     """One report as it is; several with the path of each."""
-    from ptycassette.rerun import report_json
+    from ptycassette.rerun.report import report_json
 
     if len(reruns) == 1:
         return json_text(report_json(reruns[0][1]))
@@ -221,7 +222,7 @@ def _json(reruns: Reruns) -> str:
 
 def _write_reports(reruns: Reruns, *, junit: str | None, html: str | None, overwrite: bool) -> None:
     from ptycassette.cli._rerun_reports import rerun_html, rerun_junit
-    from ptycassette.system.files import write_whole
+    from ptycassette.system.files.whole_file import write_whole
 
     if junit is not None:
         write_whole(junit, [rerun_junit(reruns)], overwrite=overwrite)
@@ -230,6 +231,6 @@ def _write_reports(reruns: Reruns, *, junit: str | None, html: str | None, overw
 
 
 def _write(path: Path, report: str) -> None:
-    from ptycassette.system.files import write_whole
+    from ptycassette.system.files.whole_file import write_whole
 
     write_whole(path, [f"{report}\n".encode()])

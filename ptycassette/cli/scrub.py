@@ -10,11 +10,12 @@ import click
 
 from ptycassette.cli._options import cassette_argument, json_option
 from ptycassette.cli._present import count_text, field_lines, json_text, write_lines
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.model import ScrubReport
-    from ptycassette.scrub import Replacement, SessionScrubber
+    from ptycassette.model.records import ScrubReport
+    from ptycassette.scrub.session import SessionScrubber
+    from ptycassette.scrub.tally import Replacement
 
 F = TypeVar("F", bound=Callable[..., Any])
 SHOWN = 200
@@ -59,7 +60,7 @@ def scrubber_of(
     import os
 
     from ptycassette.errors import UsageError
-    from ptycassette.scrub.io import known_lines, load_config, session_scrubber
+    from ptycassette.scrub.io.setup import known_lines, load_config, session_scrubber
 
     known = []
     for name in known_env:
@@ -100,7 +101,7 @@ def command(
 
     Example: ptycassette scrub old.cassette --explain
     """
-    from ptycassette.recording.io import scrub_cassette
+    from ptycassette.recording.io.rescrub import scrub_cassette
 
     scrubber = scrubber_of(**options)
     report = scrub_cassette(Path(cassette), scrubber, target=Path(output) if output else None)

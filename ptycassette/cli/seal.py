@@ -9,7 +9,7 @@ import click
 from ptycassette.cli._options import allow_unscrubbed_option, json_option, path_option
 from ptycassette.cli._present import error_lines, json_text, write_lines
 from ptycassette.extras import needing_extra
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 
 @click.command("seal")
@@ -59,14 +59,9 @@ def command(
 
     _check(cassettes, key=key, new_key=new_key, identity=identity, sigstore=sigstore)
     with needing_extra("seal"):
-        from ptycassette.seal.io import (
-            IdentitySealer,
-            KeySealer,
-            Sealer,
-            read_signer,
-            seal_cassettes,
-            write_new_key,
-        )
+        from ptycassette.seal.io.key_files import read_signer, write_new_key
+        from ptycassette.seal.io.sealing import KeySealer, Sealer, seal_cassettes
+        from ptycassette.seal.io.sigstore_bundles import IdentitySealer
 
     if new_key is not None:
         line = write_new_key(str(new_key)).line

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import click
 
-from ptycassette.model import visible
-from ptycassette.replaying.io import MODE_HELP, ShimConfig, forget_starts, make_shims, mode_named
-from ptycassette.replaying.standin.io import parse_settings
-from ptycassette.system.files import absolute, find_project
+from ptycassette.model.visible_text import visible
+from ptycassette.replaying.io.modes import MODE_HELP, mode_named
+from ptycassette.replaying.io.shims import ShimConfig, make_shims
+from ptycassette.replaying.io.start_counts import forget_starts
+from ptycassette.replaying.standin.io.options import parse_settings
+from ptycassette.system.files.project_file import find_project
+from ptycassette.system.files.state_dirs import absolute
 
 
 @click.command(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import click
 
-from ptycassette.replaying.standin.io import STANDIN_OPTIONS, run
+from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS
+from ptycassette.replaying.standin.io.process import run
 
 
 class StandInCommand(click.Command):

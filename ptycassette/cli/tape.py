@@ -16,13 +16,14 @@ from ptycassette.cli._options import (
     opened,
 )
 from ptycassette.cli._present import count_text, json_text, table_lines, write_lines
-from ptycassette.keys import bytes_text
-from ptycassette.model import visible, visible_bytes
+from ptycassette.keys.quantities import bytes_text
+from ptycassette.model.visible_text import visible, visible_bytes
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette, RecordedExchange
+    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.cassette.io.tape import RecordedExchange
     from ptycassette.cli._tape_reports import TapeBody, TapeLine
-    from ptycassette.model import TapeEntry
+    from ptycassette.model.tape import TapeEntry
 
 _COLUMNS = (
     *("entry", "time", "kind", "question", "model", "status", "sent", "received", "tokens"),

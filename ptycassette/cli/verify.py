@@ -29,15 +29,17 @@ from ptycassette.cli._present import (
 from ptycassette.cli._seals import cassettes_named, seal_report, trust_in_force, verdict_lines
 from ptycassette.errors import CassetteError, ExistsError, StorageError, UsageError
 from ptycassette.extras import needing_extra
-from ptycassette.keys import bytes_text
-from ptycassette.model import visible
+from ptycassette.keys.quantities import bytes_text
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
-    from ptycassette.cassette.io import Cassette, Fixed, Verdict
+    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.cassette.io.repair import Fixed
+    from ptycassette.cassette.io.verdict import Verdict
     from ptycassette.cli._reports import VerifiedCassette
-    from ptycassette.seal import SealVerdict
+    from ptycassette.seal.judging import SealVerdict
 
 MISMATCH_STATUS = 1
 LARGE_BYTES = 20_000_000
@@ -98,7 +100,7 @@ def command(
 
     Example: ptycassette verify tests/cassettes/* --rederive
     """
-    from ptycassette.system.files import find_project
+    from ptycassette.system.files.project_file import find_project
 
     if files:
         cassettes = tuple(cassettes_with(cassettes))
@@ -140,7 +142,7 @@ def command(
 
 def _fix(path: str, *, allow_unscrubbed: bool) -> Fixed | CassetteError:
     """What ``--fix`` did, or why it did nothing."""
-    from ptycassette.cassette.io import fix_cassette
+    from ptycassette.cassette.io.repair import fix_cassette
 
     try:
         return fix_cassette(Path(path), allow_unscrubbed=allow_unscrubbed)
@@ -151,14 +153,14 @@ def _fix(path: str, *, allow_unscrubbed: bool) -> Fixed | CassetteError:
 
 
 def _risks(path: str) -> tuple[str, ...]:
-    from ptycassette.cassette.io import git_risks
+    from ptycassette.cassette.io.repair import git_risks
 
     return tuple(git_risks(Path(path)))
 
 
 def _ignored(path: str) -> tuple[str, ...]:
     """What a file manager or an editor left among the files of a cassette."""
-    from ptycassette.cassette import is_litter
+    from ptycassette.cassette.layout import is_litter
 
     return tuple(sorted(one.name for one in Path(path).iterdir() if is_litter(one.name)))
 
@@ -166,7 +168,7 @@ def _ignored(path: str) -> tuple[str, ...]:
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
     """``verify --sealed``."""
     with needing_extra("seal"):
-        from ptycassette.seal.io import check_seals
+        from ptycassette.seal.io.checking import check_seals
 
         found = check_seals(cassettes_named(cassettes), trust_in_force(trust))
     verdicts = []
@@ -175,7 +177,7 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
         if not as_json:
             write_lines(verdict_lines(verdict))
     if as_json:
-        from ptycassette.cassette.io import Verdict
+        from ptycassette.cassette.io.verdict import Verdict
 
         plain = (
             Verdict(path=one.path, id=None if one.statement is None else one.statement.id)
@@ -188,7 +190,7 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
 def _seal_checker(trust: Path | None) -> Callable[[str], SealVerdict]:
     """What checks one seal."""
     with needing_extra("seal"):
-        from ptycassette.seal.io import check_seal
+        from ptycassette.seal.io.checking import check_seal
 
         in_force = trust_in_force(trust)
     return lambda path: check_seal(path, in_force)
@@ -213,18 +215,18 @@ def _status(verdict: Verdict) -> int:
 
 def _tape_damage(cassette: Cassette) -> list[str] | None:
     """What in a tape is not as it was published."""
-    from ptycassette.tape.io import published_damage
+    from ptycassette.tape.io.matching_rules import published_damage
 
     return published_damage(cassette)
 
 
 def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
     """Check one, with a progress bar on stderr if it takes long."""
-    from ptycassette.cassette.io import verify_cassette
+    from ptycassette.cassette.io.verdict import verify_cassette
 
     factory = None
     if rederive:
-        from ptycassette.terminal import default_emulator
+        from ptycassette.terminal.emulator import default_emulator
 
         factory = default_emulator
     bar: ProgressBar[int] | None = None
@@ -387,7 +389,7 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     Text of others is inline code: outside of it, GitHub makes links of URLs and mentions of names,
     even of escaped ones.
     """
-    from ptycassette.export import inline_code
+    from ptycassette.export.markdown_text import inline_code
 
     rows = [
         f"| {inline_code(verdict.path[:300])} | {'valid' if verdict.ok else '**not valid**'}"

@@ -16,7 +16,7 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.cli.scrub import known_options, scrubber_of
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 FOUND_STATUS = 6
 
@@ -50,8 +50,8 @@ def command(
 
     Example: ptycassette verify-scrub tests/cassettes/*
     """
-    from ptycassette.recording.io import find_secrets_left
-    from ptycassette.scrub.io import audit
+    from ptycassette.recording.io.secrets_left import find_secrets_left
+    from ptycassette.scrub.io.auditors import audit
 
     reports = []
     for path in cassettes_with(cassettes) if files else cassettes:

@@ -26,8 +26,8 @@ def command(target: str | None, memory: int) -> int:
 
 def _journal(target: str | None) -> Path:
     """The journal to follow."""
-    from ptycassette.recording.io import live_journals
-    from ptycassette.system.files import absolute
+    from ptycassette.recording.io.journal_follower import live_journals
+    from ptycassette.system.files.state_dirs import absolute
 
     if target is not None and Path(target).is_file():
         return Path(target)

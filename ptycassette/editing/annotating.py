@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptycassette.editing.session import BadEditError, Take
-from ptycassette.keys import time_text
-from ptycassette.model import Finished, JournalEvent, Noted, storable_text
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.journal import Finished, JournalEvent, Noted
+from ptycassette.model.json_values import storable_text
 
 
 def annotate(take: Take, t_us: int, text: str) -> Take:

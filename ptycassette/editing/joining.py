@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ptycassette.editing.session import BadEditError, Take, at
-from ptycassette.model import Finished, JournalEvent, Output, Resized
-from ptycassette.terminal import RESET
+from ptycassette.model.journal import Finished, JournalEvent, Output, Resized
+from ptycassette.terminal.repaint import RESET
 
 
 def join(takes: Sequence[Take], *, gap_us: int = 0) -> Take:

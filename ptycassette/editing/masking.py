@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ptycassette.editing.session import BadEditError, Take
-from ptycassette.model import JournalEvent, Output, Resized, Screen, Typed
-from ptycassette.scrub import mask_text
-from ptycassette.terminal import PaintedBytes, default_emulator
+from ptycassette.model.journal import JournalEvent, Output, Resized, Typed
+from ptycassette.model.screen import Screen
+from ptycassette.scrub._mask import mask_text
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.painted import PaintedBytes
 
 
 class Region(msgspec.Struct, frozen=True, kw_only=True):

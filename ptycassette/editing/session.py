@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import EventSource, JournalEvent, SessionMeta
+from ptycassette.model.journal import JournalEvent, SessionMeta
+from ptycassette.model.ports import EventSource
 
 
 class BadEditError(ValueError):

@@ -13,16 +13,11 @@ from datetime import datetime, timedelta
 import msgspec
 
 from ptycassette.editing.session import BadEditError, Take, at
-from ptycassette.keys import time_text
-from ptycassette.model import (
-    Finished,
-    JournalEvent,
-    Output,
-    Probed,
-    Resized,
-    Size,
-)
-from ptycassette.terminal import RESET, PyteEmulator, default_emulator, repaint_bytes
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Output, Probed, Resized
+from ptycassette.terminal.emulator import PyteEmulator, default_emulator
+from ptycassette.terminal.repaint import RESET, repaint_bytes
 
 _CANCEL = b"\x18"
 """CAN: ends a sequence that is not complete, which the cut has left behind."""

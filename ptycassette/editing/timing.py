@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from ptycassette.editing.session import BadEditError, Take, at
-from ptycassette.model import JournalEvent, Probed, Traffic
+from ptycassette.model.journal import JournalEvent, Probed, Traffic
 
 _Moved = Callable[[int], int]
 

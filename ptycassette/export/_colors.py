@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from ptycassette.model import Style
+from ptycassette.model.screen import Style
 
 _CUBE = (0, 95, 135, 175, 215, 255)
 _HEX = re.compile(r"#[0-9a-fA-F]{6}\Z")

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ptycassette.model import Manifest
+from ptycassette.model.manifest import Manifest
 
 _SHELL = ("sh", "-c")
 

@@ -18,15 +18,10 @@ import msgspec
 
 from ptycassette.export._imported import command_line, kept_of, marker_label
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import (
-    Event,
-    FinalRecord,
-    InputRecord,
-    Manifest,
-    ServiceEventRecord,
-    painted_bytes,
-    visible_json,
-)
+from ptycassette.model.events import Event, FinalRecord, InputRecord, ServiceEventRecord
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.streams import painted_bytes
+from ptycassette.model.visible_text import visible_json
 
 
 class AsciicastOptions(msgspec.Struct, frozen=True, kw_only=True):

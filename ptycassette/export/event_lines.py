@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import (
-    Cursor,
+from ptycassette.model.events import (
     Event,
     ExitStatus,
     FinalRecord,
@@ -18,8 +17,8 @@ from ptycassette.model import (
     InputRecord,
     OutputRecord,
     ServiceEventRecord,
-    Size,
 )
+from ptycassette.model.geometry import Cursor, Size
 
 
 class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

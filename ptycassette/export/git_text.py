@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from binascii import a2b_base64
 
-from ptycassette.model import visible, visible_bytes
+from ptycassette.model.visible_text import visible, visible_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

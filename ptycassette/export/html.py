@@ -11,16 +11,14 @@ from typing import Any
 
 from ptycassette.errors import UsageError
 from ptycassette.export._colors import DARK, Theme, theme_named
-from ptycassette.export.page import (
-    SCREEN_CSS,
-    StyleClasses,
-    document,
-    played_page,
-    screen_lines,
-    theme_css,
-)
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import Screen, screen_of
+from ptycassette.model.screen import Screen
+from ptycassette.model.stored_screen import screen_of
+
+from .page.recording import played_page
+from .page.rows import screen_lines
+from .page.shell import document
+from .page.styles import SCREEN_CSS, StyleClasses, theme_css
 
 _STYLE = "body{margin:0;background:var(--bg)}pre{margin:1em;font-size:14px;line-height:1.3}"
 

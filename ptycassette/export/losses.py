@@ -6,7 +6,7 @@ from collections import Counter
 
 from ptycassette.export._imported import marker_label
 from ptycassette.export.registry import ExportFormat, ExportSource, Kind
-from ptycassette.model import Event, FinalRecord, InputRecord, ServiceEventRecord
+from ptycassette.model.events import Event, FinalRecord, InputRecord, ServiceEventRecord
 
 
 def left_out(source: ExportSource, chosen: ExportFormat, *, with_input: bool) -> dict[str, int]:

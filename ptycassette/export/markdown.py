@@ -13,10 +13,14 @@ from html import escape
 
 from ptycassette.errors import UsageError
 from ptycassette.export.markdown_text import fenced, inline_code, screen_text_lines
-from ptycassette.export.page import Item, ListedTurn, read_turns, turn_name
 from ptycassette.export.registry import ExportSource
-from ptycassette.keys import clock_text
-from ptycassette.model import printable
+from ptycassette.keys.quantities import clock_text
+from ptycassette.model.visible_text import printable
+
+from .page.beside import turn_name
+from .page.item import Item
+from .page.items import ListedTurn
+from .page.recording import read_turns
 
 
 def recording_markdown(

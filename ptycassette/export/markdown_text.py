@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ptycassette.model import printable, visible
-from ptycassette.replaying import folded_rows
+from ptycassette.model.visible_text import printable, visible
+from ptycassette.replaying.differences import folded_rows
 
 
 def inline_code(text: str) -> str:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from ptycassette.model import Event, InputRecord, painted_bytes
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.events import Event, InputRecord
+from ptycassette.model.streams import painted_bytes
+from ptycassette.terminal.emulator import PyteEmulator
 
 STRETCH_US = 40_000
 """At most 25 moments a second."""

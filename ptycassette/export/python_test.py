@@ -13,20 +13,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ptycassette.cassette import refuse_in_process
+from ptycassette.cassette.edits import refuse_in_process
 from ptycassette.errors import UsageError
 from ptycassette.export.registry import ExportSource
-from ptycassette.keys import encode_key
-from ptycassette.model import (
-    FinalRecord,
-    FrameRecord,
-    InputRecord,
-    moment_us,
-    native_text,
-    streams_of,
-    visible,
-)
-from ptycassette.timeline import Entry, read_entries
+from ptycassette.keys.names import encode_key
+from ptycassette.model.events import FinalRecord, FrameRecord, InputRecord, moment_us
+from ptycassette.model.json_values import native_text
+from ptycassette.model.streams import streams_of
+from ptycassette.model.visible_text import visible
+from ptycassette.timeline.match_entries import Entry, read_entries
 
 SLOW_S = 5
 """A wait for what took longer than this says for how long; others have the usual ten seconds."""

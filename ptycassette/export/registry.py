@@ -16,7 +16,9 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.export.options import EXPORT_OPTIONS
-from ptycassette.model import Event, FrameRecord, Manifest, Screen
+from ptycassette.model.events import Event, FrameRecord
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.screen import Screen
 
 Made = Literal["recording", "screen"]
 """What an export is made of."""
@@ -127,8 +129,8 @@ EXPORTS = (
         name="png",
         endings=(".png",),
         writes="a picture of the last screen, or that at `--to`; of one screen, a picture",
-        of_recording="pictures.io:recording_png",
-        of_screen="pictures.io:screen_png",
+        of_recording="pictures.io.makers:recording_png",
+        of_screen="pictures.io.makers:screen_png",
         options=("theme", "end", "caption", "font", "font_size"),
         is_binary=True,
     ),
@@ -137,7 +139,7 @@ EXPORTS = (
             name=name,
             endings=(f".{name}",),
             writes=writes,
-            of_recording=f"pictures.io:recording_{name}",
+            of_recording=f"pictures.io.makers:recording_{name}",
             options=_FILM_OPTIONS,
             is_binary=True,
         )

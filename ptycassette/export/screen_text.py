@@ -10,17 +10,15 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.export.registry import ExportSource
 from ptycassette.export.shown_lines import shown_lines
-from ptycassette.model import (
-    FrameRecord,
-    InputRecord,
-    Screen,
-    Size,
-    painted_bytes,
-    printable,
-    screen_of,
-)
-from ptycassette.replaying import ansi_lines, cells_of_row
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.events import FrameRecord, InputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+from ptycassette.model.stored_screen import screen_of
+from ptycassette.model.streams import painted_bytes
+from ptycassette.model.visible_text import printable
+from ptycassette.replaying.cells import cells_of_row
+from ptycassette.replaying.paint import ansi_lines
+from ptycassette.terminal.emulator import PyteEmulator
 
 SCROLLBACK_ROWS = 10_000
 MAX_VISITS = 100

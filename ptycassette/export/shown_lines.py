@@ -23,9 +23,9 @@ import msgspec
 
 from ptycassette.export.moments import MOST_FED, STRETCH_US, moments
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import Size
-from ptycassette.scenario import normaliser_of
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
+from ptycassette.scenario.normalise import normaliser_of
+from ptycassette.terminal.emulator import PyteEmulator
 
 _MOST_REPLACED = 400
 """Of so many lines in a row that were replaced it is looked which ones came back further down."""

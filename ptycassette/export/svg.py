@@ -21,8 +21,9 @@ from ptycassette.errors import UsageError
 from ptycassette.export._colors import DARK, Theme, css_color, css_lines, theme_named
 from ptycassette.export.pace import Pace, pace_of, paced
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun, screen_of
-from ptycassette.terminal import split_clusters
+from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
+from ptycassette.model.stored_screen import screen_of
+from ptycassette.terminal.cells import split_clusters
 
 _FORBIDDEN = re.compile("[^\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]")
 # Bidirectional and other invisible controls, which would hide what is there.

@@ -12,7 +12,9 @@ from datetime import UTC, datetime, timedelta
 
 from ptycassette.export._imported import command_line
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import Event, FinalRecord, InputRecord, Manifest, painted_bytes
+from ptycassette.model.events import Event, FinalRecord, InputRecord
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.streams import painted_bytes
 
 _HEAD = struct.Struct("<III")
 _SECOND_US = 1_000_000

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import decoded_json
-from ptycassette.tape import ToolPlace, tool_results
-from ptycassette.tape.matching import Question
+from ptycassette.model.json_values import decoded_json
+from ptycassette.tape._facts import ToolPlace, tool_results
+from ptycassette.tape.matching.question import Question
 
 _GEMINI_MODEL = re.compile(r"(/models/)([^/:?]+)")
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output", "local_shell_call_output"))

@@ -13,10 +13,14 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.faults.edited_questions import with_swapped
 from ptycassette.faults.fault import Fault
-from ptycassette.harness.provider.fake import Script
-from ptycassette.model import NOT_JSON, Chunk, Clock, resolved
-from ptycassette.rerun import MadeAnswers, PacedHit, made_hit
-from ptycassette.tape.matching import Hit, Question
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.ports import Clock
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.tape import Chunk
+from ptycassette.rerun.made_answers import MadeAnswers, PacedHit, made_hit
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 
 _DROP_BYTES = 8
 _BROKEN = b'@\\"}'

@@ -12,8 +12,8 @@ from ptycassette.faults.scene import Scene
 from ptycassette.faults.screens import SCREEN_FAULTS
 from ptycassette.faults.streams import STREAM_FAULTS
 from ptycassette.faults.terminal import TerminalFault
-from ptycassette.keys import parse_time
-from ptycassette.model import visible
+from ptycassette.keys.quantities import parse_time
+from ptycassette.model.visible_text import visible
 
 TERMINAL_FAULTS: dict[str, type[TerminalFault]] = {
     one.name: one for one in (*SCREEN_FAULTS, *STREAM_FAULTS)

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from ptycassette.errors import NotFoundError
-from ptycassette.model import Event, FrameRecord, InputRecord, OutputRecord, Size
-from ptycassette.timeline import Entry, is_terminal_answer, read_entries
+from ptycassette.model.events import Event, FrameRecord, InputRecord, OutputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.timeline.match_entries import Entry, read_entries
+from ptycassette.timeline.terminal_answers import is_terminal_answer
 
 _GLYPH = re.compile("[ \u2500-\u257f]*([\u276f\u203a\u00bb\u279c\u258c>$%#?]{1,3})(?: |$)")
 """The glyphs of prompts, behind blanks and box drawing: U+276F is Claude's, U+203A Codex's. Python

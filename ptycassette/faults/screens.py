@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ptycassette.faults.fault import MOST_S, FaultSpec
 from ptycassette.faults.scene import Scene
 from ptycassette.faults.terminal import Act, End, Show, TerminalFault, Typed, exited
-from ptycassette.model import Event
+from ptycassette.model.events import Event
 
 _ENTER = re.compile(rb"(\x1b\[200~.*?(?:\x1b\[201~|\Z))|[\r\n]", re.DOTALL)
 """Enter, but not within a paste."""

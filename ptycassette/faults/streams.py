@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ptycassette.faults.fault import FaultSpec
 from ptycassette.faults.scene import Scene
 from ptycassette.faults.terminal import Act, End, Show, TerminalFault, exited
-from ptycassette.model import Event, ExitStatus
+from ptycassette.model.events import Event, ExitStatus
 
 _MOST_PIECES = 500
 _PIECE_S = 0.001

@@ -15,8 +15,11 @@ import msgspec
 
 from ptycassette.faults.fault import Fault, FaultSpec
 from ptycassette.faults.scene import Scene
-from ptycassette.model import Event, ExitStatus, Size, painted_bytes
-from ptycassette.terminal import RESET, PyteEmulator, repaint_bytes
+from ptycassette.model.events import Event, ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import painted_bytes
+from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.repaint import RESET, repaint_bytes
 
 
 class Show(msgspec.Struct, frozen=True):

@@ -7,10 +7,12 @@ from typing import Literal, cast, get_args
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.faults import FaultSpec, provider_fault
+from ptycassette.faults.fault import FaultSpec
+from ptycassette.faults.registry import provider_fault
 from ptycassette.fork.places import ForkPlace
-from ptycassette.keys import parse_size
-from ptycassette.model import Size, visible
+from ptycassette.keys.quantities import parse_size
+from ptycassette.model.geometry import Size
+from ptycassette.model.visible_text import visible
 
 ChangeKind = Literal[
     "input", "skip", "response", "swap", "tool-result", "model", "binary", "size", "exit", "fault",

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.fork.record import ForkRecord
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 _SHORT = 12
 

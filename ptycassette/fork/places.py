@@ -12,9 +12,11 @@ from typing import Literal, cast
 import msgspec
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.model import Event, TapeEntry, visible
-from ptycassette.rerun import RerunStep, script_of
-from ptycassette.timeline import exchanges
+from ptycassette.model.events import Event
+from ptycassette.model.tape import TapeEntry
+from ptycassette.model.visible_text import visible
+from ptycassette.rerun.script import RerunStep, script_of
+from ptycassette.timeline.exchange_cutting import exchanges
 
 PlaceKind = Literal["exchange", "tape", "tool"]
 _PLACE = re.compile(r"(?:(exchange|tape|tool):)?([0-9]{1,9})")

@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import resolved, visible
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible
 
 FORK = "fork"
 """The type of the service event, and the name in the metadata."""

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.fork.record import ForkRecord
-from ptycassette.model import ExitStatus, printable
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.visible_text import printable
 
 
 class ForkReport(msgspec.Struct, frozen=True, kw_only=True):

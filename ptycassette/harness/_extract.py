@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.probe import Accounted, Discovery, Fact, Quota, Window
-from ptycassette.model import Screen, file_pattern
-from ptycassette.profiles import to_number
+from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.screen import Screen
+from ptycassette.profiles.session_log import to_number
 
 Screens = Mapping[str, Screen]
 

@@ -11,7 +11,9 @@ from typing import Literal
 import msgspec
 
 from ptycassette.harness.step import DriveStep
-from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke, read_checked
+from ptycassette.profiles.checked import StrictTable, read_checked
+from ptycassette.profiles.predicate import ScreenPredicate
+from ptycassette.profiles.profile import Stroke
 
 
 class Drive(StrictTable, frozen=True, kw_only=True):

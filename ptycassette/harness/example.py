@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import NotFoundError
-from ptycassette.profiles import Profile, ToolCall
+from ptycassette.profiles.profile import Profile, ToolCall
 
 
 def example_script(profile: Profile, does: str | None = None) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import NotFoundError
-from ptycassette.model import fill_variables
-from ptycassette.profiles import HomeFile, OfflineMode, Profile
+from ptycassette.model.toml_text import fill_variables
+from ptycassette.profiles.profile import HomeFile, OfflineMode, Profile
 
 _KEY_TAIL = 20
 # These point to the real home (XDG base directories).

@@ -13,9 +13,11 @@ from typing import Literal
 import msgspec
 
 from ptycassette.harness.step import DriveStep
-from ptycassette.keys import parse_time
-from ptycassette.model import file_pattern
-from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke, check_regex, read_checked
+from ptycassette.keys.quantities import parse_time
+from ptycassette.model.file_patterns import file_pattern
+from ptycassette.profiles.checked import StrictTable, check_regex, read_checked
+from ptycassette.profiles.predicate import ScreenPredicate
+from ptycassette.profiles.profile import Stroke
 
 ProbeStatus = Literal["ok", "unauthenticated", "unavailable", "error", "stale"]
 

@@ -15,7 +15,8 @@ import msgspec
 from ptycassette.harness._extract import LayoutError, find_discovery, find_quota
 from ptycassette.harness.probe import Probe, ProbeStatus
 from ptycassette.harness.step import DriveStep
-from ptycassette.model import DiscoveryRecord, QuotaRecord, Screen
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
+from ptycassette.model.screen import Screen
 
 
 class ProbeDiagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke
+from ptycassette.profiles.checked import StrictTable
+from ptycassette.profiles.predicate import ScreenPredicate
+from ptycassette.profiles.profile import Stroke
 
 
 class DriveStep(StrictTable, frozen=True, kw_only=True):

@@ -15,16 +15,10 @@ from typing import Any
 import msgspec
 
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import (
-    MAX_SIDE,
-    ExitStatus,
-    Finished,
-    JournalEvent,
-    Noted,
-    Output,
-    Size,
-    Typed,
-)
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, Typed
+from ptycassette.model.stored_screen import MAX_SIDE
 
 MAX_SECONDS = 1_000_000_000
 """The longest recording: 31 years."""

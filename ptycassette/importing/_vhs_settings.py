@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 _PROMPT = "> "
 _FISH_PROMPT = "function fish_prompt; echo -n '> '; end"

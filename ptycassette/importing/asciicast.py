@@ -24,16 +24,9 @@ from ptycassette.importing._checked_events import (
 )
 from ptycassette.importing.json_lines import decoded
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.keys import parse_size, time_text
-from ptycassette.model import (
-    Finished,
-    JournalEvent,
-    Noted,
-    Output,
-    Resized,
-    Size,
-    Typed,
-)
+from ptycassette.keys.quantities import parse_size, time_text
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, Resized, Typed
 
 _MAX_LINE_BYTES = 16 << 20
 _MAX_DOCUMENT_BYTES = 64 << 20

@@ -16,8 +16,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import ExchangeOutcome, Noted, decoded_json, visible
-from ptycassette.tape import (
+from ptycassette.model.journal import Noted
+from ptycassette.model.json_values import decoded_json
+from ptycassette.model.tape import ExchangeOutcome
+from ptycassette.model.visible_text import visible
+from ptycassette.tape._unpacking import unpacker_for
+from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
     ExchangeEnded,
@@ -26,7 +30,6 @@ from ptycassette.tape import (
     RequestData,
     SocketMessage,
     TapeItem,
-    unpacker_for,
 )
 
 MAX_CALLS = 100_000

@@ -18,7 +18,7 @@ from ptycassette.importing.calls import Call, Skipped, SkippedError, session_of_
 from ptycassette.importing.json_lines import decoded
 from ptycassette.importing.rebuilt import CHAT, JSON, base_of, chat_answer, chat_question
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import Noted
+from ptycassette.model.journal import Noted
 
 VERSIONS = (1, 2)
 _APART_US = 1000

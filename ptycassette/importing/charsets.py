@@ -6,7 +6,8 @@ import codecs
 from collections.abc import Callable, Iterable, Iterator
 
 from ptycassette.errors import UsageError
-from ptycassette.model import JournalEvent, Output, Typed, visible
+from ptycassette.model.journal import JournalEvent, Output, Typed
+from ptycassette.model.visible_text import visible
 
 _SEQUENCE = "\x1b[1;31m\r\n"
 

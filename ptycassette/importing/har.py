@@ -26,7 +26,7 @@ from ptycassette.importing.calls import (
 )
 from ptycassette.importing.json_lines import decoded
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import ExchangeOutcome
+from ptycassette.model.tape import ExchangeOutcome
 
 _OUTCOMES = get_args(ExchangeOutcome)
 _BINARY = 2

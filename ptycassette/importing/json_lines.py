@@ -9,7 +9,9 @@ import msgspec
 
 from ptycassette.errors import LimitError
 from ptycassette.importing.session import BadImportError
-from ptycassette.model import DEFAULT_LIMITS, check_density, foreign_json, resolved
+from ptycassette.model.json_values import foreign_json
+from ptycassette.model.limits import DEFAULT_LIMITS, check_density
+from ptycassette.model.resolved_types import resolved
 
 _BYTES_A_VALUE = 8
 _FEW_LINES, _LINE_BYTES = 50_000, 50

@@ -34,7 +34,9 @@ from ptycassette.importing.rebuilt import (
     tool_call,
 )
 from ptycassette.importing.session import ImportedSession
-from ptycassette.model import Noted, decoded_json, objects_in, visible
+from ptycassette.model.journal import Noted
+from ptycassette.model.json_values import decoded_json, objects_in
+from ptycassette.model.visible_text import visible
 
 _STRUCTURED = {
     "gen_ai.input.messages",

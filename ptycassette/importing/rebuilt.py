@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.provider.wire.questions import rebuilt_question
-from ptycassette.tape import known_providers
+from ptycassette.tape.providers import known_providers
 
 NOWHERE = "https://imported.invalid"
 """Where a question went of which nobody says it (RFC 2606 reserves the name)."""

@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import ExitStatus, JournalEvent, Noted, Size
-from ptycassette.tape import RequestData, TapeItem
-from ptycassette.tape.consent import UnsearchedBodyError, search_body
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Noted
+from ptycassette.tape.consent._forbidden import UnsearchedBodyError, search_body
+from ptycassette.tape.items import RequestData, TapeItem
 
 _SHOWN = 5
 

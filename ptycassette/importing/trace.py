@@ -37,8 +37,8 @@ from ptycassette.importing.rebuilt import (
     chat_question,
 )
 from ptycassette.importing.session import ImportedSession
-from ptycassette.model import Noted
-from ptycassette.tape import known_providers
+from ptycassette.model.journal import Noted
+from ptycassette.tape.providers import known_providers
 
 _BEGUN = ("timestamp", "started_at", "start_time", "time", "ts")
 _ENDED = ("ended_at", "end_time")

@@ -15,7 +15,9 @@ from datetime import UTC, datetime, timedelta
 
 from ptycassette.importing._checked_events import Skipped, checked_session
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import MAX_SIDE, JournalEvent, Output, Resized, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Output, Resized
+from ptycassette.model.stored_screen import MAX_SIDE
 
 _HEAD = struct.Struct("<III")
 _RESIZE = re.compile(rb"\x1b\[8;(\d{1,5});(\d{1,5})t")

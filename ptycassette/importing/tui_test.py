@@ -22,15 +22,11 @@ from ptycassette.importing._checked_events import (
     microseconds,
 )
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import (
-    JournalEvent,
-    Output,
-    Resized,
-    Size,
-    check_density,
-    foreign_json,
-    resolved,
-)
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Output, Resized
+from ptycassette.model.json_values import foreign_json
+from ptycassette.model.limits import check_density
+from ptycassette.model.resolved_types import resolved
 
 _MAX_BYTES = 64 << 20
 _MAX_VALUES = 1_000_000

@@ -22,14 +22,7 @@ from ptycassette.importing._checked_events import (
     microseconds,
 )
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model import (
-    Finished,
-    JournalEvent,
-    Output,
-    Resized,
-    Signalled,
-    Typed,
-)
+from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Signalled, Typed
 
 _STARTED = b"Script started on "
 _DONE = re.compile(rb"\n?(?:Script done on [^\n]*\n?)?")

@@ -32,7 +32,8 @@ from ptycassette.importing.calls import (
 )
 from ptycassette.importing.json_lines import decoded
 from ptycassette.importing.session import HALVES, BadImportError, ImportedSession
-from ptycassette.model import visible, without_halves
+from ptycassette.model.json_values import without_halves
+from ptycassette.model.visible_text import visible
 
 MAX_DEPTH = 64
 MAX_VALUES = 200_000

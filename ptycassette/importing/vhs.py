@@ -17,8 +17,10 @@ import msgspec
 
 from ptycassette.importing._vhs_settings import Settings
 from ptycassette.importing.session import BadImportError, ImportedScript
-from ptycassette.keys import encode_key, parse_time, time_text
-from ptycassette.model import FilePatterns, visible
+from ptycassette.keys.names import encode_key
+from ptycassette.keys.quantities import parse_time, time_text
+from ptycassette.model.file_patterns import FilePatterns
+from ptycassette.model.visible_text import visible
 
 MAX_TAPE_BYTES = 1 << 20
 MAX_STEPS = 20_000

@@ -30,7 +30,8 @@ from ptycassette.inprocess.calls import (
     miss_body,
     served_headers,
 )
-from ptycassette.tape.matching import Hit, Miss
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
 
 if TYPE_CHECKING:
     from ptycassette.inprocess.using_tape import OpenTape

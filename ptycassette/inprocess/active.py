@@ -21,7 +21,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ptycassette.errors import UsageError
-from ptycassette.system import blocked_network, network_disabled
+from ptycassette.system.network import network_disabled
+from ptycassette.system.network_block import blocked_network
 
 if TYPE_CHECKING:
     from ptycassette.inprocess.using_tape import OpenTape

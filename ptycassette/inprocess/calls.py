@@ -21,57 +21,49 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ptycassette.cassette import LEAST_BITS, digest_of, guessing_bits, tape_facts
-from ptycassette.cassette.io import Cassette, RecordedExchange
+from ptycassette.cassette._tape_lines import tape_facts
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.cassette.io.tape import RecordedExchange
+from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.inprocess.active import Work, current_owner
-from ptycassette.model import (
-    NOT_JSON,
-    ExchangeOutcome,
-    JournalEvent,
-    Noted,
-    ServiceEventRecord,
-    TapeEntry,
-    decoded_json,
-    resolved,
-    storable,
-    storable_text,
-    visible,
-)
-from ptycassette.replaying import (
+from ptycassette.model.events import ServiceEventRecord
+from ptycassette.model.journal import JournalEvent, Noted
+from ptycassette.model.json_values import NOT_JSON, decoded_json, storable, storable_text
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.tape import ExchangeOutcome, TapeEntry
+from ptycassette.model.visible_text import visible
+from ptycassette.replaying.divergence import Divergence, DivergenceSide
+from ptycassette.replaying.divergence_kinds import (
     CALL_CHANGED,
     CALL_MISSING,
     CALL_ORDER,
     TOOL_CHANGED,
-    Divergence,
-    DivergenceSide,
 )
-from ptycassette.replaying.io import FAULT_VARIABLE, note_met
-from ptycassette.rerun import TapeDesk
-from ptycassette.system import MonotonicClock, monotonic_s
-from ptycassette.tape import (
+from ptycassette.replaying.io.faults import FAULT_VARIABLE, note_met
+from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.system.clock import MonotonicClock, monotonic_s
+from ptycassette.tape._kept import kept_target
+from ptycassette.tape._unpacking import unpacked_body
+from ptycassette.tape.draws import Draw, Draws, RecordedDraws, ServedDraws, draw_event, drawn_in
+from ptycassette.tape.io.draw_log import MachineDraws
+from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
-    Draw,
-    Draws,
     ExchangeEnded,
-    RecordedDraws,
     RequestBegun,
     RequestComplete,
     RequestData,
-    ServedDraws,
     TapeItem,
-    draw_event,
-    drawn_in,
-    host_and_port,
-    kept_target,
-    unpacked_body,
 )
-from ptycassette.tape.io import MachineDraws, load_matching_rules
-from ptycassette.tape.matching import MOST_DIGESTS, Hit, Miss, Question
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import MOST_DIGESTS, Question
+from ptycassette.tape.routing import host_and_port
 
 if TYPE_CHECKING:
-    from ptycassette.scrub import SessionScrubber
+    from ptycassette.scrub.session import SessionScrubber
 
 Headers = tuple[tuple[str, str], ...]
 Order = Literal["strict", "loose"]
@@ -624,7 +616,7 @@ class CallFault:
     """
 
     def __init__(self, text: str) -> None:
-        from ptycassette.faults import answer_fault, parse_fault  # noqa: PLC0415 - see below
+        from ptycassette.faults.registry import answer_fault, parse_fault  # noqa: PLC0415 - see below
 
         self.spec = parse_fault(text)
         self._fault = answer_fault(self.spec)
@@ -637,7 +629,7 @@ class CallFault:
             NotFoundError: the recording has no such entry.
             UsageError: that entry cannot have it.
         """
-        from ptycassette.fork.io import struck_entry  # noqa: PLC0415 - few runs have a fault
+        from ptycassette.fork.io.held import struck_entry  # noqa: PLC0415 - few runs have a fault
 
         return struck_entry(exchanges, self.spec, self._fault, self._clock)
 
@@ -656,7 +648,7 @@ def fault_of_environment(environment: Mapping[str, str]) -> CallFault | None:
     text = environment.get(FAULT_VARIABLE, "")
     if not text:
         return None
-    from ptycassette.faults import TERMINAL_FAULTS, parse_fault  # noqa: PLC0415 - few runs have one
+    from ptycassette.faults.registry import TERMINAL_FAULTS, parse_fault  # noqa: PLC0415 - few runs have one
 
     return None if parse_fault(text).name in TERMINAL_FAULTS else CallFault(text)
 
@@ -748,7 +740,8 @@ class ServedCalls:
         """A child of a fork may have a result that no tool gave: that tool does not run."""
         if "fork" not in (cassette.final.metadata or {}):
             return
-        from ptycassette.fork import ForkPlace, fork_of  # noqa: PLC0415 - few are children
+        from ptycassette.fork.places import ForkPlace  # noqa: PLC0415 - few are children
+        from ptycassette.fork.record import fork_of  # noqa: PLC0415 - few are children
 
         origin = fork_of(cassette.final.metadata)
         if origin is None or origin.change != "tool-result" or not origin.at.startswith("tool:"):

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.export.trajectory import read_tape
+from ptycassette.export.trajectory.from_tape import read_tape
 from ptycassette.inprocess.calls import recorded_tools
-from ptycassette.replaying import Drift, DriftChange, aligned
-from ptycassette.replaying.io import screen_drift, semantic_screen_drift
-from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, semantic_match
+from ptycassette.replaying.differences import aligned
+from ptycassette.replaying.drifts import Drift, DriftChange
+from ptycassette.replaying.io.sides import screen_drift, semantic_screen_drift
+from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer, semantic_match
 
 if TYPE_CHECKING:
-    from ptycassette.replaying.io import Comparable
+    from ptycassette.replaying.io.sides import Comparable
 
 
 class Turn(msgspec.Struct, frozen=True, order=True):

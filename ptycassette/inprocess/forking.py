@@ -18,33 +18,19 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, check_target
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import CassetteError, DivergenceError, NotFoundError, UsageError
-from ptycassette.faults import parse_fault
-from ptycassette.fork import (
-    FORK,
-    Change,
-    Cut,
-    ForkPlace,
-    ForkRecord,
-    ForkReport,
-    ParentOf,
-    PrefixProof,
-    Tail,
-)
-from ptycassette.fork.io import (
-    AnswerSource,
-    Branch,
-    ForkOptions,
-    LiveTail,
-    LiveTerms,
-    MadeTail,
-    check_request,
-    manifest_sha256,
-    other_answer,
-    tail_of,
-    wire,
-)
+from ptycassette.faults.registry import parse_fault
+from ptycassette.fork.changes import Change, Tail
+from ptycassette.fork.io.branch import AnswerSource, Branch
+from ptycassette.fork.io.live import LiveTail, LiveTerms
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.io.reading_lineage import manifest_sha256
+from ptycassette.fork.io.tails import MadeTail, check_request, other_answer, tail_of, wire
+from ptycassette.fork.places import Cut, ForkPlace
+from ptycassette.fork.record import FORK, ForkRecord, ParentOf, PrefixProof
+from ptycassette.fork.report import ForkReport
 from ptycassette.inprocess import saving
 from ptycassette.inprocess.active import below
 from ptycassette.inprocess.calls import (
@@ -59,14 +45,21 @@ from ptycassette.inprocess.calls import (
     miss_body,
     recorded_tools,
 )
-from ptycassette.model import NOT_JSON, TapeEntry, decoded_json, resolved, visible
-from ptycassette.replaying import divergence_lines
-from ptycassette.rerun import Gates, RequestMiss
-from ptycassette.system import MonotonicClock
-from ptycassette.system.files import current_dir, read_plain
-from ptycassette.tape import Draw, draw_event
-from ptycassette.tape.io import MachineDraws
-from ptycassette.tape.matching import Hit, Miss, Question
+from ptycassette.model.json_values import NOT_JSON, decoded_json
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.tape import TapeEntry
+from ptycassette.model.visible_text import visible
+from ptycassette.replaying.divergence import divergence_lines
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.report import RequestMiss
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.tape.draws import Draw, draw_event
+from ptycassette.tape.io.draw_log import MachineDraws
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 
 T = TypeVar("T")
 _CHANGES = frozenset(("response", "swap", "tool-result", "model", "fault", "none", "ask"))

@@ -14,12 +14,14 @@ from urllib.parse import urlsplit
 
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.inprocess.calls import CallLog, ServedCalls
-from ptycassette.system.files import temporary_folder
+from ptycassette.system.files.abandoned import temporary_folder
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from ptycassette.tape.matching import Hit, Miss, Question
+    from ptycassette.tape.matching._misses import Miss
+    from ptycassette.tape.matching.matcher import Hit
+    from ptycassette.tape.matching.question import Question
 
 
 class Programs:
@@ -52,8 +54,8 @@ class RecordedPrograms(Programs):
     """Notes the traffic of programs; ``close`` adds it to the log of the block."""
 
     def __init__(self, log: CallLog, environment: Mapping[str, str]) -> None:
-        from ptycassette.tape.consent import ANYWHERE, Terms  # noqa: PLC0415 - few blocks need it
-        from ptycassette.tape.io import start_proxy  # noqa: PLC0415
+        from ptycassette.tape.consent.terms import ANYWHERE, Terms  # noqa: PLC0415 - few blocks need it
+        from ptycassette.tape.io.running_proxy import start_proxy  # noqa: PLC0415
 
         super().__init__()
         self._log, self._journal = log, self._folder / "tape"
@@ -76,7 +78,7 @@ class RecordedPrograms(Programs):
         self.secrets, self.address = self._proxy.secrets, self._proxy.address
 
     def _finish(self) -> None:
-        from ptycassette.tape.io import TapeJournalReader  # noqa: PLC0415
+        from ptycassette.tape.io.journal_file import TapeJournalReader  # noqa: PLC0415
 
         self._proxy.close()
         if self._proxy.problem is not None:
@@ -89,9 +91,9 @@ class ServedPrograms(Programs):
     """Answers programs from the recording of the block."""
 
     def __init__(self, served: ServedCalls) -> None:
-        from ptycassette.rerun import Gates  # noqa: PLC0415 - few blocks need it
-        from ptycassette.rerun.io import TapeServer  # noqa: PLC0415
-        from ptycassette.tape.io import proxy_variables  # noqa: PLC0415
+        from ptycassette.rerun.gates import Gates  # noqa: PLC0415 - few blocks need it
+        from ptycassette.rerun.io.tape_server import TapeServer  # noqa: PLC0415
+        from ptycassette.tape.io.running_proxy import proxy_variables  # noqa: PLC0415
 
         super().__init__()
 

@@ -19,22 +19,18 @@ from ptycassette.inprocess.calls import (
     ItemsInMemory,
     SecretsOfCalls,
 )
-from ptycassette.model import (
-    EventSource,
-    Finished,
-    Harness,
-    JournalEvent,
-    Manifest,
-    Noted,
-    SessionMeta,
-    Size,
-    StreamKinds,
-)
-from ptycassette.recording import TAPE_OPTION, TapeSource
-from ptycassette.recording.io import Finaliser, architecture, system, timestamp
-from ptycassette.scrub import default_scrubber
-from ptycassette.system.files import current_dir
-from ptycassette.tape.io import load_prices
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Noted, SessionMeta
+from ptycassette.model.manifest import Harness, Manifest
+from ptycassette.model.ports import EventSource
+from ptycassette.model.streams import StreamKinds
+from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.recording._tape_source import TapeSource
+from ptycassette.recording.io.binary_probe import architecture, system, timestamp
+from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.tape.io.price_table import load_prices
 from ptycassette.version import __version__
 
 HARNESS = "in-process"

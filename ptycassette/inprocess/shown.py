@@ -12,18 +12,13 @@ from functools import cached_property
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io.reader import Cassette
 from ptycassette.inprocess.drifting import Turn, has_turns, turns_in
-from ptycassette.model import (
-    STREAMS_KEY,
-    Event,
-    FrameRecord,
-    OutputRecord,
-    ServiceEventRecord,
-    Size,
-    visible,
-)
-from ptycassette.terminal import default_emulator
+from ptycassette.model.events import Event, FrameRecord, OutputRecord, ServiceEventRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import STREAMS_KEY
+from ptycassette.model.visible_text import visible
+from ptycassette.terminal.emulator import default_emulator
 
 _MOST_LINES = 400
 _MOST_LINE = 2_000

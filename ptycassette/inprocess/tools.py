@@ -15,7 +15,7 @@ import msgspec
 
 from ptycassette.inprocess.active import active_tape
 from ptycassette.inprocess.calls import ToolOutcome, as_json, outcome_of
-from ptycassette.model import resolved
+from ptycassette.model.resolved_types import resolved
 
 F = TypeVar("F", bound=Callable[..., Any])
 Replay = Literal["run", "serve"]

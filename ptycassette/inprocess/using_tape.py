@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
@@ -46,34 +46,33 @@ from ptycassette.inprocess.calls import (
     ToolOutcome,
     fault_of_environment,
 )
-from ptycassette.model import TapeEntry
-from ptycassette.replaying import CALL_CHANGED, Divergence, divergence_error, divergence_lines
-from ptycassette.replaying.io import (
-    action_of,
+from ptycassette.model.tape import TapeEntry
+from ptycassette.replaying.divergence import Divergence, divergence_error, divergence_lines
+from ptycassette.replaying.divergence_kinds import CALL_CHANGED
+from ptycassette.replaying.io.modes import action_of, mode_in_force, resolve_secrets
+from ptycassette.replaying.io.places import folders_of, folders_of_callers, found_path
+from ptycassette.replaying.io.watched_uses import (
     announce_recorded,
     announce_recording,
     announce_use,
-    folders_of,
-    folders_of_callers,
-    found_path,
-    mode_in_force,
-    resolve_secrets,
 )
-from ptycassette.seal.io import require_seal
-from ptycassette.system import owned_context
-from ptycassette.system.files import current_dir, temporary_folder
-from ptycassette.tape import Draw, Draws, RecordedDraws
-from ptycassette.tape.io import MachineDraws
-from ptycassette.tape.matching import Hit, Miss
+from ptycassette.seal.io.policy import require_seal
+from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.system.ownership import owned_context
+from ptycassette.tape.draws import Draw, Draws, RecordedDraws
+from ptycassette.tape.io.draw_log import MachineDraws
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
 
 if TYPE_CHECKING:
-    from ptycassette.fork import ForkReport  # noqa: TC004 - never decoded
+    from ptycassette.fork.report import ForkReport  # noqa: TC004 - never decoded
     from ptycassette.inprocess.forking import ForkOrder, TapeFork
     from ptycassette.inprocess.programs import Programs
-    from ptycassette.replaying import Drift  # noqa: TC004 - never decoded
-    from ptycassette.replaying.io import Action  # noqa: TC004
-    from ptycassette.scrub import SessionScrubber
-    from ptycassette.timeline import Scorer
+    from ptycassette.replaying.drifts import Drift  # noqa: TC004 - never decoded
+    from ptycassette.replaying.io.modes import Action  # noqa: TC004
+    from ptycassette.scrub.session import SessionScrubber
+    from ptycassette.timeline.match_text import Scorer
 
 __all__ = ["OpenTape", "TapeResult", "UseTape", "use_tape"]
 
@@ -605,14 +604,14 @@ def _declared() -> dict[str, str]:
 
 def _scrubber() -> SessionScrubber:
     """A scrubber like the one that masked the tape when it was saved."""
-    from ptycassette.scrub import default_scrubber  # noqa: PLC0415 - 0.1 s
+    from ptycassette.scrub.session import default_scrubber  # noqa: PLC0415 - 0.1 s
 
     return default_scrubber()
 
 
 def _scrubbed_as_recorded(value: Any) -> Any:
     """A JSON value as the recording has it; asked for only where values differ."""
-    from ptycassette.scrub.io import session_scrubber  # noqa: PLC0415 - 0.1 s
+    from ptycassette.scrub.io.setup import session_scrubber  # noqa: PLC0415 - 0.1 s
 
     home = os.environ.get("HOME")
     scrubber = session_scrubber(home=Path(home) if home else None, cwd=current_dir())

@@ -9,7 +9,9 @@ Bytes are ``64M``, ``10MiB`` or a plain number; ``k``, ``M`` and ``G`` count tho
 
 from __future__ import annotations
 
-from ptycassette.model import Size, lazy_pattern, visible
+from ptycassette.model.geometry import Size
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.visible_text import visible
 
 LONGEST_S = 10**9
 """The longest time that is read where nothing else is asked for: 31 years."""

@@ -24,7 +24,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from ptycassette.keys.names import PASTE_END, PASTE_START
-from ptycassette.model import is_answer, lazy_pattern
+from ptycassette.model.answers import is_answer
+from ptycassette.model.lazy_regex import lazy_pattern
 
 KeyKind = Literal["text", "paste", "key", "answer", "focus"]
 

@@ -12,7 +12,7 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     cols: int = msgspec.field(name="Cols")
 
     def __str__(self) -> str:
-        """``COLSxROWS``, such as ``80x24``; ``ptycassette.keys.parse_size`` reads it."""
+        """``COLSxROWS``, such as ``80x24``; ``ptycassette.keys.quantities.parse_size`` reads it."""
         return f"{self.cols}x{self.rows}"
 
 

@@ -53,7 +53,8 @@ class VolatileToken(msgspec.Struct, frozen=True, array_like=True):
 class MaskedDigest(msgspec.Struct, frozen=True, array_like=True):
     """The digest of a masked value of a question, with the type and the name of its token.
 
-    8 hexadecimal digits, see ``ptycassette.cassette.digest_of``. What could be guessed has none.
+    8 hexadecimal digits, see ``ptycassette.cassette.secret_digests.digest_of``. What could be
+    guessed has none.
     """
 
     type: str

@@ -7,15 +7,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import (
-    FilePatterns,
-    PatternError,
-    TooManyPatternsError,
-    file_pattern,
-    read_toml,
-    resolved,
-    suggest,
-)
+from ptycassette.model.file_patterns import FilePatterns, TooManyPatternsError, file_pattern
+from ptycassette.model.re2_engine import PatternError
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.toml_text import read_toml, suggest
 
 S = TypeVar("S", bound=msgspec.Struct)
 

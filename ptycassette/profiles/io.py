@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptycassette._tables import made_table
 from ptycassette.errors import CassetteError
-from ptycassette.model import parse_toml
+from ptycassette.model.toml_text import parse_toml
 
 if TYPE_CHECKING:  # rec loads this module before it starts the program
     from ptycassette.profiles.profile import KnownCli, Profile, VersionQuery
@@ -151,8 +151,8 @@ def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
 
 
 def _data(path: Path) -> bytes:
-    from ptycassette.model import MAX_TOML_BYTES  # noqa: PLC0415 - see above
-    from ptycassette.system.files import read_plain  # noqa: PLC0415 - see above
+    from ptycassette.model.toml_text import MAX_TOML_BYTES  # noqa: PLC0415 - see above
+    from ptycassette.system.files.plain_file import read_plain  # noqa: PLC0415 - see above
 
     return read_plain(path, max_bytes=MAX_TOML_BYTES)
 

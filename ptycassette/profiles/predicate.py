@@ -8,7 +8,8 @@ the caller checks that, because this module has no clock.
 
 from __future__ import annotations
 
-from ptycassette.model import Screen, file_pattern
+from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.screen import Screen
 from ptycassette.profiles.checked import StrictTable, check_regex
 
 

@@ -38,7 +38,8 @@ from uuid import UUID
 
 import msgspec
 
-from ptycassette.model import file_pattern, visible
+from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.visible_text import visible
 from ptycassette.profiles.checked import StrictTable, check_regex
 
 EventType = Literal[

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.model import printable
+from ptycassette.model.visible_text import printable
 from ptycassette.pytest_plugin._fault_option import is_varied, spec_of, without_fault
 from ptycassette.pytest_plugin._frames import code_under_test
 from ptycassette.pytest_plugin._time_bound import HungError
@@ -133,7 +133,7 @@ def _outcome(
     *,
     met: bool,
 ) -> tuple[Outcome, str]:
-    from ptycassette.faults import TERMINAL_FAULTS
+    from ptycassette.faults.registry import TERMINAL_FAULTS
 
     spec = spec_of(item)
     assert spec is not None  # noqa: S101 - asked for one only
@@ -172,7 +172,7 @@ def check_marker(item: pytest.Item) -> None:
     Raises:
         pytest.UsageError: there is no such fault, or no such key.
     """
-    from ptycassette.faults import FAULTS
+    from ptycassette.faults.registry import FAULTS
 
     names, raises = _marked(item)
     unknown = sorted(names - set(FAULTS))
@@ -200,7 +200,7 @@ def _reason(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
 
 
 def _said(item: pytest.Item, outcome: Outcome, reason: str) -> str:
-    from ptycassette.faults import FAULTS
+    from ptycassette.faults.registry import FAULTS
 
     spec = spec_of(item)
     assert spec is not None  # noqa: S101 - asked for one only

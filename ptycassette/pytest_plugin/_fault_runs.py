@@ -26,11 +26,11 @@ from ptycassette.pytest_plugin._fault_option import (
 from ptycassette.pytest_plugin._fault_results import FaultResults, judge
 from ptycassette.pytest_plugin._time_bound import bounded
 from ptycassette.pytest_plugin.plugin import RUNNING, TAPE, USES_TAPE
-from ptycassette.replaying.io import FAULT_LOG_VARIABLE, FAULT_VARIABLE
-from ptycassette.system.files import temporary_folder
+from ptycassette.replaying.io.faults import FAULT_LOG_VARIABLE, FAULT_VARIABLE
+from ptycassette.system.files.abandoned import temporary_folder
 
 if TYPE_CHECKING:
-    from ptycassette.faults import FaultSpec
+    from ptycassette.faults.fault import FaultSpec
 
 _NONE = (
     "no test was run with a fault: that wants the marker ptycassette, or a fixture that plays"

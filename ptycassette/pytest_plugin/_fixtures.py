@@ -24,12 +24,12 @@ from ptycassette.pytest_plugin._state import RecordedOnce, TestState
 from ptycassette.pytest_plugin.plugin import TAPE
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette
-    from ptycassette.inprocess import OpenTape
+    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.inprocess.using_tape import OpenTape
     from ptycassette.pytest_plugin._runs import ShimRun
-    from ptycassette.replaying.io import Use
-    from ptycassette.scenario import ScenarioOutcome
-    from ptycassette.session import Session
+    from ptycassette.replaying.io.using import Use
+    from ptycassette.scenario.evaluation import ScenarioOutcome
+    from ptycassette.session.session import Session
 
 STATE = pytest.StashKey[TestState]()
 
@@ -74,8 +74,8 @@ def use_factory(
     request: pytest.FixtureRequest, settings: Settings, own: Path
 ) -> Callable[..., Use]:
     """See the fixture ``ptycassette_use``."""
-    from ptycassette.replaying.io import use
-    from ptycassette.timeline import Matching
+    from ptycassette.replaying.io.using import use
+    from ptycassette.timeline.match import Matching
 
     state: TestState = request.node.stash[STATE]
     if settings.fork is not None:
@@ -129,7 +129,7 @@ def session(
 
 def tape(request: pytest.FixtureRequest, settings: Settings, own: Path) -> Iterator[OpenTape]:
     """See the fixture ``ptycassette_tape``."""
-    from ptycassette.inprocess import use_tape
+    from ptycassette.inprocess.using_tape import use_tape
     from ptycassette.pytest_plugin._runs import SessionRun, recording_lock
 
     state: TestState = request.node.stash[STATE]
@@ -163,7 +163,7 @@ def run_in_tape(item: pytest.Item) -> None:
     function = getattr(item, "obj", None)
     if tape is None or not inspect.iscoroutinefunction(function):
         return
-    from ptycassette.inprocess import activated
+    from ptycassette.inprocess.active import activated
 
     @functools.wraps(function)
     async def in_tape(*args: Any, **kwargs: Any) -> Any:
@@ -199,9 +199,10 @@ def shims_factory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Shims]:
     """See the fixture ``ptycassette_shims``."""
-    from ptycassette.cassette.io import PendingRecordings
+    from ptycassette.cassette.io.pending import PendingRecordings
     from ptycassette.pytest_plugin._runs import ShimRun
-    from ptycassette.replaying.io import MODE_VARIABLE, ShimConfig, action_of, make_shims
+    from ptycassette.replaying.io.modes import MODE_VARIABLE, action_of
+    from ptycassette.replaying.io.shims import ShimConfig, make_shims
 
     def make(
         *programs: str,
@@ -270,7 +271,7 @@ def shims_factory(
 
 def cassette(request: pytest.FixtureRequest, own: Path) -> Iterator[Cassette]:
     """See the fixture ``ptycassette_cassette``."""
-    from ptycassette.cassette.io import open_cassette
+    from ptycassette.cassette.io.reader import open_cassette
 
     request.node.stash[STATE].used.append(own)
     with open_cassette(own) as opened:
@@ -279,7 +280,7 @@ def cassette(request: pytest.FixtureRequest, own: Path) -> Iterator[Cassette]:
 
 def scenario(request: pytest.FixtureRequest, own: Path) -> Callable[..., ScenarioOutcome]:
     """See the fixture ``ptycassette_scenario``."""
-    from ptycassette.scenario import check_scenario, outcome_lines
+    from ptycassette.scenario.evaluation import check_scenario, outcome_lines
     from ptycassette.scenario.io import evidence_of, load_scenario
 
     def check(path: str | os.PathLike[str]) -> ScenarioOutcome:

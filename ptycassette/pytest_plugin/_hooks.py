@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model import storable
+from ptycassette.model.json_values import storable
 from ptycassette.pytest_plugin import _fixtures as fixtures
 from ptycassette.pytest_plugin._fixtures import (
     STATE,
@@ -33,8 +33,8 @@ from ptycassette.pytest_plugin._tracing import (
     written_trace,
 )
 from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING, TAPE
-from ptycassette.replaying.io import MODE_VARIABLE, run_modes
-from ptycassette.system import NETWORK_LEVEL, blocked_network
+from ptycassette.replaying.io.modes import MODE_VARIABLE, run_modes
+from ptycassette.system.network_block import NETWORK_LEVEL, blocked_network
 
 __all__ = ["fixtures"]
 

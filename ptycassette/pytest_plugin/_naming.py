@@ -6,7 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from ptycassette.scrub.io import concealed
+from ptycassette.scrub.io.conceal import concealed
 
 MAX_NAME = 100
 _MAY_TELL = re.compile(r"[A-Za-z0-9+/_-]{16}|[@=:]")

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.harness.io import FakeProviderServer
+    from ptycassette.harness.io.fake_provider import FakeProviderServer
 
 
 def provider(request: pytest.FixtureRequest) -> Iterator[Callable[..., FakeProviderServer]]:
     """See the fixture ``ptycassette_provider``."""
     try:
-        from ptycassette.harness.io import FakeProviderServer
-        from ptycassette.harness.provider.fake import Script
+        from ptycassette.harness.io.fake_provider import FakeProviderServer
+        from ptycassette.harness.provider.fake.script import Script
     except ImportError as missing:
         pytest.fail(
             f"the fake provider needs the package {missing.name!r}:"

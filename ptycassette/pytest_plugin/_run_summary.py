@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.model import printable
+from ptycassette.model.visible_text import printable
 from ptycassette.pytest_plugin._settings import config_value
 from ptycassette.pytest_plugin._state import Run, TestState
 from ptycassette.pytest_plugin.plugin import LEFT_OUT
@@ -200,8 +200,8 @@ def _with_counts(lines: list[str]) -> Iterator[str]:
 
 
 def _problem(path: Path) -> str | None:
-    from ptycassette.cassette import age_problem
-    from ptycassette.cassette.io import open_cassette
+    from ptycassette.cassette.freshness import age_problem
+    from ptycassette.cassette.io.reader import open_cassette
 
     try:
         with open_cassette(path, check="manifest") as cassette:

@@ -11,28 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, DivergenceError, SessionError
-from ptycassette.keys import time_text
-from ptycassette.model import printable, visible
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.visible_text import printable, visible
 from ptycassette.pytest_plugin._state import Counted, RecordedOnce, TestState, private_place
-from ptycassette.replaying import (
-    INPUT_MISSING,
-    NO_DRIFT,
-    Drift,
-    divergence_error,
-    divergence_lines,
-    divergence_object,
-    drift_lines,
-)
-from ptycassette.rerun import finding_lines
-from ptycassette.system.files import journal_dir, try_lock
+from ptycassette.replaying.divergence import divergence_error, divergence_lines, divergence_object
+from ptycassette.replaying.divergence_kinds import INPUT_MISSING
+from ptycassette.replaying.drifts import NO_DRIFT, Drift, drift_lines
+from ptycassette.rerun.report import finding_lines
+from ptycassette.system.files.locks import try_lock
+from ptycassette.system.files.state_dirs import journal_dir
 
 if TYPE_CHECKING:  # a test that uses a tape has no session, no stand-in and no recorder
-    from ptycassette.cassette.io import PendingRecordings
-    from ptycassette.inprocess import OpenTape, UseTape
-    from ptycassette.replaying.io import Use, WatchedResult
-    from ptycassette.session import Session, StepLog
+    from ptycassette.cassette.io.pending import PendingRecordings
+    from ptycassette.inprocess.using_tape import OpenTape, UseTape
+    from ptycassette.replaying.io.using import Use
+    from ptycassette.replaying.io.watched_uses import WatchedResult
+    from ptycassette.session.session import Session
+    from ptycassette.session.steps import StepLog
 
 _SAVING_S = 60.0
 """Recorders save at most for seconds after the end of their program."""
@@ -40,7 +37,7 @@ _SAVING_S = 60.0
 
 def _drop_journal_of(recording: Path) -> None:
     """Delete the journal that a shim which was killed has left of a recording that is saved."""
-    from ptycassette.recording.io import JOURNAL_SUFFIX, delete_journal
+    from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX, delete_journal
 
     with suppress(CassetteError):
         with open_cassette(recording, check="manifest", allow_unscrubbed=True) as cassette:
@@ -160,10 +157,7 @@ class UseRun:
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the result, and the steps of its session."""
         # Few tests fail, and traces take long to load.
-        from ptycassette.pytest_plugin.traces import (
-            drift_object,
-            steps_object,
-        )
+        from .traces.trace import drift_object, steps_object
 
         result = self._result
         own = [step for step in log.steps if step.session == self.session]
@@ -209,7 +203,7 @@ class ShimRun:
 
     def reports(self) -> list[dict[str, Any]]:
         """The reports so far, in the order of the starts."""
-        from ptycassette.replaying.standin.io import read_reports
+        from ptycassette.replaying.standin.io.report_file import read_reports
 
         return list(read_reports(self._place))
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.model import printable, visible
-from ptycassette.scenario import CheckOutcome, ScenarioOutcome, check_scenario
+from ptycassette.model.visible_text import printable, visible
+from ptycassette.scenario.evaluation import CheckOutcome, ScenarioOutcome, check_scenario
 from ptycassette.scenario.io import evidence_of, load_scenario
 
 

@@ -15,11 +15,11 @@ import pytest
 
 from ptycassette.errors import CassetteError, UsageError
 from ptycassette.pytest_plugin.plugin import CHOICES
-from ptycassette.replaying.io import MODE_VARIABLE, RunMode, resolve_mode
-from ptycassette.system.files import Project, find_project
+from ptycassette.replaying.io.modes import MODE_VARIABLE, RunMode, resolve_mode
+from ptycassette.system.files.project_file import Project, find_project
 
 if TYPE_CHECKING:
-    from ptycassette.timeline import Matching
+    from ptycassette.timeline.match import Matching
 
 _MARKER_KEYS = {
     "argv", "mode", "match", "order", "size", "streams", "tape", "lenient", "allow_unplayed",
@@ -129,17 +129,17 @@ def settings_of(
         )
         match = pick("match") or project_of(config).compare or "prompt"
         if isinstance(match, str) and match != "prompt":  # the default needs no look-up
-            from ptycassette.timeline import strategy_named
+            from ptycassette.timeline.match import strategy_named
 
             strategy_named(match)
         order = pick("order") or None
         if order is not None:
-            from ptycassette.timeline import order_named
+            from ptycassette.timeline.match import order_named
 
             order_named(order)
         argv = pick("argv")
         if argv is not None:
-            from ptycassette.session import words_given
+            from ptycassette.session.options import words_given
 
             argv = words_given(argv)
     except (UsageError, ValueError, TypeError) as exc:

@@ -19,8 +19,8 @@ import pytest
 
 from ptycassette.errors import RefusedError, StorageError
 from ptycassette.pytest_plugin.plugin import run_of
-from ptycassette.session import StepLog
-from ptycassette.system.files import lock_dir, private_dir
+from ptycassette.session.steps import StepLog
+from ptycassette.system.files.state_dirs import lock_dir, private_dir
 
 Counted = Literal["recorded", "replayed", "rerun", "live", "drifted", "unchanged"]
 

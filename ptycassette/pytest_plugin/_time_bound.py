@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ptycassette.keys import time_text
+from ptycassette.keys.quantities import time_text
 
 _AGAIN_S = 5.0
 

@@ -17,11 +17,11 @@ from ptycassette.pytest_plugin._frames import code_under_test
 from ptycassette.pytest_plugin._settings import config_value
 from ptycassette.pytest_plugin._state import RecordedOnce, TestState
 from ptycassette.pytest_plugin.plugin import run_of
-from ptycassette.replaying.io import watch_uses
-from ptycassette.session import SessionStep, StepLog, collect_steps
+from ptycassette.replaying.io.watched_uses import watch_uses
+from ptycassette.session.steps import SessionStep, StepLog, collect_steps
 
 if TYPE_CHECKING:
-    from ptycassette.replaying.io import WatchedResult
+    from ptycassette.replaying.io.watched_uses import WatchedResult
 
 _KEEP = "10"
 
@@ -101,7 +101,9 @@ def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
 def written_trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
     """Write the trace; returns its path, or why there is none. A full disk fails no test."""
     from ptycassette.pytest_plugin._runs import UseRun
-    from ptycassette.pytest_plugin.traces import steps_object, trace_object, write_trace
+
+    from .traces.files import write_trace
+    from .traces.trace import steps_object, trace_object
 
     log = state.steps
     owned = {run.session for run in state.runs if isinstance(run, UseRun)}
@@ -124,7 +126,8 @@ def close_traces(config: pytest.Config) -> str:
     run = _place(config) / run_of(config)
     if not run.is_dir():
         return ""
-    from ptycassette.pytest_plugin.traces import prune_runs, write_index
+    from .traces.directories import prune_runs
+    from .traces.index import write_index
 
     prune_runs(_place(config), kept_runs(config))
     try:

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Cassette
-    from ptycassette.harness.io import FakeProviderServer
-    from ptycassette.inprocess import OpenTape
+    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.harness.io.fake_provider import FakeProviderServer
+    from ptycassette.inprocess.using_tape import OpenTape
     from ptycassette.pytest_plugin._fixtures import Shims
     from ptycassette.pytest_plugin._scenario_items import ScenarioFile
     from ptycassette.pytest_plugin._settings import Settings
-    from ptycassette.replaying.io import Use
-    from ptycassette.scenario import ScenarioOutcome
-    from ptycassette.session import Session
+    from ptycassette.replaying.io.using import Use
+    from ptycassette.scenario.evaluation import ScenarioOutcome
+    from ptycassette.session.session import Session
     from ptycassette.testing import ManualClock
 
 MARKER = (
@@ -200,7 +200,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _seconds(text: str) -> float:
-    from ptycassette.keys import parse_time
+    from ptycassette.keys.quantities import parse_time
 
     try:
         return parse_time(text)

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import DiscoveryRecord, Harness, QuotaRecord
+from ptycassette.model.manifest import Harness
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 
 
 def with_probed(

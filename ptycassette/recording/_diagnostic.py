@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from ptycassette.model import Scrubber, SessionMeta, storable_text
+from ptycassette.model.journal import SessionMeta
+from ptycassette.model.json_values import storable_text
+from ptycassette.model.ports import Scrubber
 
 DIAGNOSTIC_VERSION = 1
 

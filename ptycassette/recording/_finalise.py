@@ -17,24 +17,21 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ptycassette.errors import AmbiguousTapeError, SecretLeftError
-from ptycassette.model import (
+from ptycassette.model.journal import JournalEvent, Noted, Output, SessionMeta
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.ports import (
     CassetteSink,
     EmulatorFactory,
     EventSource,
-    JournalEvent,
-    Manifest,
-    Noted,
-    Output,
     Scrubber,
     ScrubStep,
-    SessionMeta,
     StepScrubber,
 )
 from ptycassette.recording._manifest import manifest_texts
 from ptycassette.recording._secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.recording._sink_writer import SinkWriter
-from ptycassette.terminal import FramePolicy, frame_policy
-from ptycassette.typed import TypedWatch
+from ptycassette.terminal.policies import FramePolicy, frame_policy
+from ptycassette.typed._watch import TypedWatch
 
 if TYPE_CHECKING:
     from ptycassette.recording._tape_writer import EntryKeys

@@ -9,30 +9,26 @@ from typing import Any, Final
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY, TAPE_VERSION
-from ptycassette.model import (
-    STREAMS_KEY,
+from ptycassette.cassette._tape_lines import TAPE_KEY, TAPE_VERSION
+from ptycassette.model.journal import Finished, SessionMeta
+from ptycassette.model.json_values import native, storable, storable_text
+from ptycassette.model.manifest import (
     Command,
     ContentDigest,
-    DiscoveryRecord,
     EmulatorId,
-    Finished,
     Harness,
     Manifest,
     Provenance,
-    QuotaRecord,
-    Scrubber,
-    SessionMeta,
     Terminal,
     Timing,
-    native,
-    resolved,
-    storable,
-    storable_text,
 )
+from ptycassette.model.ports import Scrubber
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.streams import STREAMS_KEY
 from ptycassette.recording._capability import with_probed
 from ptycassette.recording._tape_option import TAPE_OPTION
-from ptycassette.timeline import (
+from ptycassette.timeline.match_secrets import (
     SECRET_DIGESTS_KEY,
     InputDigest,
     stored_secrets,

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model import ScrubReport
+from ptycassette.model.records import ScrubReport
 
 REPORT_OPTION: Final = "scrub_report"
 """The option of a session that was published before: the report of that time."""

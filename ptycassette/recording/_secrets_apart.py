@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ptycassette.model import InputRecord, ScrubReport
-from ptycassette.typed import TypedSecret
+from ptycassette.model.events import InputRecord
+from ptycassette.model.records import ScrubReport
+from ptycassette.typed._secrets import TypedSecret
 
 if TYPE_CHECKING:
-    from ptycassette.timeline import InputDigest
+    from ptycassette.timeline.match_secrets import InputDigest
 
 
 def input_was_scrubbed(report: ScrubReport) -> bool:
@@ -38,11 +39,8 @@ def typed_digests(
         typed: input at prompts for secrets. No other line that contains it gets a digest, because
             people choose such secrets.
     """
-    from ptycassette.timeline import (  # noqa: PLC0415 - loads slowly; few recordings need it
-        input_digests,
-        iter_entries,
-        masked_digests,
-    )
+    from ptycassette.timeline.match_entries import iter_entries  # noqa: PLC0415
+    from ptycassette.timeline.match_secrets import input_digests, masked_digests  # noqa: PLC0415
 
     pairs = zip(iter_entries(raw), iter_entries(shown()), strict=False)
     found = input_digests(cassette_id, pairs, apart_from=[secret.text for secret in typed])

@@ -12,36 +12,30 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ptycassette.cassette import FrameMaker
+from ptycassette.cassette.frames import FrameMaker
 from ptycassette.errors import RunFailedError
-from ptycassette.model import (
+from ptycassette.model.events import InputRecord, OutputRecord, ServiceEventRecord
+from ptycassette.model.journal import (
     Begun,
-    CassetteSink,
-    EmulatorFactory,
-    EmulatorId,
     Finished,
-    InputRecord,
     JournalEvent,
-    Manifest,
     Output,
-    OutputRecord,
     Probed,
-    Scrubber,
-    ScrubReport,
-    ScrubStep,
-    ServiceEventRecord,
     SessionMeta,
-    StepScrubber,
     TapeMoment,
     Traffic,
     Typed,
-    storable_text,
 )
+from ptycassette.model.json_values import storable_text
+from ptycassette.model.manifest import EmulatorId, Manifest
+from ptycassette.model.ports import CassetteSink, EmulatorFactory, Scrubber, ScrubStep, StepScrubber
+from ptycassette.model.records import ScrubReport
 from ptycassette.recording._manifest import Learnt, make_manifest
 from ptycassette.recording._scrub_reports import REPORT_OPTION, merged_reports
 from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
-from ptycassette.terminal import FramePolicy, default_emulator
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.policies import FramePolicy
 
 if TYPE_CHECKING:
     from ptycassette.recording._tape_writer import EntryKeys, TapeWriter

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from ptycassette.model import Begun, EventSource, Finished, JournalEvent
-from ptycassette.tape import Assembler, TapeHead, TapeItem
+from ptycassette.model.journal import Begun, Finished, JournalEvent
+from ptycassette.model.ports import EventSource
+from ptycassette.tape._assembling import Assembler
+from ptycassette.tape.items import TapeItem
+from ptycassette.tape.journal_codec import TapeHead
 
 if TYPE_CHECKING:  # reading a recording without a tape does without it
-    from ptycassette.tape.consent import Prices
+    from ptycassette.tape.consent._prices import Prices
 
 _COMPARED = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_output_tokens")
 

@@ -7,23 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from ptycassette.model import (
-    BodySink,
-    Chunk,
-    EntrySink,
-    HeadSecret,
-    MaskedDigest,
-    TapeAnswer,
-    TapeEntry,
-    TapeMoment,
-    Traffic,
-    VolatileToken,
-    resolved,
-)
-from ptycassette.scrub import whole_json
+from ptycassette.model.journal import HeadSecret, TapeMoment, Traffic
+from ptycassette.model.ports import BodySink, EntrySink
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.tape import Chunk, MaskedDigest, TapeAnswer, TapeEntry, VolatileToken
+from ptycassette.scrub._traffic import whole_json
 
 if TYPE_CHECKING:
-    from ptycassette.tape.matching import TapeCheck
+    from ptycassette.tape.matching.checking import TapeCheck
 
 
 class EntryKeys(Protocol):

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ptycassette.model import EventSource, JournalEvent, ScrubReport, SessionMeta
+from ptycassette.model.journal import JournalEvent, SessionMeta
+from ptycassette.model.ports import EventSource
+from ptycassette.model.records import ScrubReport
 
 
 class Unscrubbed:

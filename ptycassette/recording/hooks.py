@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Begun, EventSource, Finished, JournalEvent
+from ptycassette.model.journal import Begun, Finished, JournalEvent
+from ptycassette.model.ports import EventSource
 
 BeforeRecord = Callable[[Any], Any]
 

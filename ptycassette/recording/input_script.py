@@ -24,12 +24,16 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.keys import canonical_key, parse_size, parse_time
-from ptycassette.model import NOT_JSON, Size, printable, resolved, visible
+from ptycassette.keys.names import canonical_key
+from ptycassette.keys.quantities import parse_size, parse_time
+from ptycassette.model.geometry import Size
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:
     # Loading it would delay rec; msgspec needs it only to decode steps, which nobody does.
-    from ptycassette.profiles import Submit  # noqa: TC004
+    from ptycassette.profiles.profile import Submit  # noqa: TC004
 
 StepKind = Literal[
     "type",
@@ -179,7 +183,7 @@ def _wrong(problem: ValueError, name: str, line: int) -> UsageError:
 
 def _check_patterns(steps: list[ScriptStep], name: str) -> None:
     # Imported here, because few scripts have one, and every import delays rec.
-    from ptycassette.model import FilePatterns  # noqa: PLC0415
+    from ptycassette.model.file_patterns import FilePatterns  # noqa: PLC0415
 
     patterns = FilePatterns()
     for step in steps:

@@ -10,21 +10,22 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ptycassette.model import (
-    LATENCY_US,
-    AnswerReader,
-    Begun,
+from ptycassette.model.answers import LATENCY_US, AnswerReader
+from ptycassette.model.events import (
     Event,
     FinalRecord,
-    Finished,
     InputRecord,
+    OutputRecord,
+    ServiceEventRecord,
+)
+from ptycassette.model.journal import (
+    Begun,
+    Finished,
     JournalEvent,
     Noted,
     Output,
-    OutputRecord,
     Probed,
     Resized,
-    ServiceEventRecord,
     Signalled,
     Traffic,
     Typed,

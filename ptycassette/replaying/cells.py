@@ -15,8 +15,8 @@ from functools import lru_cache
 
 import msgspec
 
-from ptycassette.model import DEFAULT_STYLE, Screen, Style
-from ptycassette.terminal import split_cells
+from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style
+from ptycassette.terminal.cells import split_cells
 
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 _ACTIVE = frozenset({"Cc", "Cs", "Zl", "Zp"})

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import DivergenceError
-from ptycassette.model import printable, visible, visible_bytes
+from ptycassette.model.visible_text import printable, visible, visible_bytes
 from ptycassette.replaying.differences import folded_rows, marks_of
 from ptycassette.replaying.divergence_kinds import COMPARED_BY_TEXT, KINDS, kind_named
 

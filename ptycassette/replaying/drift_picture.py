@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import Screen
+from ptycassette.model.screen import Screen
 from ptycassette.replaying.drifts import DriftChange
 from ptycassette.replaying.stored import screen_object
 

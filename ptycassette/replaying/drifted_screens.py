@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptycassette.model import InputRecord, Screen, Size, painted_bytes
+from ptycassette.model.events import InputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+from ptycassette.model.streams import painted_bytes
 from ptycassette.replaying.drift_picture import DriftPicture
 from ptycassette.replaying.drifts import Drift, DriftChange, Side
-from ptycassette.terminal import default_emulator
-from ptycassette.timeline import read_entries
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.timeline.match_entries import read_entries
 
 MAX_PICTURES = 20
 

@@ -14,18 +14,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.model import (
-    Event,
-    FinalRecord,
-    FrameRecord,
-    InputRecord,
-    Manifest,
-    OutputRecord,
-    printable,
-    same_version,
-    streams_of,
-    visible,
-)
+from ptycassette.model.events import Event, FinalRecord, FrameRecord, InputRecord, OutputRecord
+from ptycassette.model.manifest import Manifest, same_version
+from ptycassette.model.streams import streams_of
+from ptycassette.model.visible_text import printable, visible
 from ptycassette.replaying.differences import aligned
 from ptycassette.replaying.divergence import Divergence, DivergenceSide
 from ptycassette.replaying.divergence_kinds import (
@@ -33,7 +25,8 @@ from ptycassette.replaying.divergence_kinds import (
     EMULATOR_CHANGED,
     EXIT_CHANGED,
 )
-from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries, semantic_match
+from ptycassette.timeline.match_entries import read_entries
+from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer, semantic_match
 
 NO_DRIFT = "no drift"
 """What the report of a shim notes where two recordings are the same."""

@@ -19,9 +19,10 @@ from functools import lru_cache
 
 import msgspec
 
-from ptycassette.model import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
 from ptycassette.replaying.cells import BLANK, Cell, cells_of_row
-from ptycassette.terminal import attribute_parameters, color_parameters
+from ptycassette.terminal.sgr import attribute_parameters, color_parameters
 
 
 @lru_cache(maxsize=1024)

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import FrameRecord, Screen
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.screen import Screen
 
 
 class RowDifference(msgspec.Struct, frozen=True):

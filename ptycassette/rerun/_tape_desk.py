@@ -10,26 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ptycassette.model import TapeEntry, decoded_json, objects_in
+from ptycassette.model.json_values import decoded_json, objects_in
+from ptycassette.model.tape import TapeEntry
 from ptycassette.rerun.report import RequestMiss
-from ptycassette.scrub import masked_places
-from ptycassette.tape import Draw
-from ptycassette.tape.consent import body_without
-from ptycassette.tape.matching import (
-    SECRET,
-    Hit,
-    Matcher,
-    Miss,
-    Question,
-    Rules,
-    TapeExchange,
-    published_fingerprint,
-    tape_damage,
-    tape_fingerprint,
-)
+from ptycassette.scrub._masked_places import masked_places
+from ptycassette.tape.consent._forbidden import body_without
+from ptycassette.tape.draws import Draw
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching._recorded import TapeExchange
+from ptycassette.tape.matching.checking import published_fingerprint, tape_damage, tape_fingerprint
+from ptycassette.tape.matching.matcher import Hit, Matcher
+from ptycassette.tape.matching.question import Question
+from ptycassette.tape.matching.rules import SECRET, Rules
 
 if TYPE_CHECKING:
-    from ptycassette.scrub import SessionScrubber
+    from ptycassette.scrub.session import SessionScrubber
 
 _MOST_MISSES = 100
 _SHORTEST_NAME = 8

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ptycassette.model import Event, InputRecord, Size, file_pattern, painted_bytes
-from ptycassette.profiles import ExitMessage
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.events import Event, InputRecord
+from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import painted_bytes
+from ptycassette.profiles.profile import ExitMessage
+from ptycassette.terminal.emulator import PyteEmulator
 
 _ROWS_ABOVE = 1000  # a message of which more has scrolled off is compared
 

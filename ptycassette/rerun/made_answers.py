@@ -13,20 +13,17 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from ptycassette.harness.provider.fake import (
-    FakeProvider,
-    HttpRequest,
-    Part,
-    PlannedAnswer,
-    Reply,
-    Script,
-    TokenCounts,
-)
-from ptycassette.harness.provider.wire import Call, Stop
-from ptycassette.model import Chunk, Clock, TapeAnswer, TapeEntry, decoded_json
-from ptycassette.seal.bundle import answer_of
-from ptycassette.tape import usage_of
-from ptycassette.tape.matching import Hit, Question
+from ptycassette.harness.provider.fake.engine import FakeProvider
+from ptycassette.harness.provider.fake.exchange import HttpRequest, PlannedAnswer
+from ptycassette.harness.provider.fake.script import Part, Reply, Script, TokenCounts
+from ptycassette.harness.provider.wire.neutral import Call, Stop
+from ptycassette.model.json_values import decoded_json
+from ptycassette.model.ports import Clock
+from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
+from ptycassette.seal.bundle.transcripts import answer_of
+from ptycassette.tape._facts import usage_of
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 
 _PREVIOUS = "previous_response_id"
 

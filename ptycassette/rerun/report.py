@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.model import ExitStatus, printable, same_version
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.manifest import same_version
+from ptycassette.model.visible_text import printable
 
 _MOST_ROWS = 12
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ptycassette.model import file_pattern
-from ptycassette.scenario import normaliser_of
+from ptycassette.model.file_patterns import file_pattern
+from ptycassette.scenario.normalise import normaliser_of
 
 VOLATILE = ("spinner", "clock", "date", "duration", "pid", "uuid")
 """The built-in normalisers that are applied unless others are named."""

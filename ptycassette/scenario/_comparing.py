@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import file_pattern
+from ptycassette.model.file_patterns import file_pattern
 from ptycassette.scenario._predicate import Base, PredicateContext, bad_pattern
 
 JsonValue = Any

@@ -14,7 +14,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ptycassette.model import FilePatterns, FrameRecord, PatternError, file_pattern
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.file_patterns import FilePatterns, file_pattern
+from ptycassette.model.re2_engine import PatternError
 from ptycassette.scenario._effort import PER_CHAR, PER_LOOK, PER_PATTERN_CHAR, Effort
 from ptycassette.scenario.evidence import Evidence
 from ptycassette.scenario.normalise import Normaliser

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from ptycassette.model import FrameRecord, file_pattern
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.file_patterns import file_pattern
 from ptycassette.scenario._effort import (
     PER_CHAR,
     PER_LOOK,

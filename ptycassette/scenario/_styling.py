@@ -10,9 +10,10 @@ import bisect
 import itertools
 from typing import Any
 
-from ptycassette.model import DEFAULT_STYLE, FrameRecord, Style
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.screen import DEFAULT_STYLE, Style
 from ptycassette.scenario._predicate import Base, Failed, Look
-from ptycassette.terminal import split_cells
+from ptycassette.terminal.cells import split_cells
 
 _PER_CELL = 300
 

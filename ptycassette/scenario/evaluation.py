@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ptycassette.model import printable, visible
+from ptycassette.model.visible_text import printable, visible
 from ptycassette.scenario._effort import PER_REWRITTEN_CHAR, Effort
 from ptycassette.scenario._predicate import Failed
 from ptycassette.scenario._predicates import evaluate, type_name

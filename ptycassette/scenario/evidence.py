@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from ptycassette.model import (
+from ptycassette.model.events import (
     Event,
     FinalRecord,
     FrameRecord,
     InputRecord,
-    Manifest,
     OutputRecord,
     ServiceEventRecord,
 )
-from ptycassette.timeline import Entry, read_entries
+from ptycassette.model.manifest import Manifest
+from ptycassette.timeline.match_entries import Entry, read_entries
 
 # OSC 52 ; selection ; base64, ended by BEL or ST (xterm's ctlseqs, "Manipulate Selection Data").
 _CLIPBOARD = re.compile(rb"\x1b\]52;[^;\x07\x1b]*;([A-Za-z0-9+/=]*)(?:\x07|\x1b\\)")

@@ -8,19 +8,17 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
-from ptycassette.model import native_text
-from ptycassette.scenario import (
-    CheckOutcome,
-    Evidence,
-    Scenario,
-    ScenarioOutcome,
-    check_scenario,
-    parse_scenario,
-)
+from ptycassette.model.json_values import native_text
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
-from ptycassette.system.files import hint_for_missing, read_plain
+from ptycassette.system.files.near_names import hint_for_missing
+from ptycassette.system.files.plain_file import read_plain
+
+from .evaluation import CheckOutcome, ScenarioOutcome, check_scenario
+from .evidence import Evidence
+from .model import Scenario
+from .reading import parse_scenario
 
 SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import FilePattern, file_pattern
+from ptycassette.model.file_patterns import FilePattern, file_pattern
 
 
 class Normaliser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import FilePatterns, resolved, visible
+from ptycassette.model.file_patterns import FilePatterns
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible
 from ptycassette.scenario._predicate import PredicateContext, bad_pattern
 from ptycassette.scenario.model import EnvironmentPolicy, Normaliser, Scenario
 from ptycassette.scenario.normalise import BUILT_IN, normaliser_problem

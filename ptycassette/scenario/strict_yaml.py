@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ptycassette.errors import UsageError
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 
 MAX_YAML_BYTES = 256 << 10
 """What takes the loader longest, words on a line, takes it 0.35 s at this length."""

@@ -16,42 +16,35 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ptycassette.model import (
+from ptycassette.model.journal import (
     Finished,
     JournalEvent,
     Noted,
     Output,
     Probed,
     Resized,
-    Secret,
     SessionMeta,
-    StreamKinds,
     TapeMoment,
     Traffic,
     Typed,
 )
+from ptycassette.model.ports import Secret
+from ptycassette.model.streams import StreamKinds
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.discover import begun_values, declared_values
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.search import KnownValue, Lesson, Match, SearchedTexts, Searcher
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.views import (
-    BLOCK,
-    Blocks,
-    FoundInBody,
-    Joined,
-    ScreenReader,
-    ScreenView,
-    Seen,
-    StreamText,
-    StreamView,
-    TrafficText,
-    View,
-    input_views,
-    joined_lines,
-    members_of,
-    strings_of,
-)
+
+from .search._known import KnownValue, Lesson
+from .search._learning import SearchedTexts
+from .search._searcher import Match, Searcher
+from .views._channels import BLOCK, Blocks
+from .views._joined_lines import joined_lines
+from .views._screen import ScreenReader, ScreenView, Seen
+from .views._streams import FoundInBody, StreamText, StreamView, TrafficText
+from .views._structured import Joined, members_of, strings_of
+from .views._typed import input_views
+from .views._view import View
 
 SETTLED = BLOCK // 2
 """So many bytes before the end of the last block are not read again, but for what is learnt."""

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from ptycassette.model import lazy_pattern
-from ptycassette.terminal import width_mode
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.terminal.widths import width_mode
 
 TEXT = "text"
 BASE64 = "base64"

@@ -7,15 +7,8 @@ from itertools import tee, zip_longest
 
 import msgspec
 
-from ptycassette.model import (
-    EventSource,
-    JournalEvent,
-    Output,
-    Resized,
-    ScrubStep,
-    SecretWatch,
-    Traffic,
-)
+from ptycassette.model.journal import JournalEvent, Output, Resized, Traffic
+from ptycassette.model.ports import EventSource, ScrubStep, SecretWatch
 from ptycassette.scrub._finding import Finder
 from ptycassette.scrub._patches import Patches
 

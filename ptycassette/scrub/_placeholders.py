@@ -7,31 +7,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ptycassette.model import (
-    Finished,
-    HeadSecret,
-    Noted,
-    Probed,
-    TapeMoment,
-    lazy_pattern,
-    resolved,
-)
+from ptycassette.model.journal import Finished, HeadSecret, Noted, Probed, TapeMoment
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.resolved_types import resolved
 from ptycassette.scrub._mask import TEXT, mask
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
-from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.views import (
-    Names,
-    View,
-    joined_lines,
-    line_of_text,
-    members_of,
-    panes,
-    rewrite,
-    strings_of,
-    view_of,
-)
+
+from .search._searcher import Match, Searcher
+from .views._joined_lines import joined_lines
+from .views._lines import line_of_text, panes
+from .views._screen import view_of
+from .views._structured import Names, members_of, rewrite, strings_of
+from .views._view import View
 
 # What continues the last name of a path; a full stop before a blank ends a sentence.
 _SAME_NAME = lazy_pattern(r"\.?[A-Za-z0-9_\x80-\xff-]")

@@ -12,11 +12,14 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from json import JSONDecoder
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub._patches import Patches
-from ptycassette.scrub.search import Searcher
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.views import Blocks, Messages, View
+
+from .search._searcher import Searcher
+from .views._channels import Blocks
+from .views._messages import Messages
+from .views._view import View
 
 _PROVIDER = "provider"
 _BLOCK = 1 << 20

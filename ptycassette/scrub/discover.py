@@ -14,19 +14,13 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ptycassette.model import SessionMeta, lazy_pattern
-from ptycassette.scrub.rules import (
-    WORDS,
-    Rule,
-    RuleSet,
-    is_ordinary,
-    is_plain_data,
-    is_public_name,
-    is_random,
-    looks_torn_off,
-    secret_name,
-)
-from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
+from ptycassette.model.journal import SessionMeta
+from ptycassette.model.lazy_regex import lazy_pattern
+
+from .rules._names import WORDS, is_ordinary, is_public_name, secret_name
+from .rules._rule_set import Rule, RuleSet
+from .rules._values import is_plain_data, is_random, looks_torn_off
+from .search._known import SHORTEST_KNOWN, KnownValue
 
 _MODEL_NAME = lazy_pattern(r"(?:^|_)model(?:_?(?:id|name))?$", re.IGNORECASE)
 _USER_INFO = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^\s/:@]*):(?P<password>[^\s/@]+)@")

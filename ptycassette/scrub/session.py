@@ -18,22 +18,20 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import (
-    EventSource,
+from ptycassette.model.journal import (
     Finished,
     HeadSecret,
     JournalEvent,
     Noted,
     Output,
     Probed,
-    ScrubReport,
-    ScrubStep,
-    SecretWatch,
     SessionMeta,
     Traffic,
     Typed,
-    storable_text,
 )
+from ptycassette.model.json_values import storable_text
+from ptycassette.model.ports import EventSource, ScrubStep, SecretWatch
+from ptycassette.model.records import ScrubReport
 from ptycassette.scrub._finding import Finder
 from ptycassette.scrub._passes import Passes
 from ptycassette.scrub._patches import Patches
@@ -46,10 +44,16 @@ from ptycassette.scrub.discover import (
     identity_values,
 )
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.rules import Rule, RuleSet, default_rules
-from ptycassette.scrub.search import KnownValue, KnownValues, Learner, Searcher
 from ptycassette.scrub.tally import Replacement, Tally
-from ptycassette.scrub.views import BLOCK, Seen, strings_of
+
+from .rules._load import default_rules
+from .rules._rule_set import Rule, RuleSet
+from .search._known import KnownValue, KnownValues
+from .search._learning import Learner
+from .search._searcher import Searcher
+from .views._channels import BLOCK
+from .views._screen import Seen
+from .views._structured import strings_of
 
 _CHANNELS = ("output", "input", "service-events", "final", "tape")
 _VERIFIED = BLOCK - (BLOCK >> 2)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ptycassette.model import ScrubReport
+from ptycassette.model.records import ScrubReport
 
 _MOST_EXPLAINED = 5000
 

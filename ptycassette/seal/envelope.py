@@ -18,7 +18,7 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import Signature, Signer
 
 from ptycassette.errors import TamperedError
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.keys import PublicKey
 from ptycassette.seal.statement import exact, strict_object
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from ptycassette.errors import CassetteError, TamperedError, UnsealedError, UntrustedError
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.envelope import decode_envelope, verified_keyids
 from ptycassette.seal.statement import SealStatement, decode_statement
 from ptycassette.seal.trust import Trust, TrustedIdentity, TrustedKey, may_seal

@@ -12,9 +12,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ptycassette.cassette import MANIFEST, parse_strict
+from ptycassette.cassette.layout import MANIFEST
+from ptycassette.cassette.strict_json import parse_strict
 from ptycassette.errors import CassetteError, RecordError, TamperedError
-from ptycassette.model import NOT_JSON, Limits, resolved, visible
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.limits import Limits
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:ptycassette:seal:v1"

@@ -20,7 +20,9 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import resolved, suggest, visible
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.toml_text import suggest
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.keys import PublicKey, public_key
 
 _NAMES = ("keys", "public_key", "paths", "identities", "identity", "issuer", "trusted_root")

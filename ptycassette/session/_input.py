@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from ptycassette.errors import InputRefusedError
-from ptycassette.model import Typed
-from ptycassette.system.pty import LineMode, Pty
+from ptycassette.model.journal import Typed
+from ptycassette.system.pty.port import LineMode, Pty
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

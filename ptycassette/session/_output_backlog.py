@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 
 LIMIT_BYTES = 1 << 20
 """How much is kept before ``shorten`` is tried: 200 ms of rendering, about."""

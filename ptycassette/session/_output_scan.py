@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from ptycassette.keys import Keyboard
-from ptycassette.model import lazy_pattern
+from ptycassette.keys.names import Keyboard
+from ptycassette.model.lazy_regex import lazy_pattern
 
 # Queries (xterm, "Control Sequences"): DA CSI c, DSR CSI n, DECREQTPARM CSI x,
 # DECRQM CSI $p, window reports CSI t, XTVERSION CSI > q, keyboard CSI ? u, DECID ESC Z, colours

@@ -7,10 +7,10 @@ processes that it left running go on, unless the driver asked for the end.
 
 from __future__ import annotations
 
-from ptycassette.model import Sleeper
+from ptycassette.model.ports import Sleeper
 from ptycassette.session._piped_core import PipedCore
 from ptycassette.session.pump import ThreadPump
-from ptycassette.system.pty import PipedChild
+from ptycassette.system.pty.piped import PipedChild
 
 _SOON_S = 0.001
 _LATER_S = 0.02

@@ -16,16 +16,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from ptycassette.errors import SessionClosedError
-from ptycassette.model import Output, Typed, painted_lines
+from ptycassette.model.journal import Output, Typed
+from ptycassette.model.streams import painted_lines
 from ptycassette.session._input import Input, InputQueue, Sending, typed_event
 from ptycassette.session._stream_ends import StreamEnds
 from ptycassette.session.core import SessionCore
-from ptycassette.system.pty import Pty
+from ptycassette.system.pty.port import Pty
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from ptycassette.model import OutputStream
+    from ptycassette.model.events import OutputStream
 
 _READ_BYTES = 1 << 16
 _READS_AT_ONCE = 64

@@ -13,10 +13,14 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from ptycassette.model import Emulator, ExitStatus, Screen, Size
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import Emulator
+from ptycassette.model.screen import Screen
 from ptycassette.session._output_backlog import LIMIT_BYTES, OutputBacklog
 from ptycassette.session._output_scan import OutputScan
-from ptycassette.terminal import Signal, Turn, turn_after
+from ptycassette.terminal.signals import Signal
+from ptycassette.terminal.turns import Turn, turn_after
 
 _WORTH_SHORTENING = 1 << 15
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptycassette.model import Output
+from ptycassette.model.journal import Output
 
 if TYPE_CHECKING:
-    from ptycassette.model import OutputStream
+    from ptycassette.model.events import OutputStream
 
 _ON_PURPOSE_US = 50_000
 """A program that just ends closes its streams some milliseconds before."""

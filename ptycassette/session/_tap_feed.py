@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptycassette.model import JournalEvent, SessionTap, Typed
-from ptycassette.scrub.io import remember
+from ptycassette.model.journal import JournalEvent, Typed
+from ptycassette.model.ports import SessionTap
+from ptycassette.scrub.io.process_secrets import remember
 
 if TYPE_CHECKING:
-    from ptycassette.typed import TypedSecrets
+    from ptycassette.typed._secrets import TypedSecrets
 
 
 class TapFeed:
@@ -60,7 +61,7 @@ class TapFeed:
         """Keep secret input out of what this process writes about the session."""
         if event.masked and self._secrets is None:
             # Imported here, because it loads the scrubber, and few sessions need it.
-            from ptycassette.typed import TypedSecrets  # noqa: PLC0415
+            from ptycassette.typed._secrets import TypedSecrets  # noqa: PLC0415
 
             self._secrets = TypedSecrets()
         if self._secrets is not None:

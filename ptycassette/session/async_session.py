@@ -14,7 +14,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from ptycassette.errors import SessionClosedError, UsageError
-from ptycassette.model import ExitStatus, Screen, Size
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
 from ptycassette.session.base import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,
@@ -37,7 +39,7 @@ from ptycassette.session.waits import (
     matches,
     unread,
 )
-from ptycassette.system import is_frozen
+from ptycassette.system.clock import is_frozen
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

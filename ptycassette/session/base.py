@@ -10,19 +10,19 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
-from ptycassette.keys import canonical_key, encode_key, encode_paste, encode_text
-from ptycassette.model import (
+from ptycassette.keys.names import canonical_key, encode_key, encode_paste, encode_text
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Noted
+from ptycassette.model.ports import (
     AsyncSleeper,
     Clock,
     Emulator,
     EmulatorFactory,
-    ExitStatus,
-    Noted,
-    Screen,
     SessionTap,
-    Size,
     Sleeper,
 )
+from ptycassette.model.screen import Screen
 from ptycassette.session._pipe_pump import PipePump
 from ptycassette.session._piped_core import PipedCore, has_pipes
 from ptycassette.session.core import Input, SessionCore
@@ -35,19 +35,14 @@ from ptycassette.session.options import (
     words_given,
 )
 from ptycassette.session.pump import Pump, ScriptPump, ThreadPump
-from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
-from ptycassette.system.pty import (
-    DEFAULT_GRACE_S,
-    PipedChild,
-    PtyChild,
-    Scripted,
-    spawn,
-    spawn_piped,
-)
-from ptycassette.terminal import default_emulator
+from ptycassette.system.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
+from ptycassette.system.pty.piped import PipedChild, spawn_piped
+from ptycassette.system.pty.port import Scripted
+from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, spawn
+from ptycassette.terminal.emulator import default_emulator
 
 if TYPE_CHECKING:
-    from ptycassette.system import Guard
+    from ptycassette.system.network import Guard
 
 DEFAULT_TIMEOUT_S = 10.0
 """How long a wait takes at most when the caller does not say."""

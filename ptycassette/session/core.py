@@ -17,23 +17,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ptycassette.errors import CassetteError, DivergenceError, SessionClosedError, SessionError
-from ptycassette.model import (
-    Clock,
-    Emulator,
-    ExitStatus,
-    JournalEvent,
-    Resized,
-    SessionTap,
-    Signalled,
-    Size,
-)
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Resized, Signalled
+from ptycassette.model.ports import Clock, Emulator, SessionTap
 from ptycassette.session._input import Input, InputQueue, Sending
 from ptycassette.session._output_scan import OutputScan
 from ptycassette.session._request import Request
 from ptycassette.session._screen import SessionScreen, SessionView
 from ptycassette.session._tap_feed import TapFeed
-from ptycassette.system import Owner, Steady
-from ptycassette.system.pty import Pty, signal_name
+from ptycassette.system.clock import Steady
+from ptycassette.system.ownership import Owner
+from ptycassette.system.pty.port import Pty
+from ptycassette.system.pty.signals import signal_name
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

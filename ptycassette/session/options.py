@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from ptycassette.model import Size, StreamKinds
-from ptycassette.system.pty import DEFAULT_SIZE
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import StreamKinds
+from ptycassette.system.pty.terminal import DEFAULT_SIZE
 
 __all__ = [
     "CLEAN_NAMES",

@@ -14,10 +14,13 @@ import threading
 from contextlib import suppress
 from typing import Protocol
 
-from ptycassette.model import Clock, Sleeper
+from ptycassette.model.ports import Clock, Sleeper
 from ptycassette.session.core import SessionCore
-from ptycassette.system import monotonic_s, raised_priority
-from ptycassette.system.pty import PipedChild, PtyChild, Scripted
+from ptycassette.system.clock import monotonic_s
+from ptycassette.system.priority import raised_priority
+from ptycassette.system.pty.piped import PipedChild
+from ptycassette.system.pty.port import Scripted
+from ptycassette.system.pty.process import PtyChild
 
 _QUIET_S = 0.002
 _UNWATCHED_QUIET_S = 0.25  # nobody waits for the screen: what is read next comes first

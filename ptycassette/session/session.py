@@ -9,7 +9,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from ptycassette.errors import SessionClosedError
-from ptycassette.model import ExitStatus, Screen, Size
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
 from ptycassette.session.base import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,

@@ -17,7 +17,9 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import msgspec
 
-from ptycassette.model import Screen, Size, visible, visible_bytes
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+from ptycassette.model.visible_text import visible, visible_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
-from ptycassette.keys import time_text
-from ptycassette.model import Cursor, Screen, printable
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.geometry import Cursor
+from ptycassette.model.screen import Screen
+from ptycassette.model.visible_text import printable
 from ptycassette.session._piped_core import PipedCore
 from ptycassette.session.core import SessionView, describe_exit
 
@@ -83,7 +85,7 @@ def matches_in_file(source: str) -> Satisfies:
         PatternError: it is not a regular expression that files may have.
     """
     # Imported here, so that patterns of Python code do not load RE2.
-    from ptycassette.model import file_pattern  # noqa: PLC0415
+    from ptycassette.model.file_patterns import file_pattern  # noqa: PLC0415
 
     pattern = file_pattern(source, multiline=True)
     what = f"a match of '{printable(source)}'"
@@ -187,7 +189,7 @@ class Exited:
 def broken_off(wait: WaitCondition, view: SessionView, timeout_s: float) -> CassetteError:
     """The error of a wait that failed, with the scrubbed screen: timeout, or the program ended."""
     # Imported here, so that a recorder does not load the scrubber while a program waits.
-    from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415
+    from ptycassette.scrub.io.conceal import concealed_screen  # noqa: PLC0415
 
     what, rows = concealed_screen(wait.what, tuple(view.screen.text.split("\n")))
     rows = tuple(map(printable, rows))
@@ -205,7 +207,7 @@ def broken_off(wait: WaitCondition, view: SessionView, timeout_s: float) -> Cass
 
 def unread(view: SessionView, timeout_s: float) -> WaitTimeoutError:
     """The error when the program did not read input in time, with the scrubbed screen."""
-    from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415 - as above
+    from ptycassette.scrub.io.conceal import concealed_screen  # noqa: PLC0415 - as above
 
     message, rows = concealed_screen(
         f"waited {time_text(timeout_s)} for the program to read its input", view.screen.rows

@@ -8,7 +8,7 @@ import os
 import stat
 import termios
 
-from ptycassette.model import StreamKind
+from ptycassette.model.streams import StreamKind
 
 
 def stream_kind(fd: int) -> StreamKind:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ptycassette.model import ExchangeOutcome, Noted, TapeMoment, Traffic, decoded_json
+from ptycassette.model.journal import Noted, TapeMoment, Traffic
+from ptycassette.model.json_values import decoded_json
+from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.tape._facts import AnswerFacts
 from ptycassette.tape._kept import kept_headers, kept_target
 from ptycassette.tape._tape_events import (

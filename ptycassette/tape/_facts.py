@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import decoded_json, objects_in
+from ptycassette.model.json_values import decoded_json, objects_in
 
 _MOST_DOCUMENT = 8 << 20
 _MOST_LINE = 8 << 20

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ptycassette.model import ExchangeOutcome, Noted
+from ptycassette.model.journal import Noted
+from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.tape._facts import AnswerFacts, question_model, tool_results
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ptycassette.model import TapeMoment, Traffic
+from ptycassette.model.journal import TapeMoment, Traffic
 from ptycassette.tape._facts import AnswerFacts
 from ptycassette.tape._kept import kept_headers
 from ptycassette.tape._tape_events import answer_payload

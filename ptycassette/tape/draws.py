@@ -21,7 +21,8 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from ptycassette.errors import DivergenceError, RecordError, UsageError
-from ptycassette.model import NOT_JSON, resolved
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.resolved_types import resolved
 
 T = TypeVar("T")
 DrawKind = Literal["time_ns", "uuid4", "random", "randbytes", "environ"]

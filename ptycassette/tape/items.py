@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.model import ExchangeOutcome
+from ptycassette.model.tape import ExchangeOutcome
 
 
 class RequestBegun(msgspec.Struct, frozen=True, kw_only=True, tag="request"):

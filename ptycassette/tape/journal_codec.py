@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ptycassette.cassette import RecordDecoder, RecordEncoder
-from ptycassette.model import resolved
+from ptycassette.cassette.framing import RecordDecoder, RecordEncoder
+from ptycassette.model.resolved_types import resolved
 from ptycassette.tape.items import TapeItem
 
 MAX_ITEM_BYTES = 15 << 20

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import fill_variables
-from ptycassette.profiles import Profile, TapePointing
+from ptycassette.model.toml_text import fill_variables
+from ptycassette.profiles.profile import Profile, TapePointing
 from ptycassette.tape.providers import Provider, Providers
 from ptycassette.tape.routing import base_url
 

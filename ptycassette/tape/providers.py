@@ -7,7 +7,7 @@ from functools import cache
 import msgspec
 
 from ptycassette._tables import package_text
-from ptycassette.profiles import StrictTable, read_checked
+from ptycassette.profiles.checked import StrictTable, read_checked
 
 
 class Provider(StrictTable, frozen=True, kw_only=True):

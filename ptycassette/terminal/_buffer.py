@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from ptycassette.model import DEFAULT_STYLE, Style
+from ptycassette.model.screen import DEFAULT_STYLE, Style
 from ptycassette.terminal._charsets import Charset
 from ptycassette.terminal._pens import Pen
 from ptycassette.terminal._reflow import Lines, narrow, widen

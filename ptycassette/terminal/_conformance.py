@@ -12,7 +12,9 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model import Emulator, EmulatorFactory, Screen, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import Emulator, EmulatorFactory
+from ptycassette.model.screen import Screen
 from ptycassette.terminal.emulator import EMULATOR_NAME, default_emulator
 
 Step = str | bytes | Size

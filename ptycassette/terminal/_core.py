@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from ptycassette.keys import Keyboard
-from ptycassette.model import Size
+from ptycassette.keys.names import Keyboard
+from ptycassette.model.geometry import Size
 from ptycassette.terminal._buffer import Buffer, Saved
 from ptycassette.terminal._charsets import Charset
 from ptycassette.terminal._pens import Pen, Pens

@@ -13,7 +13,7 @@ import re
 from collections import deque
 from typing import Final
 
-from ptycassette.model import Size
+from ptycassette.model.geometry import Size
 from ptycassette.terminal._parser import Parser
 from ptycassette.terminal.query_profiles import QueryProfile
 from ptycassette.terminal.signal_reader import SignalTerminal

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from ptycassette.keys import Keyboard
+from ptycassette.keys.names import Keyboard
 from ptycassette.terminal._buffer import Buffer, Saved
 from ptycassette.terminal._charsets import CHARSETS
 from ptycassette.terminal._core import DECAWM, DECTCEM

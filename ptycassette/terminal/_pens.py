@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ptycassette.model import DEFAULT_STYLE, Style
+from ptycassette.model.screen import DEFAULT_STYLE, Style
 from ptycassette.terminal._parameters import MAX_SEQUENCE, Parameter, parse_parameters
 
 _UNDERLINES: Final = ("", "single", "double", "curly", "dotted", "dashed")

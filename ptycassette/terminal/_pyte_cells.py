@@ -6,7 +6,7 @@ from typing import Final
 
 import pyte
 
-from ptycassette.model import Style
+from ptycassette.model.screen import Style
 from ptycassette.terminal.grid import BLANK
 
 _SGR_NAMES: Final = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")

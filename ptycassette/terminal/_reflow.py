@@ -10,7 +10,7 @@ xterm.js.
 
 from __future__ import annotations
 
-from ptycassette.model import DEFAULT_STYLE
+from ptycassette.model.screen import DEFAULT_STYLE
 from ptycassette.terminal.grid import BLANK, Row
 
 

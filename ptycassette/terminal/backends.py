@@ -13,7 +13,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ptycassette.errors import UsageError
-from ptycassette.model import EmulatorFactory
+from ptycassette.model.ports import EmulatorFactory
 from ptycassette.terminal.emulator import EMULATOR_NAME, default_emulator
 from ptycassette.terminal.query_profiles import QueryProfile
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ptycassette.model import DEFAULT_STYLE, Screen, Style
+from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style
 from ptycassette.terminal.widths import NO_JOIN, WidthModeName, width_mode
 
 

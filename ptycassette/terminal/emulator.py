@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ptycassette.model import Cursor, EmulatorId, Screen, Size
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.manifest import EmulatorId
+from ptycassette.model.screen import Screen
 from ptycassette.terminal._core import DECTCEM, DEFAULT_SCROLLBACK, bounded
 from ptycassette.terminal._modes import mode_name
 from ptycassette.terminal._parser import Parser
@@ -28,7 +30,7 @@ REVISION: Final = 1
 
 
 class PyteEmulator:
-    """The default emulator. See ``ptycassette.model.Emulator`` for the contract of each method.
+    """The default emulator. ``ptycassette.model.ports.Emulator`` has the contract of each method.
 
     Args:
         size: the size to start with; brought into 1x2 to 1000x1000.

@@ -19,7 +19,9 @@ from typing import Any, Final
 import msgspec
 import pyghostty as untyped
 
-from ptycassette.model import DEFAULT_STYLE, Cursor, EmulatorId, Screen, Size, Style, StyleRun
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.manifest import EmulatorId
+from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
 from ptycassette.terminal._core import DEFAULT_SCROLLBACK, bounded
 from ptycassette.terminal._ghostty_signals import GhosttySignals, held_back, without_private_reports
 from ptycassette.terminal._pending import PendingCounter

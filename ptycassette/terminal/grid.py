@@ -31,7 +31,7 @@ from functools import cache
 from itertools import groupby
 from typing import Final
 
-from ptycassette.model import DEFAULT_STYLE, Style, StyleRun
+from ptycassette.model.screen import DEFAULT_STYLE, Style, StyleRun
 from ptycassette.terminal._pens import is_protected, public_style
 
 BLANK: Final = "\0"

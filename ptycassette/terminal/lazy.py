@@ -6,7 +6,9 @@ and their text is in the print stream.
 
 from __future__ import annotations
 
-from ptycassette.model import Screen, Size, lazy_pattern
+from ptycassette.model.geometry import Size
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.screen import Screen
 from ptycassette.terminal._core import DEFAULT_SCROLLBACK, bounded
 from ptycassette.terminal._parser import Parser
 from ptycassette.terminal._trace import TracedParser, TracedTerminal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from ptycassette.model import Size
+from ptycassette.model.geometry import Size
 from ptycassette.terminal._core import bounded
 from ptycassette.terminal._trace import TracedParser, TracedTerminal
 from ptycassette.terminal.grid import Row

@@ -25,7 +25,8 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model import parse_toml, resolved
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.toml_text import parse_toml
 
 Color = tuple[int, int, int]
 

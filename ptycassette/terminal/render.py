@@ -10,7 +10,7 @@ import re
 from itertools import groupby
 from typing import Final
 
-from ptycassette.model import Screen, Style
+from ptycassette.model.screen import Screen, Style
 from ptycassette.terminal.cells import row_cells
 from ptycassette.terminal.sgr import sgr_of
 from ptycassette.terminal.widths import WidthModeName

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ptycassette.model import DEFAULT_STYLE, Style
+from ptycassette.model.screen import DEFAULT_STYLE, Style
 from ptycassette.terminal._buffer import Buffer
 from ptycassette.terminal._charsets import CHARSETS, Charset
 from ptycassette.terminal._core import DECAWM, DECTCEM

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ptycassette.model import Style
+from ptycassette.model.screen import Style
 
 _ATTRIBUTES: Final = {
     "bold": "1",

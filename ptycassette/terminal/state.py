@@ -18,7 +18,10 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model import NOT_JSON, Size, Style, resolved
+from ptycassette.model.geometry import Size
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.screen import Style
 from ptycassette.terminal._buffer import Buffer, Saved
 from ptycassette.terminal._charsets import CHARSETS, Charset
 from ptycassette.terminal._core import MAX_CLUSTER, MAX_SIZE, MIN_COLUMNS

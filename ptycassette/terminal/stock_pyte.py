@@ -15,7 +15,9 @@ from typing import Any, Final
 
 import pyte
 
-from ptycassette.model import Cursor, EmulatorId, Screen, Size, Style, StyleRun
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.manifest import EmulatorId
+from ptycassette.model.screen import Screen, Style, StyleRun
 from ptycassette.terminal._core import DECTCEM, bounded
 from ptycassette.terminal._modes import mode_name
 from ptycassette.terminal._pending import PendingCounter

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ptycassette.keys import Key, Line
+from ptycassette.keys.lines import Line
+from ptycassette.keys.reader import Key
 from ptycassette.timeline.match_entries import Entry, KeyStep, shown_keys
 
 Strategy = Literal["exact", "normalised", "prompt", "semantic", "any", "custom"]

@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ptycassette.keys import PASTE_END
-from ptycassette.model import Event, InputRecord
+from ptycassette.keys.names import PASTE_END
+from ptycassette.model.events import Event, InputRecord
 from ptycassette.timeline.terminal_answers import is_terminal_answer
 
 if TYPE_CHECKING:
-    from ptycassette.terminal import Signal, Turn
+    from ptycassette.terminal.signals import Signal
+    from ptycassette.terminal.turns import Turn
 
 _SENDING: Final = (b"\r", b"\n", b"\x03", b"\x04", b"\x1b[13u", b"\x1b[13;1u")
 """Enter, in kitty's keyboard protocol, too; and what ends or abandons a line: ctrl-c, ctrl-d.
@@ -83,7 +84,8 @@ class ExchangeCutter:
 
     def __init__(self) -> None:
         # Here, because the stand-in loads this module and starts without the emulator.
-        from ptycassette.terminal import TurnReader, turn_after  # noqa: PLC0415
+        from ptycassette.terminal.signal_reader import TurnReader  # noqa: PLC0415
+        from ptycassette.terminal.turns import turn_after  # noqa: PLC0415
 
         self._reader, self._turn_after = TurnReader(), turn_after
         self._turn: Turn = "unknown"

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ptycassette.errors import LimitError
-from ptycassette.keys import Key, KeyReader, Line
-from ptycassette.model import InputRecord, moment_us
+from ptycassette.keys.lines import Line
+from ptycassette.keys.reader import Key, KeyReader
+from ptycassette.model.events import InputRecord, moment_us
 
 
 class KeyStep(msgspec.Struct, frozen=True):

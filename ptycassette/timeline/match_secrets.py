@@ -2,8 +2,8 @@
 
 A cassette holds masks where a secret was typed. Beside them its manifest may hold digests
 (``optional.secret_digests``, see ``FORMAT.md``), so that two inputs that differ only in their
-secret can be told apart. ``ptycassette.cassette.digest_of`` makes them; its module explains what it
-costs to try values.
+secret can be told apart. ``ptycassette.cassette.secret_digests.digest_of`` makes them; its module
+explains what it costs to try values.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from ptycassette.cassette import LEAST_BITS, digest_of, guessing_bits
+from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
 from ptycassette.errors import ManifestError
-from ptycassette.model import InputRecord, Manifest, lazy_pattern, resolved, visible
+from ptycassette.model.events import InputRecord
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible
 from ptycassette.timeline.match_entries import Entry, iter_entries
 
 SECRET_DIGESTS_KEY: Final = "secret_digests"  # noqa: S105 - a name in the manifest

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ptycassette.model import Event
+from ptycassette.model.events import Event
 
 
 class TerminalSignal(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class SignalFinder:
 
     def __init__(self) -> None:
         # Here, because the stand-in loads this module and starts without the emulator.
-        from ptycassette.terminal import SignalReader  # noqa: PLC0415
+        from ptycassette.terminal.signal_reader import SignalReader  # noqa: PLC0415
 
         self._reader = SignalReader()
 

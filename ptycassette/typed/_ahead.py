@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.typed._at_cursor import AtCursor
 from ptycassette.typed._fields import row_asks
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ptycassette.model import Screen, Size, lazy_pattern
-from ptycassette.terminal import default_emulator, split_cells
+from ptycassette.model.geometry import Size
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.screen import Screen
+from ptycassette.terminal.cells import split_cells
+from ptycassette.terminal.emulator import default_emulator
 
 BORDERS = "│┃|║▏▕╎┊ \t╭╮╰╯┌┐└┘─━═+-"
 """What stands around a field, blanks included."""

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.typed._at_cursor import BORDERS, AtCursor, stops
 from ptycassette.typed._prompts import asks_for_secret
 from ptycassette.typed._readings import text_of_line

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ptycassette.model import JournalEvent, Output, Typed, lazy_pattern
+from ptycassette.model.journal import JournalEvent, Output, Typed
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.typed._fields import row_asks
 
 _LABEL = lazy_pattern(r"[^:?>：？＞]{1,160}[:?>：？＞]+\s?")  # noqa: RUF001

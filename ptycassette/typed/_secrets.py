@@ -36,7 +36,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from ptycassette.model import JournalEvent, Output, Typed, lazy_pattern
+from ptycassette.model.journal import JournalEvent, Output, Typed
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.typed._ahead import TypedAhead
 from ptycassette.typed._at_cursor import AtCursor
 from ptycassette.typed._fields import Field, How

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 
 FEW_SIGNS = 3
 MASKS = frozenset("*•●∙·.⋅◦○■▪█∗⁎＊‣⬤x")  # noqa: RUF001 - characters that hide others

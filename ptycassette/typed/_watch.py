@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ptycassette.model import Emulator, JournalEvent
+from ptycassette.model.journal import JournalEvent
+from ptycassette.model.ports import Emulator
 from ptycassette.typed._at_cursor import at_cursor
 from ptycassette.typed._piped import PipedLine, PipedPrompts
 from ptycassette.typed._secrets import TypedSecret, TypedSecrets

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.model import InputRecord
-from ptycassette.model.events import FrameRecord
+from ptycassette.model.events import FrameRecord, InputRecord
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,7 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness.io.files import builtin_profiles, find_binary, load_profile
-from ptycassette.model import fill_variables
+from ptycassette.model.toml_text import fill_variables
 
 WHERE = os.environ.get("PTYCASSETTE_AGENTS", "")
 pytestmark = [

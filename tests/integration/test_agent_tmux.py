@@ -22,9 +22,10 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.model import InputRecord, Screen, Size
-from ptycassette.model.events import FrameRecord
-from ptycassette.terminal import default_emulator
+from ptycassette.model.events import FrameRecord, InputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+from ptycassette.terminal.emulator import default_emulator
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

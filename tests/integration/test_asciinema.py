@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ptycassette import Session, open_cassette
-from ptycassette.export import export_named
-from ptycassette.importing import import_named
-from ptycassette.importing.io import import_file
-from ptycassette.model import Size
+from ptycassette.export.registry import export_named
+from ptycassette.importing.io.importer import import_file
+from ptycassette.importing.registry import import_named
+from ptycassette.model.geometry import Size
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 pytestmark = [

@@ -11,18 +11,22 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.blame import BlameReport, Oracle
-from ptycassette.blame.io import BlameOptions, blame, validate
+from ptycassette.blame.io.blaming import BlameOptions, blame
+from ptycassette.blame.io.validating import validate
+from ptycassette.blame.oracle import Oracle
+from ptycassette.blame.report import BlameReport
 from ptycassette.blame.validation import SESSIONS
-from ptycassette.cassette.io import open_cassette, verify_cassette
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli.entry import main
 from ptycassette.errors import DivergenceError, NotFoundError, RefusedError, UsageError
-from ptycassette.fork import ForkPlace
-from ptycassette.fork.io import ForkOptions, LiveTerms
-from ptycassette.harness.io import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.rerun.io import RerunOptions
-from ptycassette.tape.consent import Limit, Terms
+from ptycassette.fork.io.live import LiveTerms
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.places import ForkPlace
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.tape.consent.terms import Limit, Terms
 from tests.integration.test_tape_fixtures import HOMES, TAPES, cli_as_recorded, drive_of
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from ptycassette import open_cassette, record
 from ptycassette.cli.entry import cli
-from ptycassette.model import DiscoveryRecord, Harness, QuotaRecord
+from ptycassette.model.manifest import Harness
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.testing import ManualClock, ScriptedPty
 
 pytestmark = pytest.mark.integration

@@ -45,7 +45,7 @@ def test_a_command_that_is_ended_removes_its_folders(number: int, tmp_path: Path
 
 _SIGNALLED = """
 import os, pathlib, signal, sys, tempfile, time
-from ptycassette.system import unwound
+from ptycassette.system.unwinding import unwound
 
 name = sys.argv[1]
 real = getattr(os, name)
@@ -85,8 +85,9 @@ def test_a_signal_while_something_temporary_is_made_waits_until_it_is(
 
 _AT_EACH_CHANGE = """
 import os, pathlib, shutil, signal, sys
-from ptycassette.model import ExitStatus, Finished, Output
-from ptycassette.system import unwound
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished, Output
+from ptycassette.system.unwinding import unwound
 from ptycassette.testing import write_cassette
 
 number, place = int(sys.argv[1]), pathlib.Path(sys.argv[2])

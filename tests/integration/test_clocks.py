@@ -15,8 +15,8 @@ import pytest
 
 from ptycassette import AsyncSession, Session, arecord, open_cassette, record, use
 from ptycassette.errors import UsageError, WaitTimeoutError
-from ptycassette.replaying.io import replay
-from ptycassette.system import MonotonicClock
+from ptycassette.replaying.io.replayer import replay
+from ptycassette.system.clock import MonotonicClock
 
 pytestmark = pytest.mark.integration
 

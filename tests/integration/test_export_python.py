@@ -9,7 +9,9 @@ import pytest
 
 from ptycassette import use
 from ptycassette.cli import main
-from ptycassette.model import ExitStatus, Finished, Output, Resized, Size, Typed
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, Output, Resized, Typed
 from ptycassette.testing import manifest_of, write_cassette
 
 pytestmark = pytest.mark.integration

@@ -20,8 +20,8 @@ import pytest
 
 from ptycassette.errors import NotFoundError, StorageError, UsageError
 from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
-from ptycassette.harness.provider.fake import Script
 from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES
+from ptycassette.harness.provider.fake.script import Script
 
 pytestmark = pytest.mark.integration
 

@@ -17,8 +17,9 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import StorageError
-from ptycassette.model import Output
-from ptycassette.pytest_plugin.traces import trace_object, write_trace
+from ptycassette.model.journal import Output
+from ptycassette.pytest_plugin.traces.files import write_trace
+from ptycassette.pytest_plugin.traces.trace import trace_object
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.system.files.whole_file import write_whole

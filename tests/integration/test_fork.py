@@ -12,17 +12,25 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.cassette.io import Cassette, open_cassette, verify_cassette
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import DivergenceError, RefusedError, UsageError
-from ptycassette.fork import Change, ForkPlace, ForkReport, fork_of
-from ptycassette.fork.io import ForkOptions, LiveTerms, fork, fork_between, read_lineage
-from ptycassette.harness.io import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.model import InputRecord
-from ptycassette.recording.io import record
+from ptycassette.fork.changes import Change
+from ptycassette.fork.io.forking import fork
+from ptycassette.fork.io.live import LiveTerms
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.io.reading_lineage import fork_between, read_lineage
+from ptycassette.fork.places import ForkPlace
+from ptycassette.fork.record import fork_of
+from ptycassette.fork.report import ForkReport
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.model.events import InputRecord
+from ptycassette.recording.io.recording import record
 from ptycassette.rerun._tape_desk import TapeDesk
-from ptycassette.rerun.io import RerunOptions, rerun
-from ptycassette.tape.consent import ANYWHERE, ApprovalNeededError, Limit, Terms
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.io.rerunning import rerun
+from ptycassette.tape.consent.terms import ANYWHERE, ApprovalNeededError, Limit, Terms
 from tests.tampering import TamperedTape
 
 pytestmark = pytest.mark.integration

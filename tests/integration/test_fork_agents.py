@@ -12,13 +12,18 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette import drift, replay
-from ptycassette.cassette.io import open_cassette, verify_cassette
-from ptycassette.faults import parse_fault
-from ptycassette.fork import Change, ForkPlace, ForkReport, Tail
-from ptycassette.fork.io import ForkOptions, LiveTerms, fork
-from ptycassette.harness.io import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.rerun.io import RerunOptions
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
+from ptycassette.faults.registry import parse_fault
+from ptycassette.fork.changes import Change, Tail
+from ptycassette.fork.io.forking import fork
+from ptycassette.fork.io.live import LiveTerms
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.places import ForkPlace
+from ptycassette.fork.report import ForkReport
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.rerun.io.options import RerunOptions
 from tests.integration.test_tape_fixtures import HOMES, TAPES, cli_as_recorded, drive_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

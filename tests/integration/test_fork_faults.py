@@ -10,16 +10,20 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.cassette.io import open_cassette, verify_cassette
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import UsageError
-from ptycassette.faults import parse_fault
 from ptycassette.faults.provider import PROVIDER_FAULTS
-from ptycassette.fork import Change, ForkPlace, ForkReport
-from ptycassette.fork.io import ForkOptions, fork
-from ptycassette.harness.io import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.recording.io import record
-from ptycassette.rerun.io import RerunOptions
+from ptycassette.faults.registry import parse_fault
+from ptycassette.fork.changes import Change
+from ptycassette.fork.io.forking import fork
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.places import ForkPlace
+from ptycassette.fork.report import ForkReport
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.recording.io.recording import record
+from ptycassette.rerun.io.options import RerunOptions
 
 pytestmark = pytest.mark.integration
 

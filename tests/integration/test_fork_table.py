@@ -17,15 +17,18 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette import drift, replay
-from ptycassette.cassette.io import open_cassette, verify_cassette
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import UsageError
-from ptycassette.fork import Change, ForkPlace
-from ptycassette.fork.io import ForkOptions, fork
-from ptycassette.harness.io import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.recording import parse_script
-from ptycassette.recording.io import record
-from ptycassette.rerun.io import RerunOptions
+from ptycassette.fork.changes import Change
+from ptycassette.fork.io.forking import fork
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.places import ForkPlace
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.recording.input_script import parse_script
+from ptycassette.recording.io.recording import record
+from ptycassette.rerun.io.options import RerunOptions
 
 pytestmark = pytest.mark.integration
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from ptycassette import use
-from ptycassette.cassette import GIT_ATTRIBUTES
+from ptycassette.cassette.layout import GIT_ATTRIBUTES
 from ptycassette.cli import main
-from ptycassette.model import Finished, Noted, Output, Typed
+from ptycassette.model.journal import Finished, Noted, Output, Typed
 from ptycassette.testing import write_cassette
 from tests.unit.cli.conftest import Run, run
 

@@ -51,10 +51,9 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.inprocess import ToolError
-from ptycassette.inprocess.calls import ToolOutcome, calls_before
-from ptycassette.system import NetworkBlockedError
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.inprocess.calls import ToolError, ToolOutcome, calls_before
+from ptycassette.system.network_block import NetworkBlockedError
 from tests import snippets
 from tests.commands import COMMAND, ptycassette
 from tests.tampering import TamperedTape

@@ -29,8 +29,8 @@ from ptycassette import (
     tool_call,
     use_tape,
 )
-from ptycassette.blame import Oracle
-from ptycassette.blame.io import BlameOptions
+from ptycassette.blame.io.blaming import BlameOptions
+from ptycassette.blame.oracle import Oracle
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
@@ -39,12 +39,14 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.faults.provider import PROVIDER_FAULTS
-from ptycassette.fork.io import ForkOptions, LiveTerms
-from ptycassette.harness.io import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.inprocess import ToolError, blame_command
-from ptycassette.rerun.io import RerunOptions
-from ptycassette.tape.consent import ApprovalNeededError
+from ptycassette.fork.io.live import LiveTerms
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.inprocess.calls import ToolError
+from ptycassette.inprocess.commands import blame_command
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.tape.consent.terms import ApprovalNeededError
 from tests.commands import ptycassette
 
 pytestmark = pytest.mark.integration

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from ptycassette import AsyncSession, Session, arecord, open_cassette, record, use
-from ptycassette.cassette.io import CassetteWriter
+from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.errors import SessionError
-from ptycassette.system import owned_async_context, owned_context
-from ptycassette.system.files import temporary_folder
+from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.ownership import owned_async_context, owned_context
 
 pytestmark = [
     pytest.mark.integration,

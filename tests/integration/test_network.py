@@ -21,14 +21,16 @@ import pytest
 
 from ptycassette import Session, spawn, use
 from ptycassette.errors import PreflightError, RunFailedError, SessionError
-from ptycassette.harness.provider.fake import Script
-from ptycassette.model import Size
-from ptycassette.recording.io import ask_version, record
-from ptycassette.system import Guard, may_isolate, network, required_guard
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.model.geometry import Size
+from ptycassette.recording.io.binary_probe import ask_version
+from ptycassette.recording.io.recording import record
+from ptycassette.system import network
+from ptycassette.system.network import Guard, may_isolate, required_guard
 from tests.commands import COMMAND, ptycassette
 
 pytest.importorskip("aiohttp")
-from ptycassette.harness.io import FakeProviderServer
+from ptycassette.harness.io.fake_provider import FakeProviderServer
 
 pytestmark = [
     pytest.mark.integration,
@@ -532,7 +534,7 @@ def test_root_without_a_user_namespace_has_no_capability_that_leads_back(
 
 ASKS_A_RESOLVER = """
 import socket, subprocess, sys
-from ptycassette.system import Guard
+from ptycassette.system.network import Guard
 service = socket.socket(socket.AF_UNIX)
 service.bind("/run/nscd/socket")
 service.listen()

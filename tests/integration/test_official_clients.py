@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.tape.io import start_proxy
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.tape.io.running_proxy import start_proxy
 
 pytestmark = [
     pytest.mark.integration,

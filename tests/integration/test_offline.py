@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.session import Session
+from ptycassette.session.session import Session
 
 pytestmark = pytest.mark.integration
 

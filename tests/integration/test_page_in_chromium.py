@@ -10,21 +10,17 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli._run_pages import played
-from ptycassette.export import export_named
-from ptycassette.export.page import RunPart, StyleClasses, run_page
-from ptycassette.model import (
-    Cursor,
-    FrameRecord,
-    Noted,
-    Output,
-    Size,
-    Style,
-    StyleRun,
-    Typed,
-)
-from ptycassette.pytest_plugin.traces import trace_object, write_trace
+from ptycassette.export.page.runs import RunPart, run_page
+from ptycassette.export.page.styles import StyleClasses
+from ptycassette.export.registry import export_named
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Noted, Output, Typed
+from ptycassette.model.screen import Style, StyleRun
+from ptycassette.pytest_plugin.traces.files import write_trace
+from ptycassette.pytest_plugin.traces.trace import trace_object
 from ptycassette.testing import manifest_of, write_cassette
 from tests.chromium import Browser, Tab, opened_tab
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ptycassette.model import Screen, Size, Style, StyleRun
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen, Style, StyleRun
 from ptycassette.replaying.paint import paint
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal.emulator import default_emulator
 
 pytestmark = pytest.mark.integration
 STEPS = 8

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.harness import PreparedRun, Probe, ProbeResult
 from ptycassette.harness.io.files import load_profile
 from ptycassette.harness.io.probe import ProbeFailedError, probe_cassette, probe_live
+from ptycassette.harness.preparing import PreparedRun
+from ptycassette.harness.probe import Probe
+from ptycassette.harness.probe_run import ProbeResult
 
 pytestmark = pytest.mark.integration
 

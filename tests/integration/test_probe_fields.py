@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from ptycassette.harness import ProbeRun
-from ptycassette.harness.io import load_probe
-from ptycassette.model import Cursor, Screen, Size
+from ptycassette.harness.io.files import load_probe
+from ptycassette.harness.probe_run import ProbeRun
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.screen import Screen
 from tests.commands import ptycassette
 
 pytestmark = pytest.mark.integration

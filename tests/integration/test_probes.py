@@ -15,7 +15,6 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import DiagnosticError, NotFoundError
-from ptycassette.harness import PreparedRun, Probe
 from ptycassette.harness.io.files import load_probe
 from ptycassette.harness.io.probe import (
     ProbeFailedError,
@@ -24,7 +23,9 @@ from ptycassette.harness.io.probe import (
     with_freshness,
 )
 from ptycassette.harness.io.probe_watch import Snapshot, call_every, refresh_snapshot
-from ptycassette.profiles import Profile
+from ptycassette.harness.preparing import PreparedRun
+from ptycassette.harness.probe import Probe
+from ptycassette.profiles.profile import Profile
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.locks import LockHolder, account_lock
 from ptycassette.system.files.state_dirs import lock_dir
@@ -332,7 +333,7 @@ def test_watching_asks_until_it_is_stopped() -> None:
 
 SIGNALLED = """
 import faulthandler, random, signal
-from ptycassette.system import StopSignals
+from ptycassette.system.unwinding import StopSignals
 
 faulthandler.dump_traceback_later(60, exit=True)
 for _ in range(5000):

@@ -27,7 +27,7 @@ httpx = pytest.importorskip(HTTPX)
 from ptycassette import tape_tool, use_tape
 from ptycassette.errors import DivergenceError
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
+from ptycassette.harness.provider.fake.script import Script
 from tests.commands import ptycassette
 from tests.unit.importing.test_rebuilt_calls import NS, attributes
 

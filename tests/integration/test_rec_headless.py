@@ -15,9 +15,11 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.cli import main
-from ptycassette.model import Harness, SessionMeta, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import SessionMeta
+from ptycassette.model.manifest import Harness
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.session import Session
+from ptycassette.session.session import Session
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.testing import fixed_id
 

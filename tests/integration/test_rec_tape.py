@@ -14,12 +14,12 @@ import pytest
 
 from ptycassette import open_cassette, record
 from ptycassette.cli import main
-from ptycassette.harness.provider.fake import Script
-from ptycassette.recording.io import recover
-from ptycassette.system.files import journal_dir
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.recording.io.recovery import recover
+from ptycassette.system.files.state_dirs import journal_dir
 
 pytest.importorskip("aiohttp")
-from ptycassette.harness.io import FakeProviderServer
+from ptycassette.harness.io.fake_provider import FakeProviderServer
 
 pytestmark = pytest.mark.integration
 

@@ -14,13 +14,17 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 
 pytest.importorskip("h11")
 
-from ptycassette.tape import Retries
-from ptycassette.tape.consent import Terms, TermsGate
-from ptycassette.tape.io import Proxy, ProxyPlan, TapeJournalFile, load_prices
+from ptycassette.tape.consent.judging import TermsGate
+from ptycassette.tape.consent.terms import Terms
+from ptycassette.tape.io._proxy_messages import ProxyPlan
+from ptycassette.tape.io.journal_file import TapeJournalFile
+from ptycassette.tape.io.price_table import load_prices
+from ptycassette.tape.io.proxy import Proxy
+from ptycassette.tape.retries import Retries
 
 pytestmark = pytest.mark.integration
 

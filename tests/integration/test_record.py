@@ -13,7 +13,7 @@ import pytest
 from ptycassette import arecord, open_cassette, record
 from ptycassette.cli import main
 from ptycassette.errors import PreflightError, RunFailedError
-from ptycassette.model import Size
+from ptycassette.model.geometry import Size
 from ptycassette.recording.io.binary_probe import VersionQuestion
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder

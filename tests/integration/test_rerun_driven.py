@@ -27,7 +27,7 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
+from ptycassette.harness.provider.fake.script import Script
 from tests.commands import COMMAND, ptycassette
 
 pytestmark = pytest.mark.integration

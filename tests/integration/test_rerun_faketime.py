@@ -14,9 +14,10 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.recording.io import record
-from ptycassette.rerun.io import RerunOptions, rerun
+from ptycassette.recording.io.recording import record
 from ptycassette.rerun.io.clock_pin import clock_pin
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.io.rerunning import rerun
 
 pytestmark = pytest.mark.integration
 

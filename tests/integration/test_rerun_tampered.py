@@ -16,15 +16,17 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette.io import open_cassette, verify_cassette
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import DigestError, TapeError
-from ptycassette.recording.io import record
+from ptycassette.recording.io.recording import record
 from tests.tampering import TamperedTape
 
 pytest.importorskip("aiohttp")
-from ptycassette.rerun.io import RerunOptions, rerun
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.io.rerunning import rerun
 from ptycassette.rerun.report import RerunReport, report_lines
-from ptycassette.tape.io import published_damage
+from ptycassette.tape.io.matching_rules import published_damage
 
 pytestmark = pytest.mark.integration
 

@@ -11,13 +11,15 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.cassette.io import open_cassette
-from ptycassette.harness.io import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.recording.io import record, tape_starter
-from ptycassette.rerun.io import RerunOptions, rerun
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.recording.io.recording import record
+from ptycassette.recording.io.tape_proxy import tape_starter
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.io.rerunning import rerun
 from ptycassette.rerun.report import report_lines
-from ptycassette.tape.consent import Terms
+from ptycassette.tape.consent.terms import Terms
 
 pytestmark = pytest.mark.integration
 

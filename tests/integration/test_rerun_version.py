@@ -13,7 +13,7 @@ pytest.importorskip("aiohttp")
 
 from ptycassette.rerun.io.place import RerunPlace
 from ptycassette.rerun.io.version_now import version_now
-from ptycassette.system import Guard, may_isolate
+from ptycassette.system.network import Guard, may_isolate
 from tests.commands import ptycassette
 from tests.conftest import ROOT
 

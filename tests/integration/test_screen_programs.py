@@ -24,8 +24,9 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model import Size, Style
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Style
+from ptycassette.terminal.emulator import PyteEmulator
 
 pytestmark = pytest.mark.integration
 

@@ -12,23 +12,13 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import RefusedError, SecretLeftError
-from ptycassette.model import (
-    Cursor,
-    DiscoveryRecord,
-    Finished,
-    FrameRecord,
-    Noted,
-    Output,
-    Probed,
-    QuotaRecord,
-    Resized,
-    Signalled,
-    Size,
-    Typed,
-)
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Finished, Noted, Output, Probed, Resized, Signalled, Typed
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.recording.io._cassette_session import cassette_session
 from ptycassette.recording.io.rescrub import scrub_cassette
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.session import default_scrubber
 from ptycassette.testing import manifest_of, write_cassette
 
 pytestmark = pytest.mark.integration

@@ -23,10 +23,11 @@ from ptycassette.errors import (
     StorageError,
     WaitTimeoutError,
 )
-from ptycassette.model import JournalEvent, Output, Size, Typed
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Output, Typed
 from ptycassette.session.async_session import AsyncSession
 from ptycassette.session.session import Session
-from ptycassette.terminal import PyteEmulator
+from ptycassette.terminal.emulator import PyteEmulator
 
 pytestmark = pytest.mark.integration
 

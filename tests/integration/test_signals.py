@@ -22,8 +22,8 @@ import msgspec
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.model import ExitStatus
-from ptycassette.system.pty import (
+from ptycassette.model.events import ExitStatus
+from ptycassette.system.pty.signals import (
     QUIET,
     STOPPING,
     TAKEN,

@@ -28,11 +28,15 @@ from sigstore.verify import Verifier
 from sigstore.verify.policy import Identity
 
 from benchmarks.safety_inputs import spoilt_json
-from ptycassette.cassette import GIT_ATTRIBUTES
-from ptycassette.model import ExitStatus, Finished, Output
-from ptycassette.seal import SealStatus, SealVerdict, Trust
-from ptycassette.seal.io import IdentitySealer, check_seal, read_trust, seal_cassette
-from ptycassette.seal.trust import TrustedIdentity
+from ptycassette.cassette.layout import GIT_ATTRIBUTES
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished, Output
+from ptycassette.seal.io.checking import check_seal
+from ptycassette.seal.io.key_files import read_trust
+from ptycassette.seal.io.sealing import seal_cassette
+from ptycassette.seal.io.sigstore_bundles import IdentitySealer
+from ptycassette.seal.judging import SealStatus, SealVerdict
+from ptycassette.seal.trust import Trust, TrustedIdentity
 from ptycassette.testing import write_cassette
 from tests.sigstore_instance import ISSUER, Instance, listening, token
 

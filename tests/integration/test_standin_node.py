@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.importing.io import import_file, import_of
-from ptycassette.model import ExitStatus, Finished, Output, Typed
+from ptycassette.importing.io.importer import import_file, import_of
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished, Output, Typed
 from ptycassette.testing import write_cassette
 
 # test_standin reaches the same branches without Node.

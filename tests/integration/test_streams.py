@@ -18,9 +18,9 @@ from typing import IO, Any, NamedTuple
 import psutil
 import pytest
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
-from ptycassette.model import streams_of
+from ptycassette.model.streams import streams_of
 
 pytestmark = pytest.mark.integration
 LONG_S = 240

@@ -21,7 +21,10 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.tape import (
+from ptycassette.tape.consent.terms import Limit, Terms
+from ptycassette.tape.io.journal_file import TapeJournalReader
+from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy
+from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
     ExchangeEnded,
@@ -30,8 +33,6 @@ from ptycassette.tape import (
     RequestData,
     TapeItem,
 )
-from ptycassette.tape.consent import Limit, Terms
-from ptycassette.tape.io import RunningProxy, TapeJournalReader, start_proxy
 from tests.conftest import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -479,7 +480,7 @@ def test_it_ends_with_its_recorder(tmp_path: Path) -> None:
     code = f"""
         import os, signal, sys, time
         from pathlib import Path
-        from ptycassette.tape.io import start_proxy
+        from ptycassette.tape.io.running_proxy import start_proxy
         proxy = start_proxy(journal=Path({str(tmp_path)!r}) / "a.tape", provider="http://127.0.0.1:9",
                             environment={{}})
         print(proxy._process.pid, flush=True)
@@ -521,7 +522,7 @@ def test_what_cannot_be_noted_is_not_passed_on(tmp_path: Path) -> None:
         import resource, socket, sys
         from pathlib import Path
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-        from ptycassette.tape.io import start_proxy
+        from ptycassette.tape.io.running_proxy import start_proxy
         proxy = start_proxy(journal=Path({str(tmp_path)!r}) / "a.tape",
                             provider={provider.url!r}, environment={{}})
         base = proxy.environment["OPENAI_BASE_URL"].removesuffix("/v1")

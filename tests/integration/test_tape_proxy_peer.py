@@ -16,11 +16,11 @@ import pytest
 pytest.importorskip("aiohttp", reason="servers need the extra `tape`")
 
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.rerun import Gates
+from ptycassette.harness.provider.fake.script import Script
 from ptycassette.rerun._tape_desk import TapeDesk
-from ptycassette.rerun.io import TapeServer
-from ptycassette.scrub import default_scrubber
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.scrub.session import default_scrubber
 from ptycassette.tape.io._peer import _owner, belongs_to_another_user
 from tests.tapes import KEY, rules
 

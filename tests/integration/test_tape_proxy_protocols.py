@@ -15,10 +15,11 @@ import pytest
 from aiohttp import WSMsgType, web
 
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.tape import ExchangeEnded, RequestBegun, SocketMessage, TapeItem
-from ptycassette.tape.consent import Limit, Terms
-from ptycassette.tape.io import RunningProxy, TapeJournalReader, start_proxy
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.tape.consent.terms import Limit, Terms
+from ptycassette.tape.io.journal_file import TapeJournalReader
+from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy
+from ptycassette.tape.items import ExchangeEnded, RequestBegun, SocketMessage, TapeItem
 
 pytestmark = pytest.mark.integration
 

@@ -12,11 +12,13 @@ pytest.importorskip("aiohttp", reason="the tape's server needs the extra `tape`"
 
 from aiohttp import web
 
-from ptycassette.rerun import Gates, made_hit
 from ptycassette.rerun._tape_desk import TapeDesk
-from ptycassette.rerun.io import TapeServer
-from ptycassette.scrub import default_scrubber
-from ptycassette.tape.matching import Hit, Question
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.rerun.made_answers import made_hit
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 from tests.conftest import PATIENCE_S
 from tests.tapes import KEY, rules
 

@@ -20,18 +20,11 @@ from typing import Any
 import pexpect
 import pytest
 
-from ptycassette.faults import TERMINAL_FAULTS
-from ptycassette.model import (
-    Cursor,
-    ExitStatus,
-    Finished,
-    FrameRecord,
-    Output,
-    Resized,
-    Size,
-    Typed,
-)
-from ptycassette.terminal import PyteEmulator
+from ptycassette.faults.registry import TERMINAL_FAULTS
+from ptycassette.model.events import ExitStatus, FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Finished, Output, Resized, Typed
+from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.testing import manifest_of, write_cassette
 
 pytestmark = pytest.mark.integration

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from ptycassette import Session, open_cassette, record
-from ptycassette.model import Size
-from ptycassette.system.pty import TerminalTemplate
+from ptycassette.model.geometry import Size
+from ptycassette.system.pty.modes import TerminalTemplate
 
 pytestmark = pytest.mark.integration
 

@@ -23,7 +23,7 @@ from ptycassette import Session, arecord, open_cassette, record, use
 from ptycassette.errors import DivergenceError, WaitTimeoutError
 from ptycassette.recording.io.recovery import left_journals, recover
 from ptycassette.system.files.state_dirs import journal_dir
-from ptycassette.system.pty import PURE_PYTHON
+from ptycassette.system.pty.polling import PURE_PYTHON
 
 pytestmark = pytest.mark.integration
 

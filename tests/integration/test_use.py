@@ -22,10 +22,13 @@ from ptycassette.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from ptycassette.model import ExitStatus, Finished, Output, Size, Typed
-from ptycassette.recording.io import record
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.recording.io.recording import record
 from ptycassette.replaying.io.using import use
-from ptycassette.session import AsyncSession, Session
+from ptycassette.session.async_session import AsyncSession
+from ptycassette.session.session import Session
 from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration

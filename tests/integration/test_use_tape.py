@@ -18,7 +18,7 @@ pytest.importorskip("aiohttp")
 from ptycassette import UseResult, arecord, drift, open_cassette, record, rerun_cassette, use
 from ptycassette.errors import PreflightError, UsageError
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
+from ptycassette.harness.provider.fake.script import Script
 
 pytestmark = pytest.mark.integration
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.system import WorkerEndedError, Workers
+from ptycassette.system.workers import WorkerEndedError, Workers
 from tests.conftest import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -46,7 +46,7 @@ def test_a_worker_that_ends_is_an_error() -> None:
 
 OWNER = """
 import os, sys, time
-from ptycassette.system import Workers
+from ptycassette.system.workers import Workers
 from tests.integration.test_workers import hold
 workers = Workers(2, loading="tests.integration.test_workers")
 for number in range(2):
@@ -57,7 +57,7 @@ time.sleep(600)
 
 def hold(name: str) -> None:
     """Hold a temporary folder, say who does, and go on for long."""
-    from ptycassette.system.files import temporary_folder  # noqa: PLC0415 - in the worker
+    from ptycassette.system.files.abandoned import temporary_folder  # noqa: PLC0415 - in the worker
 
     with temporary_folder() as folder:
         Path(f"{name}.new").write_text(f"{os.getpid()} {os.getppid()} {folder}")

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from ptycassette.model import ExitStatus, Finished, JournalEvent, Output, Typed
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished, JournalEvent, Output, Typed
 from ptycassette.testing import manifest_of, write_cassette
 
 pytest_plugins = ["pytester"]

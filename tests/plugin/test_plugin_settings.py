@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from ptycassette.cassette.freshness import age_problem, window_of
-from ptycassette.model import Finished, Output, Typed
+from ptycassette.model.journal import Finished, Output, Typed
 from ptycassette.pytest_plugin._naming import cassette_path
 from ptycassette.testing import manifest_of, write_cassette
 
@@ -351,7 +351,6 @@ LOADED = """
         print("LOADED", *sorted(names))
 """
 LIGHT = {
-    "ptycassette._faces",
     "ptycassette.version",
     "ptycassette.pytest_plugin",
     "ptycassette.pytest_plugin.plugin",

@@ -14,7 +14,7 @@ pytest.importorskip("aiohttp")
 
 from ptycassette import open_cassette
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
+from ptycassette.harness.provider.fake.script import Script
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.integration

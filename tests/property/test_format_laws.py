@@ -16,34 +16,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import open_cassette
-from ptycassette.cassette import GIT_ATTRIBUTES
 from ptycassette.cassette._lines import LineReader
 from ptycassette.cassette._manifest import decode_manifest, encode_manifest
 from ptycassette.cassette._records import STREAM_CODECS, RecordCodec
 from ptycassette.cassette.documents import DOCUMENT_TYPES, decode_document, encode_document
+from ptycassette.cassette.layout import GIT_ATTRIBUTES
 from ptycassette.errors import CassetteError, InvalidCassetteError
-from ptycassette.model import (
-    Cursor,
-    DiscoveryRecord,
+from ptycassette.model.events import (
     ExitStatus,
     FinalRecord,
     FrameRecord,
     InputRecord,
-    Noted,
-    Output,
     OutputRecord,
-    QuotaRecord,
-    Resized,
-    ScrubReport,
     ServiceEventRecord,
-    Signalled,
-    Size,
-    Style,
-    StyleRun,
-    Typed,
 )
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Noted, Output, Resized, Signalled, Typed
 from ptycassette.model.limits import DEFAULT_LIMITS
-from ptycassette.model.records import SCRUB_STATUSES
+from ptycassette.model.records import SCRUB_STATUSES, DiscoveryRecord, QuotaRecord, ScrubReport
+from ptycassette.model.screen import Style, StyleRun
 from ptycassette.testing import manifest_of, write_cassette
 from tests.examples import examples
 

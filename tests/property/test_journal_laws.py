@@ -6,17 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.errors import JournalError
-from ptycassette.model import (
-    Harness,
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import (
     JournalEvent,
     Noted,
     Output,
     Resized,
     SessionMeta,
     Signalled,
-    Size,
     Typed,
 )
+from ptycassette.model.manifest import Harness
 from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 from tests.examples import examples
 

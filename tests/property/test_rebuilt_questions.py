@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.harness.provider.wire.questions import rebuilt_parts, rebuilt_question
-from ptycassette.model import Chunk
-from ptycassette.rerun import as_asked, made_hit
-from ptycassette.tape.matching import Question
+from ptycassette.model.tape import Chunk
+from ptycassette.rerun.made_answers import as_asked, made_hit
+from ptycassette.tape.matching.question import Question
 from ptycassette.testing import ManualClock
 from tests.examples import examples
 

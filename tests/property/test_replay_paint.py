@@ -7,9 +7,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model import Screen, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
 from ptycassette.replaying.paint import clipped, paint
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal.emulator import default_emulator
 
 SIZE = Size(rows=4, cols=12)
 PIECES = st.one_of(

@@ -10,10 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ptycassette.model import Size
-from ptycassette.scrub.views import Blocks, ScreenReader, printed_views
-from ptycassette.terminal import LazyEmulator, Row, default_emulator
+from ptycassette.model.geometry import Size
+from ptycassette.scrub.views._channels import Blocks
+from ptycassette.scrub.views._printed import printed_views
+from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.terminal._terminal import Terminal
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.grid import Row
+from ptycassette.terminal.lazy import LazyEmulator
 from tests.examples import examples
 
 WORDS = st.text(alphabet="abcdefgh", min_size=1, max_size=30)

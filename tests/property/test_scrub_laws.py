@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ptycassette.scrub._mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
-from ptycassette.scrub.decode import decoded_views
+from ptycassette.scrub.decode._decoder import decoded_views
 from ptycassette.scrub.match import _stretches, canonical, squeeze
 from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.testing import scrub_chunks

@@ -16,8 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ptycassette.rerun._tape_desk import TapeDesk
-from ptycassette.scrub import default_scrubber
-from ptycassette.tape.matching import Hit, Question
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 from tests.examples import examples
 from tests.tapes import cli_rules
 from tests.unit.recording.tape_doubles import META, Saved, http

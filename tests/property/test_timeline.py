@@ -8,14 +8,20 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model import Event, FinalRecord, Finished, Manifest, Output, Size, Typed
-from ptycassette.replaying import Done, Emit, Scheduler, Wait
+from ptycassette.model.events import Event, FinalRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.manifest import Manifest
 from ptycassette.replaying.io.player import Player, PlayOptions
 from ptycassette.replaying.io.player_checkpoints import Checkpoints
 from ptycassette.replaying.io.player_views import PaintedView
-from ptycassette.terminal import default_emulator, load_emulator, save_emulator
+from ptycassette.replaying.scheduler import Done, Emit, Scheduler, Wait
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.state import load_emulator, save_emulator
 from ptycassette.testing import ManualClock, events_of, manifest_of
-from ptycassette.timeline import TimeIndex, between, chain, exchanges, limit_idle, speed
+from ptycassette.timeline.exchange_cutting import exchanges
+from ptycassette.timeline.index import TimeIndex
+from ptycassette.timeline.transforms import between, chain, limit_idle, speed
 
 GAPS = st.lists(st.integers(0, 5_000_000), min_size=1, max_size=25)
 KINDS = st.lists(st.sampled_from("oit"), min_size=25, max_size=25)

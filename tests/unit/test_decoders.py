@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ptycassette.model import NOT_JSON, decoded_json
+from ptycassette.model.json_values import NOT_JSON, decoded_json
 
 ROOT = Path(__file__).resolve().parents[2]
 DECODERS = ("msgspec.json.decode", "msgspec.msgpack.decode", "json.loads", "foreign_json")

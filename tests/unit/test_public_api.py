@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +11,6 @@ import pytest
 
 import ptycassette
 
-ROOT = Path(ptycassette.__file__).parent.parent
-FACES = sorted(
-    face
-    for face in (ROOT / "ptycassette").rglob("__init__.py")
-    if "import face" in face.read_text(encoding="utf-8")
-    or "loads_on_first_use" in face.read_text(encoding="utf-8")
-)
 HEAVY = ("pyte", "textual", "pytest", "aiohttp", "rich", "click")
 
 
@@ -36,57 +28,24 @@ def test_every_public_name_loads(name: str) -> None:
     assert name in dir(ptycassette)
 
 
-@pytest.mark.parametrize("face", FACES, ids=lambda face: face.parent.name)
-def test_a_face_says_the_same_to_each_of_its_readers(face: Path) -> None:
-    """Type checkers, Python and people: the same names from the same modules."""
-    tree = ast.parse(face.read_text(encoding="utf-8"))
-    package = ".".join(face.parent.relative_to(ROOT).parts)
+def test_type_checkers_see_the_names_that_python_loads() -> None:
+    """The imports for type checkers, the table for Python and ``__all__`` agree."""
+    tree = ast.parse(Path(ptycassette.__file__).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     seen = {
-        alias.name: f"{package}.{node.module}" if node.level else node.module
+        alias.name: f"ptycassette.{str(node.module).removeprefix('ptycassette.')}"
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    (assigned,) = [node for node in block.orelse if isinstance(node, ast.Assign)]
-    assert isinstance(assigned.value, ast.Call)
-    places = ast.literal_eval(assigned.value.args[1])
     loaded = {
-        name: f"{package}.{module}"
-        for module, names in places.items()
-        for name in (names.split() if isinstance(names, str) else names)
+        name: f"ptycassette.{module}"
+        for module, names in ptycassette._MODULES.items()
+        for name in names.split()
     }
-    public = importlib.import_module(package).__all__
 
     assert seen == loaded
-    assert {*public} - {"__version__"} == {*loaded}
-    assert len(public) == len({*public})
-
-
-@pytest.mark.parametrize("face", FACES, ids=lambda face: face.parent.name)
-def test_every_name_of_a_face_is_no_module(face: Path) -> None:
-    """A module of a name that the face exports would hide it, once it is imported."""
-    package = importlib.import_module(".".join(face.parent.relative_to(ROOT).parts))
-    modules = {path.stem for path in face.parent.iterdir()}
-
-    assert modules & {*package.__all__} == set()
-    assert all(getattr(package, name) is not None for name in package.__all__)
-
-
-def test_a_name_of_two_faces_means_one_thing() -> None:
-    """A newcomer who finds a name in one package knows it in another. Entry points are ``main``."""
-    meanings: dict[str, dict[str, object]] = {}
-    for face in FACES:
-        package = importlib.import_module(".".join(face.parent.relative_to(ROOT).parts))
-        for name in package.__all__:
-            meanings.setdefault(name, {})[package.__name__] = getattr(package, name)
-    ambiguous = {
-        name: sorted(found)
-        for name, found in meanings.items()
-        if len({id(thing) for thing in found.values()}) > 1
-    }
-
-    assert ambiguous.keys() <= {"main"}, ambiguous
+    assert {*ptycassette.__all__} - {"__version__"} == {*loaded}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

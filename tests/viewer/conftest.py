@@ -14,9 +14,10 @@ from textual._context import active_app
 from textual.pilot import Pilot
 
 from ptycassette import Size, open_cassette
-from ptycassette.model import JournalEvent
+from ptycassette.model.journal import JournalEvent
 from ptycassette.testing import manifest_of, write_cassette
-from ptycassette_viewer.session import CassetteSource, ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
+from ptycassette_viewer.session.source import CassetteSource
 
 AGENTS = Path(__file__).resolve().parents[2] / "fixtures" / "agents"
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from ptycassette import CassetteError, open_cassette
-from ptycassette.model import Finished
+from ptycassette.model.journal import Finished
 from ptycassette.testing import write_cassette
 from ptycassette_viewer.annotations import Annotations, Note, sidecar
 from ptycassette_viewer.traces.trace_file import read_trace

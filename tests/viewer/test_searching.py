@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import Size, open_cassette
-from ptycassette.model import Noted, Output, Resized, Typed
+from ptycassette.model.journal import Noted, Output, Resized, Typed
 from ptycassette_viewer.patterns import Query, TooSlowError, compiled, parsed
 from ptycassette_viewer.search import MAX_HITS, Search, _Output
-from ptycassette_viewer.session import CassetteSource, body_text
+from ptycassette_viewer.session.source import CassetteSource, body_text
 
 TAPE = Path(__file__).parents[2] / "fixtures" / "v1" / "tape"
 CATASTROPHE = "/(a|aa)+$/"

@@ -17,9 +17,10 @@ from ptycassette import (
     open_cassette,
     screen_of,
 )
-from ptycassette.model import Output
+from ptycassette.model.journal import Output
 from ptycassette_viewer.seeker import Seeker, Shown, _Wanted
-from ptycassette_viewer.session import CassetteSource, ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
+from ptycassette_viewer.session.source import CassetteSource
 
 
 def test_a_wish_that_was_replaced_is_given_up(

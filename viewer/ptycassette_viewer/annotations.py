@@ -14,7 +14,7 @@ import msgspec
 
 from ptycassette import Cassette, CassetteError, printable
 from ptycassette.errors import NotFoundError
-from ptycassette.system.files import read_plain
+from ptycassette.system.files.plain_file import read_plain
 
 _MAX_BYTES = 16 << 20
 

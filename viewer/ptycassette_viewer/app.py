@@ -28,12 +28,14 @@ from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.recording_screen import RecordingScreen
-from ptycassette_viewer.session import CassetteSource, ViewerSession
 from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.session import DEFAULT_MEMORY
 from ptycassette_viewer.traces.list_screen import TraceListScreen
 from ptycassette_viewer.traces.trace_file import read_trace
 from ptycassette_viewer.traces.trace_screen import TraceScreen
+
+from .session.session import ViewerSession
+from .session.source import CassetteSource
 
 _NOT_OURS = ("app.", "screen.copy_text")
 """Actions that every Textual app has."""

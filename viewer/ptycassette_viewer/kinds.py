@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ptycassette_viewer.session import Kind
+from .session.index import Kind
 
 MarkKind = Kind | Literal["terminal-signal"]
 

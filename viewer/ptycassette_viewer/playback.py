@@ -6,7 +6,7 @@ Collapsed does not wait: each tick shows the next events.
 
 from __future__ import annotations
 
-from ptycassette_viewer.session import EventIndex, Kind
+from .session.index import EventIndex, Kind
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 100.0)
 IDLE_LIMITS_US = (None, 2_000_000, 1_000_000, 500_000, 100_000)

@@ -25,7 +25,8 @@ from ptycassette import (
     visible,
 )
 from ptycassette_viewer.patterns import Pattern, TooSlowError
-from ptycassette_viewer.session import ROUTINE, signal_text
+
+from .session.signals import ROUTINE, signal_text
 
 MAX_HITS = 10_000
 _CARRY = 400

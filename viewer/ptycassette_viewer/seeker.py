@@ -12,7 +12,8 @@ from collections.abc import Callable
 import msgspec
 
 from ptycassette import CassetteError, Screen, screen_of
-from ptycassette_viewer.session import ViewerSession
+
+from .session.session import ViewerSession
 
 FAR_BYTES = 200_000
 """Where more must be fed than this, a stored frame is shown meanwhile."""

@@ -20,12 +20,13 @@ from ptycassette.blame.oracle import Oracle
 from ptycassette.blame.report import BlameReport
 from ptycassette.blame.runs import Ran, Trial
 from ptycassette.blame.steps import Cell, Intervention, Step, cells_of
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import NotFoundError, SessionError, UsageError
-from ptycassette.fork import Change, ForkPlace
-from ptycassette.fork.io import ForkOptions
-from ptycassette.rerun.io import admit, prepared_rerun
-from ptycassette.system import WorkerEndedError, Workers
+from ptycassette.fork.changes import Change
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.places import ForkPlace
+from ptycassette.rerun.io.preparing import admit, prepared_rerun
+from ptycassette.system.workers import WorkerEndedError, Workers
 
 NEUTRAL = "OK."
 """The neutral text, unless another one is given."""

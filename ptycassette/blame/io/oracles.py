@@ -11,13 +11,15 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.blame.oracle import Oracle
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.keys import time_text
-from ptycassette.model import ExitStatus, PatternError, file_pattern
-from ptycassette.scenario import check_scenario
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.re2_engine import PatternError
+from ptycassette.scenario.evaluation import check_scenario
 from ptycassette.scenario.io import evidence_of, load_scenario
-from ptycassette.system import guarded_command
+from ptycassette.system.network import guarded_command
 
 _TRUE, _FALSE = 0, 1
 

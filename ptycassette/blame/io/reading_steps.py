@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ptycassette.blame.steps import Step
-from ptycassette.cassette.io import Cassette
-from ptycassette.faults import last_call
-from ptycassette.fork import ForkPlace
-from ptycassette.keys import PASTE_END
-from ptycassette.model import TapeEntry, decoded_json, visible, visible_bytes
-from ptycassette.timeline import exchanges
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.faults.edited_questions import last_call
+from ptycassette.fork.places import ForkPlace
+from ptycassette.keys.names import PASTE_END
+from ptycassette.model.json_values import decoded_json
+from ptycassette.model.tape import TapeEntry
+from ptycassette.model.visible_text import visible, visible_bytes
+from ptycassette.timeline.exchange_cutting import exchanges
 
 _WIDTH = 60
 _OK = 200

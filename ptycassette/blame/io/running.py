@@ -12,7 +12,7 @@ import msgspec
 from ptycassette.blame.io.oracles import Undecided, answer, last_rows
 from ptycassette.blame.oracle import Oracle
 from ptycassette.blame.runs import Ran, Trial, UndefinedKind, crash
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import (
     AmbiguousTapeError,
     CassetteError,
@@ -23,11 +23,12 @@ from ptycassette.errors import (
     SessionClosedError,
     WaitTimeoutError,
 )
-from ptycassette.fork import ForkReport
-from ptycassette.fork.io import ForkOptions, fork
-from ptycassette.model import ExitStatus
-from ptycassette.rerun import ScreenJudge
-from ptycassette.system.files import temporary_folder
+from ptycassette.fork.io.forking import fork
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.report import ForkReport
+from ptycassette.model.events import ExitStatus
+from ptycassette.rerun.screens import ScreenJudge
+from ptycassette.system.files.abandoned import temporary_folder
 
 _OF_ONE_RUN = (
     AmbiguousTapeError,

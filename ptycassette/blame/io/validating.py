@@ -11,14 +11,15 @@ from ptycassette.blame.io.blaming import BlameOptions, blame, workers
 from ptycassette.blame.oracle import Oracle
 from ptycassette.blame.report import BlameReport
 from ptycassette.blame.validation import SESSIONS, PlantedSession, ValidationReport, validated
-from ptycassette.fork import ForkPlace
-from ptycassette.fork.io import ForkOptions
-from ptycassette.harness.io import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.recording.io import record
-from ptycassette.rerun.io import RerunOptions
-from ptycassette.system import Workers, python_command
-from ptycassette.system.files import temporary_folder
+from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.places import ForkPlace
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.recording.io.recording import record
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.interpreter import python_command
+from ptycassette.system.workers import Workers
 
 _AGENT = Path(__file__).parent / "planted_agent.py"
 _BUDGET = 400

@@ -11,7 +11,7 @@ import threading
 from hashlib import sha256
 from queue import SimpleQueue
 
-from ptycassette.system import Closing
+from ptycassette.system.closing import Closing
 
 _WORTH_A_THREAD_BYTES = 8 << 20
 _BLOCKS_AHEAD = 4

@@ -17,18 +17,17 @@ from ptycassette.cassette._lines import Batch, LineReader
 from ptycassette.cassette._order import Source, merge_runs
 from ptycassette.cassette._records import STREAM_CODECS, R
 from ptycassette.cassette.layout import FINAL, OUTPUT, OUTPUT_RAW, STREAMS
-from ptycassette.model import (
-    LATENCY_US,
-    AnswerReader,
+from ptycassette.model.answers import LATENCY_US, AnswerReader
+from ptycassette.model.events import (
     Event,
     EventKind,
     FinalRecord,
     InputRecord,
-    Limits,
     OutputRecord,
     moment_us,
 )
-from ptycassette.system.files import BLOCK_BYTES, FileHandle
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import BLOCK_BYTES, FileHandle
 
 _INPUT_SOURCE = 0
 _OUTPUT_SOURCE = STREAMS.index(OUTPUT)

@@ -10,7 +10,7 @@ from ptycassette.cassette._artifacts import Artifact
 from ptycassette.cassette.io.staging import Staging, disk_errors
 from ptycassette.cassette.layout import GIT_ATTRIBUTES, GIT_ATTRIBUTES_TEXT
 from ptycassette.errors import LimitError
-from ptycassette.system.files import make_durable
+from ptycassette.system.files.whole_file import make_durable
 
 _BUFFER_BYTES = 1 << 20
 

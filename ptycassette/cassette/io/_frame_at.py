@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from ptycassette.cassette._records import FRAME_CODEC
 from ptycassette.errors import LimitError
-from ptycassette.model import FrameRecord, Limits, moment_us
-from ptycassette.system.files import FileHandle
+from ptycassette.model.events import FrameRecord, moment_us
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import FileHandle
 
 _NEAR_BYTES = 1 << 16
 """So much is read line by line; more is halved."""

@@ -30,17 +30,12 @@ from ptycassette.cassette.layout import (
     STREAMS,
 )
 from ptycassette.errors import DiagnosticError, MissingFileError, TruncatedError
-from ptycassette.model import (
-    TAPE,
-    TAPE_BODIES,
-    DiscoveryRecord,
-    EmulatorId,
-    FinalRecord,
-    Limits,
-    QuotaRecord,
-    ScrubReport,
-)
-from ptycassette.system.files import DirectoryHandle, FileHandle
+from ptycassette.model.events import FinalRecord
+from ptycassette.model.limits import Limits
+from ptycassette.model.manifest import EmulatorId
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
+from ptycassette.model.tape import TAPE, TAPE_BODIES
+from ptycassette.system.files.directory_handle import DirectoryHandle, FileHandle
 
 
 class OpenedFiles(NamedTuple):

@@ -17,8 +17,9 @@ from ptycassette.cassette.io._file import StagedFile
 from ptycassette.cassette.io.staging import Staging, disk_errors
 from ptycassette.cassette.io.tape import RecordedExchange, Tape
 from ptycassette.errors import LimitError
-from ptycassette.model import TAPE, TAPE_BODIES, BodyPlace, Limits, TapeEntry
-from ptycassette.system.files import DirectoryHandle
+from ptycassette.model.limits import Limits
+from ptycassette.model.tape import TAPE, TAPE_BODIES, BodyPlace, TapeEntry
+from ptycassette.system.files.directory_handle import DirectoryHandle
 
 _IN_MEMORY = 1 << 20
 _BLOCK = 1 << 20

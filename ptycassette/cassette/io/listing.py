@@ -25,7 +25,8 @@ from ptycassette.errors import (
     NotFoundError,
     UnreadableError,
 )
-from ptycassette.system.files import hint_for_missing, links_followed
+from ptycassette.system.files.directory_handle import links_followed
+from ptycassette.system.files.near_names import hint_for_missing
 
 ListedState = Literal["ok", "stale", "unscrubbed", "failed", "invalid"]
 STATES: dict[ListedState, str] = {

@@ -15,8 +15,8 @@ from ptycassette.cassette.io.target import check_target
 from ptycassette.cassette.ladder import LADDER, NEWEST, climbed, descended, form_of, migrated_by
 from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, OUTPUT_RAW
 from ptycassette.errors import DigestError, UsageError
-from ptycassette.model import DEFAULT_LIMITS
-from ptycassette.system.files import DirectoryHandle
+from ptycassette.model.limits import DEFAULT_LIMITS
+from ptycassette.system.files.directory_handle import DirectoryHandle
 
 
 class Migrated(msgspec.Struct, frozen=True, kw_only=True):

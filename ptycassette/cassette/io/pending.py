@@ -24,8 +24,10 @@ from ptycassette.cassette.io.replacing import reason_to_keep
 from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
-from ptycassette.system import Owner, monotonic_s
-from ptycassette.system.files import remove_unheld, try_lock
+from ptycassette.system.clock import monotonic_s
+from ptycassette.system.files.abandoned import remove_unheld
+from ptycassette.system.files.locks import try_lock
+from ptycassette.system.ownership import Owner
 
 PREFIX = ".ptycassette-pending-"
 _RECORDER = ".recorder-"

@@ -7,8 +7,8 @@ from pathlib import Path
 from ptycassette.cassette._manifest import decode_manifest
 from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import CassetteError
-from ptycassette.model import Manifest
-from ptycassette.system.files import DirectoryHandle
+from ptycassette.model.manifest import Manifest
+from ptycassette.system.files.directory_handle import DirectoryHandle
 
 
 def published_manifest(target: Path, cassette_id: str) -> Manifest | None:

@@ -54,24 +54,20 @@ from ptycassette.errors import (
     MissingFileError,
     UnscrubbedError,
 )
-from ptycassette.model import (
-    DEFAULT_LIMITS,
-    DiscoveryRecord,
-    EmulatorId,
+from ptycassette.model.events import (
     Event,
     FinalRecord,
     FrameRecord,
     InputRecord,
-    Limits,
-    Manifest,
     OutputRecord,
-    QuotaRecord,
-    ScrubReport,
     ServiceEventRecord,
-    streams_of,
-    visible,
 )
-from ptycassette.system import Closing
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.manifest import EmulatorId, Manifest
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
+from ptycassette.model.streams import streams_of
+from ptycassette.model.visible_text import visible
+from ptycassette.system.closing import Closing
 
 
 def open_cassette(

@@ -50,9 +50,14 @@ from ptycassette.errors import (
     UnscrubbedError,
     VersionError,
 )
-from ptycassette.model import DEFAULT_LIMITS, OutputRecord, lazy_pattern, visible
-from ptycassette.system import WorkTree
-from ptycassette.system.files import DirectoryHandle, read_plain, write_whole
+from ptycassette.model.events import OutputRecord
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.limits import DEFAULT_LIMITS
+from ptycassette.model.visible_text import visible
+from ptycassette.system.files.directory_handle import DirectoryHandle
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.git_questions import WorkTree
 
 _MOST_BYTES = 256 << 20
 """Larger files are not put together again."""

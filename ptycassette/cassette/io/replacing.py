@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.model import ExitStatus
+from ptycassette.model.events import ExitStatus
 
 
 def reason_to_keep(

@@ -21,7 +21,9 @@ from pathlib import Path
 
 from ptycassette.cassette.io._swap import exchange
 from ptycassette.errors import CassetteError, ExistsError, StorageError
-from ptycassette.system.files import make_durable, remove_unheld, try_lock
+from ptycassette.system.files.abandoned import remove_unheld
+from ptycassette.system.files.locks import try_lock
+from ptycassette.system.files.whole_file import make_durable
 
 _SUFFIX = ".staging"
 _NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes

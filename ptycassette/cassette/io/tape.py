@@ -18,8 +18,9 @@ from ptycassette.cassette._tape_lines import (
 from ptycassette.cassette.io._events import record_batches
 from ptycassette.cassette.layout import SERVICE_EVENTS
 from ptycassette.errors import TapeError
-from ptycassette.model import TAPE, TAPE_BODIES, BodyPlace, Chunk, Limits, TapeEntry
-from ptycassette.system.files import FileHandle
+from ptycassette.model.limits import Limits
+from ptycassette.model.tape import TAPE, TAPE_BODIES, BodyPlace, Chunk, TapeEntry
+from ptycassette.system.files.directory_handle import FileHandle
 
 _BLOCK = 1 << 20
 

@@ -33,8 +33,8 @@ from ptycassette.cassette.layout import (
     is_litter,
 )
 from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, VersionError
-from ptycassette.model import visible
-from ptycassette.system.files import DirectoryHandle
+from ptycassette.model.visible_text import visible
+from ptycassette.system.files.directory_handle import DirectoryHandle
 
 _LOOKS = 20  # each further look means that somebody has published in between
 _OWN = frozenset({MANIFEST, GIT_ATTRIBUTES, *REQUIRED_FILES, *OPTIONAL_FILES})

@@ -11,8 +11,9 @@ from ptycassette.cassette._rederive import FrameMismatch, rederive
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.io.verify import Progress, Verified
 from ptycassette.errors import CassetteError, EmulatorPinError, TapeError
-from ptycassette.model import EmulatorFactory, Size
-from ptycassette.terminal import available_backends, backend
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import EmulatorFactory
+from ptycassette.terminal.backends import available_backends, backend
 
 KEEP_MISMATCHES = 20
 """So many differences are kept; the others are counted."""

@@ -26,8 +26,9 @@ from ptycassette.cassette.io._digest import WholeDigest
 from ptycassette.cassette.io._events import final_source, record_batches
 from ptycassette.cassette.layout import FRAMES, OUTPUT, OUTPUT_RAW, STREAMS
 from ptycassette.errors import ChunkError, DigestError
-from ptycassette.model import FinalRecord, Limits, OutputRecord
-from ptycassette.system.files import BLOCK_BYTES, FileHandle
+from ptycassette.model.events import FinalRecord, OutputRecord
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import BLOCK_BYTES, FileHandle
 
 _OUTPUT_SOURCE = STREAMS.index(OUTPUT)
 _FRAME_SOURCE = STREAMS.index(FRAMES)

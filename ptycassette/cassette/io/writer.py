@@ -44,25 +44,20 @@ from ptycassette.cassette.layout import (
     SERVICE_EVENTS,
 )
 from ptycassette.errors import LimitError
-from ptycassette.model import (
-    DEFAULT_LIMITS,
-    TAPE,
-    TAPE_BODIES,
-    ContentDigest,
-    DiscoveryRecord,
+from ptycassette.model.events import (
     FinalRecord,
     FrameRecord,
     InputRecord,
-    Limits,
-    Manifest,
     OutputRecord,
-    QuotaRecord,
-    ScrubReport,
     ServiceEventRecord,
     TimedRecord,
 )
-from ptycassette.system import Owner
-from ptycassette.system.files import absolute
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.manifest import ContentDigest, Manifest
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
+from ptycassette.model.tape import TAPE, TAPE_BODIES
+from ptycassette.system.files.state_dirs import absolute
+from ptycassette.system.ownership import Owner
 
 _CODECS: dict[type, RecordCodec[Any]] = {
     InputRecord: INPUT_CODEC,

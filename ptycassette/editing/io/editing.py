@@ -11,24 +11,19 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import (
-    EDITED_KEY,
-    TAPE_KEY,
-    event_without_old_digests,
-    without_old_digests,
-)
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette._tape_lines import TAPE_KEY
+from ptycassette.cassette.edits import EDITED_KEY, event_without_old_digests, without_old_digests
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.editing.session import BadEditError, Take
 from ptycassette.errors import UsageError
-from ptycassette.model import EventSource, JournalEvent, Noted, TapeMoment, Traffic
-from ptycassette.recording import REPORT_OPTION, TAPE_OPTION, merged_reports
-from ptycassette.recording.io import (
-    Finaliser,
-    TapeAgain,
-    cassette_session,
-    refuse_unknown_files,
-)
-from ptycassette.tape.matching import TapeCheck
+from ptycassette.model.journal import JournalEvent, Noted, TapeMoment, Traffic
+from ptycassette.model.ports import EventSource
+from ptycassette.recording._scrub_reports import REPORT_OPTION, merged_reports
+from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.recording.io._cassette_session import cassette_session, refuse_unknown_files
+from ptycassette.recording.io._tape_again import TapeAgain
+from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.tape.matching.checking import TapeCheck
 from ptycassette.version import __version__
 
 _KEPT = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io.reader import Cassette
 from ptycassette.editing.io.editing import Edited, Operation, edit_cassettes, take_of
 from ptycassette.editing.masking import Mask, Region, mask, masked_screen
 from ptycassette.editing.session import BadEditError
 from ptycassette.errors import UsageError
-from ptycassette.model import Screen
-from ptycassette.scrub.search import SHORTEST_KNOWN
+from ptycassette.model.screen import Screen
+from ptycassette.scrub.search._known import SHORTEST_KNOWN
 
 
 def mask_cassette(path: Path, what: Mask, target: Path, *, overwrite: bool = False) -> Edited:

@@ -15,8 +15,10 @@ import msgspec
 from ptycassette.export.page.item import Item
 from ptycassette.export.page.items import ListedTurn, Listing
 from ptycassette.export.page.shell import line, lines, text
-from ptycassette.keys import clock_text
-from ptycassette.model import FinalRecord, Manifest, ScrubReport
+from ptycassette.keys.quantities import clock_text
+from ptycassette.model.events import FinalRecord
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import ScrubReport
 
 Facts = Iterable[tuple[str, str]]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ptycassette.export.page.item import Item
-from ptycassette.replaying.standin import ReportedDivergence, reported_divergences
+from ptycassette.replaying.standin.reported import ReportedDivergence, reported_divergences
 
 
 def reported_items(reports: Iterable[dict[str, Any]], cassette_id: str) -> list[Item]:

@@ -24,19 +24,13 @@ import msgspec
 from ptycassette.export.moments import STRETCH_US, moments
 from ptycassette.export.page.rows import row_pieces, screen_rows
 from ptycassette.export.page.styles import StyleClasses
-from ptycassette.model import (
-    Cursor,
-    Event,
-    FrameRecord,
-    Manifest,
-    Screen,
-    Size,
-    StyleRun,
-    moment_us,
-    screen_of,
-    visible,
-)
-from ptycassette.terminal import default_emulator
+from ptycassette.model.events import Event, FrameRecord, moment_us
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.screen import Screen, StyleRun
+from ptycassette.model.stored_screen import screen_of
+from ptycassette.model.visible_text import visible
+from ptycassette.terminal.emulator import default_emulator
 
 MOST_PAINTED = 16 << 20
 MOST_FRAMES = 10_000

@@ -17,16 +17,17 @@ import msgspec
 
 from ptycassette.export.page.item import Item, ItemKind
 from ptycassette.export.page.models import ExchangeSource, model_item, with_bodies
-from ptycassette.model import (
+from ptycassette.model.events import (
     Event,
     ExitStatus,
     FinalRecord,
     InputRecord,
     ServiceEventRecord,
     moment_us,
-    visible_bytes,
 )
-from ptycassette.timeline import Entry, ExchangeCutter, iter_entries
+from ptycassette.model.visible_text import visible_bytes
+from ptycassette.timeline.exchange_cutting import ExchangeCutter
+from ptycassette.timeline.match_entries import Entry, iter_entries
 
 MOST_ITEMS = 5_000
 _FOLDED = frozenset({"model-request", "model-answer", "model-end", "usage"})

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ptycassette.export.page.item import Item
-from ptycassette.model import TapeEntry
+from ptycassette.model.tape import TapeEntry
 
 MOST_BODY = 4_000
 """Of a body so many bytes are shown,"""

@@ -32,8 +32,11 @@ from ptycassette.export.page.shell import document, line, part, text
 from ptycassette.export.page.streams import stream_texts, streams_html
 from ptycassette.export.page.styles import SCREEN_CSS, StyleClasses, theme_css
 from ptycassette.export.registry import ExportSource
-from ptycassette.keys import clock_text
-from ptycassette.model import FinalRecord, Manifest, ScrubReport, streams_of
+from ptycassette.keys.quantities import clock_text
+from ptycassette.model.events import FinalRecord
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import ScrubReport
+from ptycassette.model.streams import streams_of
 
 MOST_STILLS = 100
 """Of more turns, so many have a still screen: every other one, every third, and the last."""

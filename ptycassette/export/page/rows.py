@@ -8,8 +8,10 @@ from html import escape
 from typing import NamedTuple
 
 from ptycassette.export.page.styles import StyleClasses
-from ptycassette.model import DEFAULT_STYLE, Cursor, Screen, Size, StyleRun
-from ptycassette.replaying import Cell, cells_of_row, folded_rows
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.screen import DEFAULT_STYLE, Screen, StyleRun
+from ptycassette.replaying.cells import Cell, cells_of_row
+from ptycassette.replaying.differences import folded_rows
 
 _AS_WIDE_AS_ITS_CELL = re.compile("[ -~\xa0-\u024f\u2500-\u259f]*")
 """What every monospace font draws one cell wide: Latin, lines and blocks."""

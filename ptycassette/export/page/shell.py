@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from pkgutil import get_data
 
-from ptycassette.model import printable, visible
+from ptycassette.model.visible_text import printable, visible
 
 
 def document(

@@ -9,8 +9,9 @@ from ptycassette.export.page.beside import turn_name
 from ptycassette.export.page.items import Listing
 from ptycassette.export.page.shell import lines, text
 from ptycassette.export.text import TextStream
-from ptycassette.keys import clock_text
-from ptycassette.model import Event, OutputRecord, painted_bytes
+from ptycassette.keys.quantities import clock_text
+from ptycassette.model.events import Event, OutputRecord
+from ptycassette.model.streams import painted_bytes
 
 MOST_TEXT = 1_000_000
 """So many characters are shown."""

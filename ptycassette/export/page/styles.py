@@ -8,7 +8,7 @@ sixteen are variables: a theme sets them.
 from __future__ import annotations
 
 from ptycassette.export._colors import DARK, LIGHT, Theme, css_color, css_lines
-from ptycassette.model import Style
+from ptycassette.model.screen import Style
 
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 

@@ -15,26 +15,18 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.export._colors import Theme
 from ptycassette.export.pace import Pace, paced
-from ptycassette.export.page import Film, filmed
+from ptycassette.export.page.film import Film, filmed
 from ptycassette.export.pictures.inks import Laid
 from ptycassette.export.pictures.rows import look_of
 from ptycassette.export.pictures.typeface import Metrics
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import (
-    DEFAULT_STYLE,
-    Cursor,
-    Event,
-    InputRecord,
-    Screen,
-    Size,
-    Style,
-    StyleRun,
-    moment_us,
-    printable,
-    streams_of,
-)
-from ptycassette.replaying import Cell, cells_of_row
-from ptycassette.timeline import iter_entries
+from ptycassette.model.events import Event, InputRecord, moment_us
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
+from ptycassette.model.streams import streams_of
+from ptycassette.model.visible_text import printable
+from ptycassette.replaying.cells import Cell, cells_of_row
+from ptycassette.timeline.match_entries import iter_entries
 
 HOLD_US = 2_500_000
 """How long the last frame stays."""

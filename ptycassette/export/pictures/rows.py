@@ -12,8 +12,8 @@ from ptycassette.export._colors import Theme, css_color
 from ptycassette.export.pictures.inks import Color, Inks, Laid, flattened
 from ptycassette.export.pictures.shapes import hollow, is_shape, shape
 from ptycassette.export.pictures.typeface import Typeface
-from ptycassette.model import DEFAULT_STYLE, Style
-from ptycassette.replaying import Cell
+from ptycassette.model.screen import DEFAULT_STYLE, Style
+from ptycassette.replaying.cells import Cell
 
 MOST_GLYPHS = 20_000
 """Of more in one film the rest become boxes. A glyph takes up to a millisecond; sessions have some

@@ -16,7 +16,8 @@ import msgspec
 from ptycassette.export.registry import ExportSource
 from ptycassette.export.trajectory.conversation import conversation_of, whole
 from ptycassette.export.trajectory.steps import Conversation, Step
-from ptycassette.model import FinalRecord, visible_json
+from ptycassette.model.events import FinalRecord
+from ptycassette.model.visible_text import visible_json
 
 SCHEMA = "ATIF-v1.8"
 

@@ -19,7 +19,7 @@ from ptycassette.export.registry import ExportSource
 from ptycassette.export.trajectory.from_log import LogReading
 from ptycassette.export.trajectory.from_tape import TapeExchange, TapeReading, read_tape
 from ptycassette.export.trajectory.steps import Conversation
-from ptycassette.model import FinalRecord
+from ptycassette.model.events import FinalRecord
 
 
 @runtime_checkable

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from ptycassette.export.trajectory.steps import Step
-from ptycassette.harness.provider.wire import Call, ToolResult
-from ptycassette.model import Event, InputRecord, OutputRecord, ServiceEventRecord
-from ptycassette.timeline import iter_entries
+from ptycassette.harness.provider.wire.neutral import Call, ToolResult
+from ptycassette.model.events import Event, InputRecord, OutputRecord, ServiceEventRecord
+from ptycassette.timeline.match_entries import iter_entries
 
 _SENT = "<enter>"
 """How a line that was typed and sent ends, as ``Entry.shown`` has it."""

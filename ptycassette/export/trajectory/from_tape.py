@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol
 
 from ptycassette.export.trajectory.steps import Inference, Step
-from ptycassette.harness.provider.wire import Call, Message, ToolResult
+from ptycassette.harness.provider.wire.neutral import Call, Message, ToolResult
 from ptycassette.harness.provider.wire.questions import AskedQuestion, read_question
-from ptycassette.model import Chunk, Event, ServiceEventRecord, TapeEntry
-from ptycassette.seal.bundle import answer_of
+from ptycassette.model.events import Event, ServiceEventRecord
+from ptycassette.model.tape import Chunk, TapeEntry
+from ptycassette.seal.bundle.transcripts import answer_of
 
 
 class TapeExchange(Protocol):

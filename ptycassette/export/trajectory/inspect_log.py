@@ -15,7 +15,8 @@ import msgspec
 from ptycassette.export.registry import ExportSource
 from ptycassette.export.trajectory.conversation import conversation_of, whole
 from ptycassette.export.trajectory.steps import Conversation, Step
-from ptycassette.model import Manifest, visible_json
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.visible_text import visible_json
 
 _UNKNOWN = "none/none"
 """What Inspect calls a model that nobody named."""

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.harness.provider.wire import Call, ToolResult
+from ptycassette.harness.provider.wire.neutral import Call, ToolResult
 from ptycassette.harness.provider.wire.questions import AskedQuestion
-from ptycassette.model import TapeEntry
+from ptycassette.model.tape import TapeEntry
 
 
 class Step(msgspec.Struct, kw_only=True):

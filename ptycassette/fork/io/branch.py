@@ -12,8 +12,10 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from ptycassette.fork.places import Cut
-from ptycassette.rerun import RequestMiss
-from ptycassette.tape.matching import Hit, Miss, Question
+from ptycassette.rerun.report import RequestMiss
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 
 AnswerSource = Callable[[Question], Awaitable[Hit | Miss]]
 

@@ -14,18 +14,25 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette
-from ptycassette.faults import FaultSpec, answer_fault
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.faults.fault import FaultSpec
+from ptycassette.faults.registry import answer_fault
 from ptycassette.fork.io.branch import Branch
 from ptycassette.fork.io.held import HeldTail, struck_entry
 from ptycassette.fork.io.noting import TapeNotes
 from ptycassette.fork.io.server import ForkServer
 from ptycassette.fork.places import ForkPlace, cut_at
-from ptycassette.model import ExitStatus
-from ptycassette.rerun import Gates, RerunReport
-from ptycassette.rerun.io import PreparedRerun, Proof, RerunOptions, RunOf, prepared_rerun, proof
-from ptycassette.system import MonotonicClock
-from ptycassette.tape.matching import Hit, Miss, Question
+from ptycassette.model.events import ExitStatus
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.driving import Proof, RunOf
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
+from ptycassette.rerun.io.rerunning import proof
+from ptycassette.rerun.report import RerunReport
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 
 
 def run_with_fault(spec: FaultSpec, met: Callable[[], None]) -> RunOf:

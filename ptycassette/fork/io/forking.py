@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import tape_facts
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette._tape_lines import tape_facts
+from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import DivergenceError, UsageError
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import Branch
@@ -28,19 +28,20 @@ from ptycassette.fork.io.tails import MadeTail, check_request, other_answer, tai
 from ptycassette.fork.places import Cut, cut_at
 from ptycassette.fork.record import FORK, ForkRecord, ParentOf, PrefixProof
 from ptycassette.fork.report import ForkReport
-from ptycassette.harness.io import log_reader
-from ptycassette.model import ExitStatus, Finished, native_text
-from ptycassette.recording.io import Recording, record
-from ptycassette.rerun import Gates, ScreenJudge
-from ptycassette.rerun.io import (
-    PreparedRerun,
-    RerunOptions,
-    changed_version,
-    prepared_rerun,
-)
-from ptycassette.system import MonotonicClock
-from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import Matcher, published_fingerprint
+from ptycassette.harness.io.record import log_reader
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished
+from ptycassette.model.json_values import native_text
+from ptycassette.recording.io.recording import Recording, record
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
+from ptycassette.rerun.io.version_now import changed_version
+from ptycassette.rerun.screens import ScreenJudge
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.tape.matching.checking import published_fingerprint
+from ptycassette.tape.matching.matcher import Matcher
 
 
 def fork(cassette: Cassette, target: Path, options: ForkOptions) -> ForkReport:

@@ -15,12 +15,18 @@ from typing import Protocol
 import msgspec
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults import FaultSpec, ProviderFault
+from ptycassette.faults.fault import FaultSpec
+from ptycassette.faults.provider import ProviderFault
 from ptycassette.fork.conversations import asks
-from ptycassette.model import NOT_JSON, Clock, TapeEntry
-from ptycassette.rerun import Gates
-from ptycassette.tape import question_model
-from ptycassette.tape.matching import Hit, Miss, Question, TapeExchange
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.ports import Clock
+from ptycassette.model.tape import TapeEntry
+from ptycassette.rerun.gates import Gates
+from ptycassette.tape._facts import question_model
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching._recorded import TapeExchange
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 
 _WAIT_S = 2.0
 """For the input whose answer it may be: a question can come before its input counts as sent."""

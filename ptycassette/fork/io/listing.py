@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptycassette.cassette.io import Cassette
-from ptycassette.faults import last_call
-from ptycassette.model import visible, visible_bytes
-from ptycassette.timeline import exchanges
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.faults.edited_questions import last_call
+from ptycassette.model.visible_text import visible, visible_bytes
+from ptycassette.timeline.exchange_cutting import exchanges
 
 _WIDTH = 60
 

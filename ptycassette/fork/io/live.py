@@ -19,14 +19,16 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.fork.conversations import Conversations, asks, messages_of
-from ptycassette.model import Chunk
-from ptycassette.rerun import made_hit
-from ptycassette.system import Closing
-from ptycassette.system.files import temporary_folder
-from ptycassette.tape import known_providers
-from ptycassette.tape.consent import Terms
-from ptycassette.tape.io import RunningProxy, start_proxy
-from ptycassette.tape.matching import Hit, Miss, Question
+from ptycassette.model.tape import Chunk
+from ptycassette.rerun.made_answers import made_hit
+from ptycassette.system.closing import Closing
+from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.tape.consent.terms import Terms
+from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
+from ptycassette.tape.providers import known_providers
 
 _RESPONSES = "/responses"
 Headers = tuple[tuple[str, str], ...]

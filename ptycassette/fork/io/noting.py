@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ptycassette.model import Clock, ExchangeOutcome
-from ptycassette.recording.io import RunningTape
-from ptycassette.system import Closing
-from ptycassette.tape import (
+from ptycassette.model.ports import Clock
+from ptycassette.model.tape import ExchangeOutcome
+from ptycassette.recording.io._running_tape import RunningTape
+from ptycassette.system.closing import Closing
+from ptycassette.tape.io.journal_file import TapeJournalFile
+from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
     ExchangeEnded,
@@ -24,8 +26,7 @@ from ptycassette.tape import (
     SocketMessage,
     TapeItem,
 )
-from ptycassette.tape.io import TapeJournalFile
-from ptycassette.tape.matching import Question
+from ptycassette.tape.matching.question import Question
 
 _PIECE_BYTES = 1 << 20
 _PACKING = "content-encoding"

@@ -10,8 +10,8 @@ from ptycassette.fork.changes import Change, Tail
 from ptycassette.fork.io.live import LiveTerms
 from ptycassette.fork.io.turns import QUIET_MS
 from ptycassette.fork.places import ForkPlace
-from ptycassette.recording import ScriptStep
-from ptycassette.rerun.io import RerunOptions
+from ptycassette.recording.input_script import ScriptStep
+from ptycassette.rerun.io.options import RerunOptions
 
 
 class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette import MANIFEST
-from ptycassette.cassette.io import Cassette, listed_in, open_cassette
+from ptycassette.cassette.io.listing import listed_in
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.fork.lineage import Descent, related
 from ptycassette.fork.places import ForkPlace, cut_at
 from ptycassette.fork.record import FORK, ForkRecord, fork_of
-from ptycassette.model import Event, ServiceEventRecord
-from ptycassette.system.files import read_plain
+from ptycassette.model.events import Event, ServiceEventRecord
+from ptycassette.system.files.plain_file import read_plain
 
 _MOST_MANIFEST = 64 << 20
 

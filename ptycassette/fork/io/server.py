@@ -13,9 +13,12 @@ from typing import Any
 from aiohttp import web
 
 from ptycassette.fork.io.noting import TapeNotes
-from ptycassette.rerun import Gates, PacedHit
-from ptycassette.rerun.io import TapeServer
-from ptycassette.tape.matching import Hit, Miss, Question
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.rerun.made_answers import PacedHit
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 
 _NOTHING_SENT = 1006  # RFC 6455, 7.4.1
 _Rest = Callable[[int], Awaitable[None]]

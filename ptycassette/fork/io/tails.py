@@ -9,22 +9,26 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults import last_call, provider_fault, with_model, with_result
+from ptycassette.faults.edited_questions import last_call, with_model, with_result
+from ptycassette.faults.registry import provider_fault
 from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import AnswerSource, Branch
 from ptycassette.fork.io.held import HeldTail, recorded_hit, recorded_question
 from ptycassette.fork.io.live import LiveTail
 from ptycassette.fork.io.options import ForkOptions
-from ptycassette.harness import example_script
-from ptycassette.harness.provider.fake import Script
-from ptycassette.model import Clock
-from ptycassette.profiles import Profile
-from ptycassette.rerun import Gates, MadeAnswers, said
-from ptycassette.system import MonotonicClock
-from ptycassette.system.files import read_plain
-from ptycassette.tape.matching import Hit, Miss, Question
+from ptycassette.harness.example import example_script
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.model.ports import Clock
+from ptycassette.profiles.profile import Profile
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.made_answers import MadeAnswers, said
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 
 _MOST_BYTES = 4 << 20
 _FIRST_NUMBER = 10_000_000
@@ -59,7 +63,7 @@ def script_of_file(path: Path, places: Mapping[str, str]) -> Script:
     Raises:
         UsageError: the file cannot be read, or is no script.
     """
-    from ptycassette.harness.io import read_script  # noqa: PLC0415 - it loads an HTTP server
+    from ptycassette.harness.io.fake_provider import read_script  # noqa: PLC0415 - it loads an HTTP server
 
     return read_script(path, places)
 

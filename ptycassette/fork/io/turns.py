@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptycassette.model import Screen
-from ptycassette.session import Idle, SessionView
+from ptycassette.model.screen import Screen
+from ptycassette.session.core import SessionView
+from ptycassette.session.waits import Idle
 
 QUIET_MS = 700
 """How long nothing moves before an input is typed whose recorded screen does not come: longer than

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptycassette.harness import DriveStep
-from ptycassette.model import Screen, Size, Sleeper
-from ptycassette.profiles import Profile, ScreenPredicate
-from ptycassette.recording.io import submit_as, wait_for_echo
-from ptycassette.session import Session, SessionView
-from ptycassette.system import SystemSleeper
+from ptycassette.harness.step import DriveStep
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import Sleeper
+from ptycassette.model.screen import Screen
+from ptycassette.profiles.predicate import ScreenPredicate
+from ptycassette.profiles.profile import Profile
+from ptycassette.recording.io.script_steps import submit_as, wait_for_echo
+from ptycassette.session.core import SessionView
+from ptycassette.session.session import Session
+from ptycassette.system.clock import SystemSleeper
 
 DEFAULT_TIMEOUT_S = 60.0
 

@@ -25,9 +25,10 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import StorageError
-from ptycassette.harness.provider.fake import PlannedAnswer
-from ptycassette.model import NOT_JSON, Clock
-from ptycassette.scrub.io import process_scrubber
+from ptycassette.harness.provider.fake.exchange import PlannedAnswer
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.ports import Clock
+from ptycassette.scrub.io.conceal import process_scrubber
 
 _WITHHELD = "(withheld: it could not be scrubbed)"
 _FREE_TEXT = ("body", "path", "query", "headers", "problem", "unknown_fields")

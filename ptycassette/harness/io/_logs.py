@@ -25,9 +25,12 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.model import check_density, file_pattern, foreign_json
-from ptycassette.profiles import LogFacts, LogSource, Profile, read_rows
-from ptycassette.system.files import open_plain, read_plain
+from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.json_values import foreign_json
+from ptycassette.model.limits import check_density
+from ptycassette.profiles.profile import Profile
+from ptycassette.profiles.session_log import LogFacts, LogSource, read_rows
+from ptycassette.system.files.plain_file import open_plain, read_plain
 
 _HINT = "give the log as the CLI wrote it"
 _MAX_BYTES = 256 * 1024 * 1024

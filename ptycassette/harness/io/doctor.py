@@ -19,10 +19,12 @@ import msgspec
 
 from ptycassette.errors import CassetteError
 from ptycassette.harness.io.files import Installed, installed
-from ptycassette.model import Size
-from ptycassette.recording.io import JOURNAL_SUFFIX, CompiledRelay
-from ptycassette.system.files import journal_dirs, known_state_dirs
-from ptycassette.terminal import available_backends, backend, default_emulator
+from ptycassette.model.geometry import Size
+from ptycassette.recording.io.compiled_relay import CompiledRelay
+from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX
+from ptycassette.system.files.state_dirs import journal_dirs, known_state_dirs
+from ptycassette.terminal.backends import available_backends, backend
+from ptycassette.terminal.emulator import default_emulator
 
 Status = Literal["ok", "warn", "fail"]
 PROGRAMS = ("bash", "vim", "less", "tmux", "git")

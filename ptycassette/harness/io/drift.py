@@ -17,8 +17,10 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY, age_problem
-from ptycassette.cassette.io import Cassette, RecordedExchange, open_cassette
+from ptycassette.cassette._tape_lines import TAPE_KEY
+from ptycassette.cassette.freshness import age_problem
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io.tape import RecordedExchange
 from ptycassette.harness.io.files import find_binary, known_profiles, load_profile
 from ptycassette.harness.io.offered_models import (
     ModelsQuery,
@@ -35,9 +37,11 @@ from ptycassette.harness.surroundings import (
     compared,
     settings_cause,
 )
-from ptycassette.model import Size, decoded_json, native_text
-from ptycassette.profiles import Profile, capability_of
-from ptycassette.recording.io import (
+from ptycassette.model.geometry import Size
+from ptycassette.model.json_values import decoded_json, native_text
+from ptycassette.profiles.capability import capability_of
+from ptycassette.profiles.profile import Profile
+from ptycassette.recording.io.binary_probe import (
     architecture,
     ask_version,
     installed_version,
@@ -45,10 +49,10 @@ from ptycassette.recording.io import (
     path_digest,
     system,
 )
-from ptycassette.session import DEFAULT_SIZE
-from ptycassette.system import MonotonicClock
-from ptycassette.tape.io import load_matching_rules
-from ptycassette.terminal import default_emulator
+from ptycassette.session.options import DEFAULT_SIZE
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.terminal.emulator import default_emulator
 from ptycassette.version import __version__
 
 _PATIENCE_S = 15.0

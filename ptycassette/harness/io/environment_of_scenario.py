@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TypedDict
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.scenario import TEMPORARY, EnvironmentPolicy
 from ptycassette.scenario.io import load_scenario
-from ptycassette.session import CLEAN_NAMES
-from ptycassette.system import owned_context
-from ptycassette.system.files import copy_tree, held_folder
+from ptycassette.scenario.model import TEMPORARY, EnvironmentPolicy
+from ptycassette.session.options import CLEAN_NAMES
+from ptycassette.system.files.abandoned import held_folder
+from ptycassette.system.files.whole_file import copy_tree
+from ptycassette.system.ownership import owned_context
 
 _ALWAYS = ("PATH",)
 

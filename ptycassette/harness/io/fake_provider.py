@@ -26,20 +26,15 @@ from ptycassette.errors import NotFoundError, StorageError, UnreadableError, Usa
 from ptycassette.harness.io._fake_provider_log import RequestLog
 from ptycassette.harness.io._fake_provider_tls import server_context
 from ptycassette.harness.io.server_thread import HOST, ServerThread
-from ptycassette.harness.provider.fake import (
-    MAX_BODY_BYTES,
-    FakeProvider,
-    HttpRequest,
-    PlannedAnswer,
-    Script,
-    too_large,
-    unpacked,
-    withheld_values,
-)
+from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES, too_large, unpacked
+from ptycassette.harness.provider.fake.engine import FakeProvider
+from ptycassette.harness.provider.fake.exchange import HttpRequest, PlannedAnswer, withheld_values
+from ptycassette.harness.provider.fake.script import Script
 from ptycassette.harness.provider.wire.neutral import WireError
-from ptycassette.model import MAX_TOML_BYTES, Clock
-from ptycassette.system import MonotonicClock
-from ptycassette.system.files import read_plain
+from ptycassette.model.ports import Clock
+from ptycassette.model.toml_text import MAX_TOML_BYTES
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.files.plain_file import read_plain
 
 
 def read_script(path: Path, variables: Mapping[str, str] | None = None) -> Script:

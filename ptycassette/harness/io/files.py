@@ -16,12 +16,12 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, NotFoundError, UnreadableError
-from ptycassette.harness import Probe
-from ptycassette.model import MAX_TOML_BYTES
-from ptycassette.profiles import Profile
+from ptycassette.harness.probe import Probe
+from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
-from ptycassette.recording.io import ask_version, installed_version
-from ptycassette.system.files import read_plain
+from ptycassette.profiles.profile import Profile
+from ptycassette.recording.io.binary_probe import ask_version, installed_version
+from ptycassette.system.files.plain_file import read_plain
 
 _PATIENCE_S = 20.0
 _SIMILAR = 0.75

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ptycassette.errors import SpawnError
-from ptycassette.system import guarded_command
+from ptycassette.system.network import guarded_command
 
 # A terminal sends these to the program as well; the others are sent to us only.
 _OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)

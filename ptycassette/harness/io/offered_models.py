@@ -16,15 +16,18 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, RecordedExchange
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.cassette.io.tape import RecordedExchange
 from ptycassette.errors import CassetteError, UsageError
 from ptycassette.harness.io.files import known_probes, load_probe
 from ptycassette.harness.io.probe import probe_live
 from ptycassette.harness.model_lists import ModelList, is_model_list, listed_models, model_list_of
-from ptycassette.model import decoded_json
-from ptycassette.profiles import Profile
-from ptycassette.system import NETWORK_VARIABLE, network_disabled
-from ptycassette.tape import host_and_port, known_providers, question_model
+from ptycassette.model.json_values import decoded_json
+from ptycassette.profiles.profile import Profile
+from ptycassette.system.network import NETWORK_VARIABLE, network_disabled
+from ptycassette.tape._facts import question_model
+from ptycassette.tape.providers import known_providers
+from ptycassette.tape.routing import host_and_port
 
 _LOCAL = {"127.0.0.1", "localhost", "::1"}
 _PATIENCE_S = 15.0

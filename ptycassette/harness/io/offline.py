@@ -15,16 +15,20 @@ from typing import Any, TypedDict, Unpack
 import msgspec
 
 from ptycassette.errors import NotFoundError, StorageError, UsageError
-from ptycassette.harness import Place, PreparedRun, example_script, prepare
+from ptycassette.harness.example import example_script
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
 from ptycassette.harness.io.files import find_binary
 from ptycassette.harness.io.run_folders import RunPlace, run_place
-from ptycassette.harness.provider.fake import Script
-from ptycassette.model import Clock, Size
-from ptycassette.profiles import LogFacts, Profile
+from ptycassette.harness.preparing import Place, PreparedRun, prepare
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import Clock
 from ptycassette.profiles.io import own_folder
-from ptycassette.system import MonotonicClock, owned_context
+from ptycassette.profiles.profile import Profile
+from ptycassette.profiles.session_log import LogFacts
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.ownership import owned_context
 
 _KEY_LENGTH = 40
 

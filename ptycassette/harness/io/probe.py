@@ -10,23 +10,29 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import (
     CassetteError,
     NotFoundError,
     SessionClosedError,
     WaitTimeoutError,
 )
-from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun
 from ptycassette.harness.io._drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.harness.io.files import find_binary
-from ptycassette.keys import parse_time
-from ptycassette.model import Clock, Cursor, Screen, Size, screen_of
-from ptycassette.profiles import Profile
-from ptycassette.recording.io import Recording, record, timestamp
-from ptycassette.session import Session
-from ptycassette.system import MonotonicClock
-from ptycassette.system.files import held_folder
+from ptycassette.harness.preparing import PreparedRun
+from ptycassette.harness.probe import Probe
+from ptycassette.harness.probe_run import ProbeResult, ProbeRun
+from ptycassette.keys.quantities import parse_time
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.ports import Clock
+from ptycassette.model.screen import Screen
+from ptycassette.model.stored_screen import screen_of
+from ptycassette.profiles.profile import Profile
+from ptycassette.recording.io.binary_probe import timestamp
+from ptycassette.recording.io.recording import Recording, record
+from ptycassette.session.session import Session
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.files.abandoned import held_folder
 
 
 class ProbeFailedError(CassetteError):

@@ -10,12 +10,17 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, LockedError
-from ptycassette.harness import ProbeResult
-from ptycassette.model import NOT_JSON, Clock, resolved
-from ptycassette.recording.io import timestamp
-from ptycassette.scrub import SessionScrubber
-from ptycassette.scrub.io import process_scrubber
-from ptycassette.system.files import LockHolder, account_lock, lock_dir, read_plain, write_whole
+from ptycassette.harness.probe_run import ProbeResult
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.ports import Clock
+from ptycassette.model.resolved_types import resolved
+from ptycassette.recording.io.binary_probe import timestamp
+from ptycassette.scrub.io.conceal import process_scrubber
+from ptycassette.scrub.session import SessionScrubber
+from ptycassette.system.files.locks import LockHolder, account_lock
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.state_dirs import lock_dir
+from ptycassette.system.files.whole_file import write_whole
 
 _MAX_BYTES = 16 << 20
 _MODE = 0o600

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
 from ptycassette.harness.example import example_script
 from ptycassette.harness.io._drive import Settled, perform
@@ -23,14 +23,20 @@ from ptycassette.harness.io.doctor import Finding, Status
 from ptycassette.harness.io.files import find_binary, load_profile
 from ptycassette.harness.io.offline import OfflineRun, fake_key, offline_run
 from ptycassette.harness.io.record import log_reader
-from ptycassette.harness.provider.fake import Script
+from ptycassette.harness.provider.fake.script import Script
 from ptycassette.harness.step import DriveStep
-from ptycassette.keys import time_text
-from ptycassette.model import FrameRecord, Screen, Size, file_pattern, screen_of
-from ptycassette.profiles import Profile, ScreenPredicate
-from ptycassette.recording.io import ask_version, record
-from ptycassette.session import Session
-from ptycassette.system.files import temporary_folder
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.file_patterns import file_pattern
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+from ptycassette.model.stored_screen import screen_of
+from ptycassette.profiles.predicate import ScreenPredicate
+from ptycassette.profiles.profile import Profile
+from ptycassette.recording.io.binary_probe import ask_version
+from ptycassette.recording.io.recording import record
+from ptycassette.session.session import Session
+from ptycassette.system.files.abandoned import temporary_folder
 
 _READY_S, _ANSWER_S, _END_S, _ONESHOT_S = 60.0, 60.0, 20.0, 120.0
 _PACE = "[pace]\nfirst_ms = 1000\neach_ms = 50\n"

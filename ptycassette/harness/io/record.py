@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 from ptycassette.errors import CassetteError
 from ptycassette.harness.io._logs import read_logs
-from ptycassette.model import Noted
-from ptycassette.profiles import LogFacts, Profile
-from ptycassette.recording.io import JournalFile
-from ptycassette.system.files import home_dir
+from ptycassette.model.journal import Noted
+from ptycassette.profiles.profile import Profile
+from ptycassette.profiles.session_log import LogFacts
+from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.system.files.state_dirs import home_dir
 
 _FEW_PARTS = 2  # "/" and one folder, whose name may be a word like any other
 

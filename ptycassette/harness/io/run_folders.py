@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.system import owned_context
-from ptycassette.system.files import HeldFolder, held_folder
+from ptycassette.system.files.abandoned import HeldFolder, held_folder
+from ptycassette.system.ownership import owned_context
 
 
 class RunPlace(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,8 +17,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.keys import time_text
-from ptycassette.tape.io import belongs_to_another_user
+from ptycassette.keys.quantities import time_text
+from ptycassette.tape.io._peer import belongs_to_another_user
 
 HOST = "127.0.0.1"
 _START_TIMEOUT_S = 10.0

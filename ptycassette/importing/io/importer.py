@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io import open_cassette
-from ptycassette.editing.io import Operation, edit_cassettes
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.editing.io.editing import Operation, edit_cassettes
 from ptycassette.errors import RefusedError, UnreadableError
 from ptycassette.importing.charsets import InUtf8, check_charset, undecodable
 from ptycassette.importing.io.packed_files import is_packed, name_without, read_unpacked
@@ -26,21 +26,19 @@ from ptycassette.importing.io.session_logs import (
 )
 from ptycassette.importing.registry import ImportFormat, import_named, import_of_file
 from ptycassette.importing.session import HALVES, BadImportError, ImportedSession
-from ptycassette.model import (
-    EventSource,
-    Finished,
-    Harness,
-    JournalEvent,
-    Noted,
-    SessionMeta,
-    Size,
-    without_halves,
-)
-from ptycassette.recording import TAPE_OPTION, TapeSource
-from ptycassette.recording.io import Finaliser, timestamp
-from ptycassette.system.files import open_plain, temporary_folder
-from ptycassette.tape import TapeItem
-from ptycassette.tape.io import load_prices
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Noted, SessionMeta
+from ptycassette.model.json_values import without_halves
+from ptycassette.model.manifest import Harness
+from ptycassette.model.ports import EventSource
+from ptycassette.recording._tape_option import TAPE_OPTION
+from ptycassette.recording._tape_source import TapeSource
+from ptycassette.recording.io.binary_probe import timestamp
+from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.plain_file import open_plain
+from ptycassette.tape.io.price_table import load_prices
+from ptycassette.tape.items import TapeItem
 from ptycassette.version import __version__
 
 _NOT_UTF8 = "outputs that are not UTF-8; their charset may be given: --charset NAME"

@@ -10,9 +10,10 @@ import msgspec
 from ptycassette.errors import UnreadableError, UsageError
 from ptycassette.importing.registry import ImportFormat
 from ptycassette.importing.session import BadImportError
-from ptycassette.model import visible
-from ptycassette.recording import parse_script
-from ptycassette.system.files import read_plain, write_whole
+from ptycassette.model.visible_text import visible
+from ptycassette.recording.input_script import parse_script
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import write_whole
 
 MAX_SCRIPT_SOURCE_BYTES = 2 << 20
 

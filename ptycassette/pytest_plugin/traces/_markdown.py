@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ptycassette.export import fenced, inline_code, screen_text_lines
-from ptycassette.model import printable
+from ptycassette.export.markdown_text import fenced, inline_code, screen_text_lines
+from ptycassette.model.visible_text import printable
 
 
 def trace_markdown(trace: dict[str, Any]) -> Iterator[str]:

@@ -17,29 +17,17 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.export.page import (
-    SCREEN_CSS,
-    StyleClasses,
-    document,
-    lines,
-    part,
-    readers_theme_css,
-    screen_fragment,
-    text,
-)
-from ptycassette.model import (
-    Cursor,
-    Screen,
-    Size,
-    StyleRun,
-    resolved,
-    visible,
-    visible_bytes,
-)
+from ptycassette.export.page.rows import screen_fragment
+from ptycassette.export.page.shell import document, lines, part, text
+from ptycassette.export.page.styles import SCREEN_CSS, StyleClasses, readers_theme_css
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.screen import Screen, StyleRun
+from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.pytest_plugin.traces._assets import SCRIPT
 from ptycassette.pytest_plugin.traces._rows import aligned_rows
 from ptycassette.pytest_plugin.traces._table import row_html, step_cell
-from ptycassette.replaying import changes_of
+from ptycassette.replaying.differences import changes_of
 
 
 def trace_page(trace: dict[str, Any]) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ptycassette.cassette.io import Cassette, open_cassette
-from ptycassette.export import TextStream
-from ptycassette.inprocess import with_turns
-from ptycassette.model import Event, InputRecord, ServiceEventRecord, screen_of, visible
-from ptycassette.replaying import screen_object
-from ptycassette.replaying.io import screen_at
-from ptycassette.timeline import Entry, read_entries
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.export.text import TextStream
+from ptycassette.inprocess.shown import with_turns
+from ptycassette.model.events import Event, InputRecord, ServiceEventRecord
+from ptycassette.model.stored_screen import screen_of
+from ptycassette.model.visible_text import visible
+from ptycassette.replaying.io.rendered import screen_at
+from ptycassette.replaying.stored import screen_object
+from ptycassette.timeline.match_entries import Entry, read_entries
 
 MAX_FRAMES = 200
 MAX_EVENTS = 2000

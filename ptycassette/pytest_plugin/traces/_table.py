@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ptycassette.export.page import lines, text
+from ptycassette.export.page.shell import lines, text
 from ptycassette.pytest_plugin.traces._rows import Row
 
 

@@ -12,11 +12,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ptycassette.cassette.io import disk_errors
+from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.pytest_plugin.traces._markdown import trace_markdown
 from ptycassette.pytest_plugin.traces._page import trace_page
 from ptycassette.pytest_plugin.traces.directories import MARK
-from ptycassette.system.files import write_whole
+from ptycassette.system.files.whole_file import write_whole
 
 _IGNORED = b"# What failed tests leave here is not for the repository.\n*\n"
 _MARKED = b"ptycassette deletes the traces in here when newer runs have left theirs.\n"

@@ -9,10 +9,13 @@ from urllib.parse import quote
 import msgspec
 
 from ptycassette.errors import CassetteError
-from ptycassette.export.page import RunPart, document, index_html, part, text
-from ptycassette.model import NOT_JSON, resolved
+from ptycassette.export.page.runs import RunPart, index_html
+from ptycassette.export.page.shell import document, part, text
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.resolved_types import resolved
 from ptycassette.pytest_plugin.traces.directories import INDEX, traces_at
-from ptycassette.system.files import read_plain, write_whole
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import write_whole
 
 _MOST_BYTES = 100_000_000
 

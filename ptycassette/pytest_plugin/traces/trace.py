@@ -12,11 +12,14 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import CassetteError
-from ptycassette.model import Screen
+from ptycassette.model.screen import Screen
 from ptycassette.pytest_plugin.traces._recorded import recording_object
-from ptycassette.replaying import Drift, Side, drift_pictures, picture_object, screen_object
-from ptycassette.scrub.io import concealed_screen, process_scrubber
-from ptycassette.session import SessionStep
+from ptycassette.replaying.drift_picture import picture_object
+from ptycassette.replaying.drifted_screens import drift_pictures
+from ptycassette.replaying.drifts import Drift, Side
+from ptycassette.replaying.stored import screen_object
+from ptycassette.scrub.io.conceal import concealed_screen, process_scrubber
+from ptycassette.session.steps import SessionStep
 
 TRACE_VERSION = 1
 MAX_SCREENS = 200

@@ -7,36 +7,35 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.cassette.layout import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
 from ptycassette.errors import RefusedError
-from ptycassette.model import (
-    STREAMS_KEY,
-    TAPE,
-    TAPE_BODIES,
+from ptycassette.model.events import (
     Event,
-    EventSource,
     FinalRecord,
-    Finished,
-    Harness,
     InputRecord,
+    OutputRecord,
+    ServiceEventRecord,
+)
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import (
+    Finished,
     JournalEvent,
     Noted,
     Output,
-    OutputRecord,
     Probed,
     Resized,
-    ServiceEventRecord,
     SessionMeta,
     Signalled,
-    Size,
     Typed,
-    native,
-    native_text,
-    resolved,
-    streams_of,
-    visible,
 )
+from ptycassette.model.json_values import native, native_text
+from ptycassette.model.manifest import Harness
+from ptycassette.model.ports import EventSource
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.streams import STREAMS_KEY, streams_of
+from ptycassette.model.tape import TAPE, TAPE_BODIES
+from ptycassette.model.visible_text import visible
 from ptycassette.recording.io._tape_again import TapeAgain
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptycassette.system import monotonic_s
+from ptycassette.system.clock import monotonic_s
 
 _NEAR_BYTES = 4 << 20  # a reader that is not farther behind has nothing to gain by waiting
 _SAMPLE_S = 0.05

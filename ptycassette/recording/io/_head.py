@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import Harness, SessionMeta
+from ptycassette.model.journal import SessionMeta
+from ptycassette.model.manifest import Harness
 from ptycassette.recording._tape_option import TAPE_OPTION
 from ptycassette.recording.io._running_tape import RunningTape
 from ptycassette.recording.io.binary_probe import (
@@ -23,8 +24,8 @@ from ptycassette.recording.io.binary_probe import (
 )
 from ptycassette.recording.io.git_head import git_commit
 from ptycassette.recording.io.options import RecordPlan, is_allowed_name
-from ptycassette.system.files import current_dir
-from ptycassette.system.pty import TerminalTemplate, modes_of_line
+from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.system.pty.modes import TerminalTemplate, modes_of_line
 from ptycassette.version import __version__
 
 

@@ -23,8 +23,11 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any
 
-from ptycassette.keys import time_text
-from ptycassette.model import Clock, ExitStatus, Noted, Size
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Noted
+from ptycassette.model.ports import Clock
 from ptycassette.recording.io._relay_limits import (
     BATCH_BYTES,
     HELD_MS,
@@ -37,8 +40,10 @@ from ptycassette.recording.io._user_screen import UserScreen
 from ptycassette.recording.io._user_signals import Streams, UserSignals
 from ptycassette.recording.io.compiled_relay import CompiledRelay
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.system import MonotonicClock
-from ptycassette.system.pty import PtyChild, SignalPipe, new_poll
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.pty.polling import new_poll
+from ptycassette.system.pty.process import PtyChild
+from ptycassette.system.pty.terminal import SignalPipe
 
 _HUNG_UP_MS = 20
 

@@ -7,17 +7,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ptycassette.cassette import EmptyJournalError
+from ptycassette.cassette.framing import EmptyJournalError
 from ptycassette.errors import (
     CassetteError,
     JournalError,
     LockedError,
     NotFoundError,
 )
-from ptycassette.model import JournalEvent, SessionMeta
+from ptycassette.model.journal import JournalEvent, SessionMeta
 from ptycassette.recording._journal_codec import JournalDecoder
-from ptycassette.system import monotonic_s
-from ptycassette.system.files import is_gone, open_plain, try_lock
+from ptycassette.system.clock import monotonic_s
+from ptycassette.system.files.locks import is_gone, try_lock
+from ptycassette.system.files.plain_file import open_plain
 
 _BLOCK = 1 << 20
 _PATIENCE_S = 0.2

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 
 from ptycassette.errors import StorageError
-from ptycassette.system.files import make_durable
+from ptycassette.system.files.whole_file import make_durable
 
 _SYNC_BYTES = 64 << 10
 _SYNC_SECONDS = 0.1

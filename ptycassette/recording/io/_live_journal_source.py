@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Protocol
 
 from ptycassette.errors import JournalError
-from ptycassette.model import Finished, JournalEvent
+from ptycassette.model.journal import Finished, JournalEvent
 from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.recording.io._flood import Flood
-from ptycassette.system.files import open_plain
+from ptycassette.system.files.plain_file import open_plain
 
 _BLOCK_BYTES = 64 << 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.05

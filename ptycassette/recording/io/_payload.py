@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import check_value
+from ptycassette.cassette.strict_json import check_value
 from ptycassette.errors import LimitError, RecordError
-from ptycassette.model import Limits, storable
+from ptycassette.model.json_values import storable
+from ptycassette.model.limits import Limits
 
 _PAYLOAD_LIMITS = Limits(max_depth=32)
 _PAYLOAD_BYTES = 4 << 20

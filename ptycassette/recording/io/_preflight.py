@@ -7,11 +7,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ptycassette.cassette.io import check_target
+from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import PreflightError, SpawnError
-from ptycassette.keys import time_text
-from ptycassette.model import visible, visible_bytes
-from ptycassette.system.files import absolute, current_dir, find_project
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.visible_text import visible, visible_bytes
+from ptycassette.system.files.project_file import find_project
+from ptycassette.system.files.state_dirs import absolute, current_dir
 
 REQUIREMENT_TIMEOUT_S = 60.0
 
@@ -63,7 +64,7 @@ def check_scrub_config(cwd: Path | None) -> None:
     place = current_dir() if cwd is None else current_dir() / cwd
     if os.environ.get("PTYCASSETTE_SCRUB_CONFIG") or find_project(place).scrub is not None:
         # Few have rules.
-        from ptycassette.scrub.io import load_config
+        from ptycassette.scrub.io.setup import load_config
 
         load_config(cwd=place)
 
@@ -89,8 +90,8 @@ def check_network(
         return
     # Few have it set.
     from ptycassette.profiles.io import known_profile
-    from ptycassette.system import network_disabled, require_isolation
-    from ptycassette.tape.io import refuse_network
+    from ptycassette.system.network import network_disabled, require_isolation
+    from ptycassette.tape.io.running_proxy import refuse_network
 
     require_isolation(shared=shared)
     profile = None if taped else known_profile(Path(program).name)
@@ -145,7 +146,7 @@ def check_requirements(
 def _require(command: str, env: Mapping[str, str], cwd: Path | None) -> None:
     import subprocess  # few recordings require anything
 
-    from ptycassette.system import guarded_command
+    from ptycassette.system.network import guarded_command
 
     try:
         words = shlex.split(command)

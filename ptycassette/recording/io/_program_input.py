@@ -17,8 +17,8 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
-from ptycassette.model import Typed
-from ptycassette.system import unread_bytes
+from ptycassette.model.journal import Typed
+from ptycassette.system.streams import unread_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,11 +10,12 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ptycassette.model import Output
-from ptycassette.system import program_of_ours, reopened, stream_kind
+from ptycassette.model.journal import Output
+from ptycassette.system.interpreter import program_of_ours
+from ptycassette.system.streams import reopened, stream_kind
 
 if TYPE_CHECKING:
-    from ptycassette.model import OutputStream
+    from ptycassette.model.events import OutputStream
     from ptycassette.recording.io.given_streams import GivenStreams
     from ptycassette.recording.io.journal_file import JournalFile
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ptycassette.recording.io._user_signals import Streams
     from ptycassette.recording.io.given_streams import GivenStreams
     from ptycassette.recording.io.journal_file import JournalFile
-    from ptycassette.system.pty import PtyChild
+    from ptycassette.system.pty.process import PtyChild
 
 _READ_BYTES = 64 << 10
 

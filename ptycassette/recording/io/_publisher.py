@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptycassette.cassette.io import disk_errors, fsync_directory
-from ptycassette.model import Manifest, SessionMeta
+from ptycassette.cassette.io.staging import disk_errors, fsync_directory
+from ptycassette.model.journal import SessionMeta
+from ptycassette.model.manifest import Manifest
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._saver_messages import Published
 from ptycassette.recording.io.journal_file import JournalFile
@@ -48,7 +49,8 @@ class Publisher:
             if self.saved is not None:
                 return self.saved.manifest
             # It may have been killed after it published, before it could report.
-            from ptycassette.cassette.io import published_manifest, remove_abandoned_recordings
+            from ptycassette.cassette.io.pending import remove_abandoned_recordings
+            from ptycassette.cassette.io.published import published_manifest
 
             published = published_manifest(self._target, self._meta.id)
             if published is not None:

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 
 from ptycassette.recording.io._saver_priority import Priority
-from ptycassette.system.pty import NoCoreDumps
+from ptycassette.system.pty.core_dumps import NoCoreDumps
 
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
 _MOST_FDS = 1 << 20

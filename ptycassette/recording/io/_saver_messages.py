@@ -10,7 +10,8 @@ import socket
 
 import msgspec
 
-from ptycassette.model import Manifest, as_msgpack, from_msgpack
+from ptycassette.model.json_values import as_msgpack, from_msgpack
+from ptycassette.model.manifest import Manifest
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):

@@ -23,8 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from ptycassette.system import monotonic_s
-from ptycassette.system.pty import new_poll
+from ptycassette.system.clock import monotonic_s
+from ptycassette.system.pty.polling import new_poll
 
 _FAR, _NEAR = 19, 5
 _CAP_SYS_NICE = 1 << 23  # linux/capability.h

@@ -6,7 +6,7 @@ import signal
 from typing import Any, Self
 
 from ptycassette.recording.io.recorder import Recorder
-from ptycassette.system.pty import QUIET, STOPPING, TAKEN, put_back
+from ptycassette.system.pty.signals import QUIET, STOPPING, TAKEN, put_back
 
 
 class SavingSignals:

@@ -19,10 +19,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from ptycassette.cassette import parse_strict
+from ptycassette.cassette.strict_json import parse_strict
 from ptycassette.errors import CassetteError, RecordError, RefusedError, StorageError
-from ptycassette.model import Limits, without_halves
-from ptycassette.system.files import private_dir, spare_dirs
+from ptycassette.model.json_values import without_halves
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.state_dirs import private_dir, spare_dirs
 
 MAX_LINE_BYTES = 64 << 10
 MAX_EVENTS = 100_000

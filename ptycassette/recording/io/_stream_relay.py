@@ -18,20 +18,22 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from ptycassette.keys import time_text
-from ptycassette.model import ExitStatus, Noted
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Noted
 from ptycassette.recording.io._program_input import FileInput, NoInput, PipedInput
 from ptycassette.recording.io._program_output import FileOutput, PipedOutput
 from ptycassette.recording.io._program_terminal import ProgramTerminal
 from ptycassette.recording.io._user_signals import Streams, UserSignals
-from ptycassette.session import StreamEnds
-from ptycassette.system.pty import SignalPipe
+from ptycassette.session._stream_ends import StreamEnds
+from ptycassette.system.pty.terminal import SignalPipe
 
 if TYPE_CHECKING:
-    from ptycassette.model import Clock, Size
+    from ptycassette.model.geometry import Size
+    from ptycassette.model.ports import Clock
     from ptycassette.recording.io.given_streams import GivenStreams
     from ptycassette.recording.io.journal_file import JournalFile
-    from ptycassette.system.pty import PtyChild
+    from ptycassette.system.pty.process import PtyChild
 
 _SOON_MS = 1
 _LATER_MS = 20

@@ -7,17 +7,11 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, RecordedExchange
-from ptycassette.model import (
-    HeadSecret,
-    MaskedDigest,
-    Noted,
-    TapeEntry,
-    TapeMoment,
-    Traffic,
-    VolatileToken,
-)
-from ptycassette.tape.matching import TapeCheck
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.cassette.io.tape import RecordedExchange
+from ptycassette.model.journal import HeadSecret, Noted, TapeMoment, Traffic
+from ptycassette.model.tape import MaskedDigest, TapeEntry, VolatileToken
+from ptycassette.tape.matching.checking import TapeCheck
 
 _BLOCK = 1 << 20
 _HEADS = {

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from ptycassette.recording.io.compiled_relay import UnfinishedInput
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.system.pty import local_modes
+from ptycassette.system.pty.terminal import local_modes
 
 _SPACE = 0x20
 _ENTER = b"\r\n"

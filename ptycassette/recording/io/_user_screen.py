@@ -8,7 +8,7 @@ import select
 from collections.abc import Callable
 
 from ptycassette.recording.io._relay_limits import UNSHOWN_BYTES
-from ptycassette.system.pty import Poll
+from ptycassette.system.pty.polling import Poll
 
 SECRET_ON = b"\x1b[22;2t\x1b]2;typing a secret, up to Enter (ptycassette)\x07\x1b]12;red\x07\x07"
 """Keep the title, put another one in its place; a red cursor; the bell (xterm ctlseqs)."""

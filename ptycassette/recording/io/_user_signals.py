@@ -9,22 +9,21 @@ from contextlib import suppress
 
 import msgspec
 
-from ptycassette.model import Resized, Signalled, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Resized, Signalled
 from ptycassette.recording.io._side_channel import SideChannel
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.system.pty import (
+from ptycassette.system.pty.process import PtyChild
+from ptycassette.system.pty.signals import (
     QUIET,
     STOPPING,
     TAKEN,
     WAITED,
-    PtyChild,
-    SignalPipe,
-    UserTerminal,
     disposition,
     signal_name,
     stop_self,
-    suspend,
 )
+from ptycassette.system.pty.terminal import SignalPipe, UserTerminal, suspend
 
 
 class Streams(msgspec.Struct, frozen=True, kw_only=True):

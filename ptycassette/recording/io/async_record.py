@@ -17,8 +17,8 @@ from ptycassette.recording.io.recording import (
     saver_for,
     started,
 )
-from ptycassette.session import AsyncSession, require_asyncio
-from ptycassette.system import owned_async_context
+from ptycassette.session.async_session import AsyncSession, require_asyncio
+from ptycassette.system.ownership import owned_async_context
 
 
 class AsyncRecording(RecordingBase, AsyncSession):

@@ -27,15 +27,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptycassette.errors import CassetteError, PreflightError
-from ptycassette.model import NOT_JSON, Harness, Size, resolved
+from ptycassette.model.geometry import Size
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.manifest import Harness
+from ptycassette.model.resolved_types import resolved
 from ptycassette.profiles.io import known_profile, version_query_of
-from ptycassette.session import child_environment
-from ptycassette.system import monotonic_s
-from ptycassette.system.files import home_dir, read_plain
-from ptycassette.system.pty import PtyChild, spawn
+from ptycassette.session.options import child_environment
+from ptycassette.system.clock import monotonic_s
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.state_dirs import home_dir
+from ptycassette.system.pty.process import PtyChild, spawn
 
 if TYPE_CHECKING:
-    from ptycassette.system import Guard
+    from ptycassette.system.network import Guard
 
 VERSION_TIMEOUT_S = 5.0
 _BESIDE_TIMEOUT_S = 60.0
@@ -398,7 +402,7 @@ def ask_version(
     """
     import subprocess  # programs that are no agent CLIs are not asked
 
-    from ptycassette.system import guarded_command
+    from ptycassette.system.network import guarded_command
 
     own = child_environment(clean=True, term="dumb", extra=environment)
     program = os.fspath(binary)

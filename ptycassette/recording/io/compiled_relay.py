@@ -20,7 +20,7 @@ from ptycassette.recording.io._relay_limits import (
     READ_BYTES,
     UNSHOWN_BYTES,
 )
-from ptycassette.system.pty import PURE_PYTHON
+from ptycassette.system.pty.polling import PURE_PYTHON
 
 LIBRARY = Path(__file__).with_name("_relay.so")
 _KEY, _JOURNAL_FAILED = 1, 2  # of its answers; anything else: look yourself

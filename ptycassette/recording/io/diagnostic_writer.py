@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ptycassette.cassette import DIAGNOSTIC, encode_document
-from ptycassette.cassette.io import CassetteWriter
+from ptycassette.cassette.documents import encode_document
+from ptycassette.cassette.io.writer import CassetteWriter
+from ptycassette.cassette.layout import DIAGNOSTIC
 from ptycassette.recording._diagnostic import Diagnostic
 
 

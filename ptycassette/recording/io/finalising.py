@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ptycassette.cassette.io import CassetteWriter
+from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.model import (
+from ptycassette.model.journal import SessionMeta
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.ports import (
     EmulatorFactory,
     EventSource,
-    Manifest,
     Scrubber,
     ScrubberFactory,
-    SessionMeta,
     StepScrubber,
 )
 from ptycassette.recording._diagnostic import diagnostic_of
@@ -26,10 +26,11 @@ from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
 from ptycassette.recording.journal_events import answers_apart
-from ptycassette.scrub.io import remember, session_scrubber
-from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
-from ptycassette.terminal import default_emulator
-from ptycassette.typed import TypedWatch
+from ptycassette.scrub.io.process_secrets import remember
+from ptycassette.scrub.io.setup import session_scrubber
+from ptycassette.scrub.search._known import SHORTEST_KNOWN, KnownValue
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.typed._watch import TypedWatch
 
 if TYPE_CHECKING:
     from ptycassette.recording._tape_writer import EntryKeys

@@ -13,9 +13,9 @@ import os
 from pathlib import Path
 
 from ptycassette.errors import CassetteError
-from ptycassette.model import lazy_pattern
-from ptycassette.system import asked_git
-from ptycassette.system.files import read_plain
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.git_questions import asked_git
 
 _TIMEOUT_S = 5.0
 _MAX_BYTES = 64 << 20  # of ``packed-refs``; git is asked where there are more

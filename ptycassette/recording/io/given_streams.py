@@ -16,8 +16,8 @@ from contextlib import suppress
 
 import msgspec
 
-from ptycassette.model import StreamKind, StreamKinds
-from ptycassette.system import reopened, same_stream, stream_kind
+from ptycassette.model.streams import StreamKind, StreamKinds
+from ptycassette.system.streams import reopened, same_stream, stream_kind
 
 _HIGH = 10  # descriptors that posix_spawn's dup2 to 0, 1 and 2 cannot meet
 

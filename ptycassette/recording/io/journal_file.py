@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from ptycassette.errors import StorageError
-from ptycassette.model import JournalEvent, SessionMeta, Typed
+from ptycassette.model.journal import JournalEvent, SessionMeta, Typed
 from ptycassette.recording._journal_codec import MAX_BATCH_BYTES, JournalEncoder
 from ptycassette.recording.io._journal_sync import JournalSyncer, fdatasync
 from ptycassette.recording.io.journal_name import (
@@ -26,7 +26,7 @@ from ptycassette.recording.io.journal_name import (
     delete_journal,
     sync_name,
 )
-from ptycassette.system.files import process_mark
+from ptycassette.system.files.locks import process_mark
 
 Durability = Literal["os", "disk"]
 

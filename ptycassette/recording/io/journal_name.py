@@ -11,9 +11,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ptycassette.cassette.io import disk_errors, fsync_directory
+from ptycassette.cassette.io.staging import disk_errors, fsync_directory
 from ptycassette.errors import StorageError
-from ptycassette.system.files import try_lock
+from ptycassette.system.files.locks import try_lock
 
 JOURNAL_SUFFIX = ".journal"
 TAPE_SUFFIX = ".tape"

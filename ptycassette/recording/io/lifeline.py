@@ -19,7 +19,7 @@ import signal
 import threading
 from collections.abc import Callable
 
-from ptycassette.system.pty import new_poll
+from ptycassette.system.pty.polling import new_poll
 
 LIFELINE_END = b"E"
 """What the owner writes to have the program ended."""

@@ -9,21 +9,15 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
-from ptycassette.keys import window_text
-from ptycassette.model import (
-    Clock,
-    EmulatorFactory,
-    Harness,
-    IdSource,
-    ScrubberFactory,
-    Size,
-    Sleeper,
-    StreamKinds,
-)
+from ptycassette.keys.quantities import window_text
+from ptycassette.model.geometry import Size
+from ptycassette.model.manifest import Harness
+from ptycassette.model.ports import Clock, EmulatorFactory, IdSource, ScrubberFactory, Sleeper
+from ptycassette.model.streams import StreamKinds
 from ptycassette.recording.hooks import BeforeRecord
 from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io.journal_file import Durability
-from ptycassette.session import (
+from ptycassette.session.options import (
     CLEAN_NAMES,
     DEFAULT_SIZE,
     StreamChoice,
@@ -31,13 +25,14 @@ from ptycassette.session import (
     kinds_named,
     size_given,
 )
-from ptycassette.system import MonotonicClock, SystemSleeper, random_id
-from ptycassette.system.files import find_project
-from ptycassette.system.pty import Scripted, TerminalTemplate
-from ptycassette.terminal import default_emulator
+from ptycassette.system.clock import MonotonicClock, SystemSleeper, random_id
+from ptycassette.system.files.project_file import find_project
+from ptycassette.system.pty.modes import TerminalTemplate
+from ptycassette.system.pty.port import Scripted
+from ptycassette.terminal.emulator import default_emulator
 
 if TYPE_CHECKING:
-    from ptycassette.system import Guard  # noqa: TC004 - few recordings load it; no plan is decoded
+    from ptycassette.system.network import Guard  # noqa: TC004 - few recordings load it; no plan is decoded
 
 
 class RecordOptions(TypedDict, total=False):
@@ -253,7 +248,7 @@ def environment_of_tape(plan: RecordPlan) -> dict[str, str]:
     They say whom the tape asks, also where the program starts in a clean environment: it talks to
     the proxy, and does not need them.
     """
-    from ptycassette.tape import known_providers  # few recordings have a tape
+    from ptycassette.tape.providers import known_providers  # few recordings have a tape
 
     source = os.environ if plan.base_env is None else plan.base_env
     names = known_providers().base_url_variables("")

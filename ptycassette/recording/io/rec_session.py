@@ -19,24 +19,25 @@ from ptycassette.errors import (
     SessionClosedError,
     WaitTimeoutError,
 )
-from ptycassette.model import ExitStatus, Manifest
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.manifest import Manifest
 from ptycassette.recording.input_script import ScriptStep
 from ptycassette.recording.io._saving_signals import SavingSignals
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import Recording, recording_with
 from ptycassette.recording.io.script_steps import perform, with_secret
-from ptycassette.system import monotonic_s, raised_priority
-from ptycassette.system.pty import (
+from ptycassette.system.clock import monotonic_s
+from ptycassette.system.priority import raised_priority
+from ptycassette.system.pty.signals import (
     QUIET,
     STOPPING,
     TAKEN,
-    UserTerminal,
-    WaitedSignals,
     disposition,
     exit_status,
     put_back,
     stop_self,
 )
+from ptycassette.system.pty.terminal import UserTerminal, WaitedSignals
 
 if TYPE_CHECKING:
     from ptycassette.recording.io._interactive import PassThrough

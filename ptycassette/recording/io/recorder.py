@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette.io import check_target
+from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import (
     CassetteError,
     ExistsError,
@@ -34,18 +34,10 @@ from ptycassette.errors import (
     SessionError,
     SpawnError,
 )
-from ptycassette.model import (
-    EVENTS_VARIABLE,
-    Begun,
-    ExitStatus,
-    Finished,
-    Harness,
-    Manifest,
-    Noted,
-    Output,
-    SessionMeta,
-    storable,
-)
+from ptycassette.model.events import EVENTS_VARIABLE, ExitStatus
+from ptycassette.model.journal import Begun, Finished, Noted, Output, SessionMeta
+from ptycassette.model.json_values import storable
+from ptycassette.model.manifest import Harness, Manifest
 from ptycassette.recording.io._head import head_of
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._payload import checked_payload
@@ -65,23 +57,16 @@ from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of, environment_of_tape
 from ptycassette.recording.io.saver import Saver
-from ptycassette.session import words_given
-from ptycassette.system import Owner
-from ptycassette.system.files import (
-    Lock,
-    LockHolder,
-    absolute,
-    account_lock,
-    current_dir,
-    private_dir,
-    state_dir,
-    target_lock,
-)
-from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
+from ptycassette.session.options import words_given
+from ptycassette.system.files.locks import Lock, LockHolder, account_lock, target_lock
+from ptycassette.system.files.state_dirs import absolute, current_dir, private_dir, state_dir
+from ptycassette.system.ownership import Owner
+from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.tape_journal import TapeInPlace
-    from ptycassette.system import ConnectionWatch, Guard
+    from ptycassette.system.network import ConnectionWatch, Guard
 
 
 class Recorder:
@@ -301,14 +286,14 @@ class Recorder:
         return child
 
     def _watch_connections(self, child: PtyChild, proxy: str) -> None:
-        from ptycassette.system import ConnectionWatch  # few kernels cannot isolate
+        from ptycassette.system.network import ConnectionWatch  # few kernels cannot isolate
 
         port = int(proxy.rpartition(":")[2])
         self._watch = self._stack.enter_context(ConnectionWatch(child.processes, proxy=port))
 
     def _nothing_but(self, address: str) -> Guard | None:
         """What lets the program reach nothing but its proxy; None where the kernel cannot."""
-        from ptycassette.system import Guard, may_isolate  # few recordings have a tape
+        from ptycassette.system.network import Guard, may_isolate  # few recordings have a tape
 
         self.cut_off = may_isolate()
         if self.cut_off:
@@ -390,7 +375,7 @@ class Recorder:
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         if failure is None and self.plan.overwrite:
-            from ptycassette.cassette.io import reason_to_keep  # it loads the reader
+            from ptycassette.cassette.io.replacing import reason_to_keep  # it loads the reader
 
             failure = reason_to_keep(self.target, status, showed_output=self._showed_output)
         answer = self._answered_version()
@@ -431,7 +416,7 @@ class Recorder:
 
     def _publish_alone(self) -> None:
         """Move the recording into its library, as our owner would have done."""
-        from ptycassette.cassette.io import PendingRecordings  # shims alone have owners
+        from ptycassette.cassette.io.pending import PendingRecordings  # shims alone have owners
 
         pending = PendingRecordings.around(self.target)
         if pending is not None:

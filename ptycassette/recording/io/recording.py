@@ -8,24 +8,22 @@ from contextlib import suppress
 from typing import Any, Unpack
 
 from ptycassette.errors import CassetteError
-from ptycassette.keys import time_text
-from ptycassette.model import (
-    DiscoveryRecord,
-    JournalEvent,
-    Manifest,
-    Noted,
-    Output,
-    Probed,
-    QuotaRecord,
-)
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.journal import JournalEvent, Noted, Output, Probed
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.recording.io._payload import checked_payload
 from ptycassette.recording.io.options import RecordOptions, RecordPlan, plan_of
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saver import Saver, StartedSaver, savers_wanted
-from ptycassette.session import Session, SessionBase
-from ptycassette.system import MonotonicClock, owned_context
-from ptycassette.system.pty import PipedChild, PtyChild, Scripted, spawn_piped
-from ptycassette.terminal import default_emulator
+from ptycassette.session.base import SessionBase
+from ptycassette.session.session import Session
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.ownership import owned_context
+from ptycassette.system.pty.piped import PipedChild, spawn_piped
+from ptycassette.system.pty.port import Scripted
+from ptycassette.system.pty.process import PtyChild
+from ptycassette.terminal.emulator import default_emulator
 
 
 class _Tap:

@@ -17,13 +17,10 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.cassette import EmptyJournalError
-from ptycassette.cassette.io import (
-    disk_errors,
-    published_manifest,
-    published_path,
-    remove_abandoned_recordings,
-)
+from ptycassette.cassette.framing import EmptyJournalError
+from ptycassette.cassette.io.pending import published_path, remove_abandoned_recordings
+from ptycassette.cassette.io.published import published_manifest
+from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.errors import (
     CassetteError,
     ExistsError,
@@ -33,7 +30,8 @@ from ptycassette.errors import (
     RunFailedError,
     UsageError,
 )
-from ptycassette.model import Finished, JournalEvent, Output, SessionMeta, visible
+from ptycassette.model.journal import Finished, JournalEvent, Output, SessionMeta
+from ptycassette.model.visible_text import visible
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.diagnostic_writer import diagnostic_path
 from ptycassette.recording.io.finalising import Finaliser
@@ -43,10 +41,10 @@ from ptycassette.recording.io.journal_name import (
     delete_journal,
     tape_journal_of,
 )
-from ptycassette.scrub.io import concealed_head
-from ptycassette.system.files import absolute
-from ptycassette.system.pty import NoCoreDumps
-from ptycassette.terminal import POLICY_NAMES
+from ptycassette.scrub.io.conceal import concealed_head
+from ptycassette.system.files.state_dirs import absolute
+from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.terminal.policies import POLICY_NAMES
 
 _BEING_MADE_S = 60.0
 

@@ -14,46 +14,40 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import (
-    TAPE_KEY,
-    event_without_old_digests,
-    frame_of,
-    without_old_digests,
-)
-from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
+from ptycassette.cassette._tape_lines import TAPE_KEY
+from ptycassette.cassette.edits import event_without_old_digests, without_old_digests
+from ptycassette.cassette.frames import frame_of
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.errors import SecretLeftError
-from ptycassette.model import (
-    Event,
-    EventSource,
+from ptycassette.model.events import Event, FrameRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import (
     Finished,
-    FrameRecord,
     JournalEvent,
-    Manifest,
     Noted,
     Output,
     Probed,
     Resized,
-    ScrubReport,
-    Size,
     TapeMoment,
     Traffic,
     Typed,
-    native,
-    native_text,
-    painted_bytes,
-    resolved,
-    storable,
-    storable_text,
-    visible,
 )
+from ptycassette.model.json_values import native, native_text, storable, storable_text
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.ports import EventSource
+from ptycassette.model.records import ScrubReport
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.streams import painted_bytes
+from ptycassette.model.visible_text import visible
 from ptycassette.recording._scrub_reports import merged_reports
 from ptycassette.recording._secrets_apart import input_was_scrubbed
 from ptycassette.recording._tape_writer import TapeWriter
 from ptycassette.recording.io._cassette_session import cassette_session, refuse_unknown_files
 from ptycassette.recording.io._tape_again import TapeAgain
-from ptycassette.scrub import SessionScrubber
-from ptycassette.terminal import PyteEmulator, default_emulator
-from ptycassette.timeline import SECRET_DIGESTS_KEY
+from ptycassette.scrub.session import SessionScrubber
+from ptycassette.terminal.emulator import PyteEmulator, default_emulator
+from ptycassette.timeline.match_secrets import SECRET_DIGESTS_KEY
 
 _FINDINGS_SHOWN = 5
 

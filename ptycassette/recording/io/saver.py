@@ -33,8 +33,9 @@ from ptycassette.recording.io._saver_messages import (
     Published,
     send,
 )
-from ptycassette.system import monotonic_s, python_command
-from ptycassette.system.pty import new_poll
+from ptycassette.system.clock import monotonic_s
+from ptycassette.system.interpreter import python_command
+from ptycassette.system.pty.polling import new_poll
 
 NO_SAVER = "PTYCASSETTE_NO_SAVER"
 """Environment variable: anything but nothing, and recordings are saved at their end."""

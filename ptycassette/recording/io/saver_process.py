@@ -41,8 +41,9 @@ from ptycassette.recording.io._saver_messages import (
 )
 from ptycassette.recording.io._saver_priority import Priority
 from ptycassette.recording.io.journal_name import tape_journal_of
-from ptycassette.system import is_making_a_temporary, monotonic_s
-from ptycassette.system.pty import new_poll
+from ptycassette.system.clock import monotonic_s
+from ptycassette.system.pty.polling import new_poll
+from ptycassette.system.unwinding import is_making_a_temporary
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptycassette.errors import CassetteError, UsageError, WaitTimeoutError
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 from ptycassette.recording.input_script import ScriptStep
 from ptycassette.recording.io.recording import Recording
-from ptycassette.session import Session, matches_in_file
-from ptycassette.system.files import read_plain
+from ptycassette.session.session import Session
+from ptycassette.session.waits import matches_in_file
+from ptycassette.system.files.plain_file import read_plain
 
 if TYPE_CHECKING:
-    from ptycassette.profiles import Submit
+    from ptycassette.profiles.profile import Submit
 
 _MAX_SECRET_BYTES = 64 << 10
 _ECHO_CHARS = 16

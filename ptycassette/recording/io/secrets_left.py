@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ptycassette.cassette.io import Cassette, open_cassette
-from ptycassette.model import decoded_json, moment_us
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.model.events import moment_us
+from ptycassette.model.json_values import decoded_json
 from ptycassette.recording.io._cassette_session import cassette_session
-from ptycassette.scrub import SessionScrubber
-from ptycassette.scrub.views import strings_of
-from ptycassette.system.files import links_followed, read_plain
+from ptycassette.scrub.session import SessionScrubber
+from ptycassette.scrub.views._structured import strings_of
+from ptycassette.system.files.directory_handle import links_followed
+from ptycassette.system.files.plain_file import read_plain
 
 _EVENT_FIELDS = {
     "input.jsonl": {"bytes"},

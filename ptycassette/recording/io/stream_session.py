@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from ptycassette.model import ExitStatus, StreamKinds
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.streams import StreamKinds
 from ptycassette.recording.io._saving_signals import SavingSignals
 from ptycassette.recording.io._stream_relay import StreamRelay
 from ptycassette.recording.io._user_signals import Streams
 from ptycassette.recording.io.given_streams import GivenStreams
 from ptycassette.recording.io.rec_session import RecordingEnded
 from ptycassette.recording.io.recorder import Recorder
-from ptycassette.system import raised_priority
-from ptycassette.system.pty import UserTerminal
+from ptycassette.system.priority import raised_priority
+from ptycassette.system.pty.terminal import UserTerminal
 
 
 def record_streams(

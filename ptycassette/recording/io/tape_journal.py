@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ptycassette.cassette.io import disk_errors
+from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.errors import JournalError, NotFoundError
-from ptycassette.model import EventSource, ExitStatus
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.ports import EventSource
 from ptycassette.recording._tape_source import ItemReader, TapeSource
 from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io.journal_name import HIDDEN_SUFFIX, tape_journal_of
-from ptycassette.system import Closing
-from ptycassette.tape import TapeHead, TapeItem
+from ptycassette.system.closing import Closing
+from ptycassette.tape.items import TapeItem
+from ptycassette.tape.journal_codec import TapeHead
 
 _EMPTY = (
     "the tape is empty: the program succeeded and sent no request through the tape's proxy. Either"
@@ -106,7 +108,7 @@ def with_tape(source: EventSource, tape: Path, *, salvage: bool = False) -> Even
         tape: the proxy's journal.
         salvage: of one that is damaged in the middle, take what stands before.
     """
-    from ptycassette.tape.io import load_prices
+    from ptycassette.tape.io.price_table import load_prices
 
     return TapeSource(source, lambda: _reader(tape, salvage=salvage), load_prices())
 
@@ -125,7 +127,7 @@ class _Nothing:
 
 
 def _reader(tape: Path, *, salvage: bool) -> ItemReader:
-    from ptycassette.tape.io import TapeJournalReader
+    from ptycassette.tape.io.journal_file import TapeJournalReader
 
     try:
         reader: ItemReader = TapeJournalReader(tape)

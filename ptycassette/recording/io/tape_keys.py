@@ -6,12 +6,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ptycassette.model import HeadSecret, MaskedDigest, SessionMeta, VolatileToken
+from ptycassette.model.journal import HeadSecret, SessionMeta
+from ptycassette.model.tape import MaskedDigest, VolatileToken
 from ptycassette.recording._tape_option import TAPE_OPTION
-from ptycassette.scrub import masked_places
-from ptycassette.system import monotonic_s
-from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import Question, QuestionKeys, TapeCheck, check_tape
+from ptycassette.scrub._masked_places import masked_places
+from ptycassette.system.clock import monotonic_s
+from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.tape.matching.checking import TapeCheck, check_tape
+from ptycassette.tape.matching.question import Question, QuestionKeys
 
 _MOST_S = 60.0
 """Of a check: enough for 60 MB of answers on the machine that this was measured on."""

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptycassette.profiles import Profile
+from ptycassette.profiles.profile import Profile
 from ptycassette.recording.io._running_tape import RunningTape
-from ptycassette.system import Closing
+from ptycassette.system.closing import Closing
 
 if TYPE_CHECKING:
-    from ptycassette.tape import Retries
-    from ptycassette.tape.consent import Terms
-    from ptycassette.tape.io import RunningProxy
+    from ptycassette.tape.consent.terms import Terms
+    from ptycassette.tape.io.running_proxy import RunningProxy
+    from ptycassette.tape.retries import Retries
 
 
 def tape_starter(
@@ -57,9 +57,9 @@ class ProxyStarter:
     def __call__(self, journal: Path, environment: Mapping[str, str]) -> RunningTape:
         """Start it."""
         # They load the proxy's libraries, or rules, which other recordings do not need.
-        from ptycassette.scrub import generated_parts
-        from ptycassette.tape import known_providers
-        from ptycassette.tape.io import start_proxy
+        from ptycassette.scrub.rules._values import generated_parts
+        from ptycassette.tape.io.running_proxy import start_proxy
+        from ptycassette.tape.providers import known_providers
 
         profile = self._profile
         proxy = start_proxy(
@@ -97,7 +97,7 @@ class ProxyStarter:
         """
         if self._provider is None:
             return {}, ()
-        from ptycassette.tape.io import point_at_provider
+        from ptycassette.tape.io.running_proxy import point_at_provider
 
         return point_at_provider(self._profile, self._provider, environment)
 

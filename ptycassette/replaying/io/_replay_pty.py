@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette
-from ptycassette.model import Event, ExitStatus, OutputRecord, OutputStream, Size, streams_of
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.model.events import Event, ExitStatus, OutputRecord, OutputStream
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import streams_of
 from ptycassette.replaying.divergence import divergence_error
 from ptycassette.replaying.io.faults import faulty_engine_of
 from ptycassette.replaying.io.rendered import screen_after
-from ptycassette.replaying.standin import (
-    Halt,
-    Listen,
-    Play,
-    RunEnded,
-    StandinOptions,
-)
-from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
-from ptycassette.timeline import Matching, read_secrets
+from ptycassette.replaying.standin.decisions import Halt, Listen, Play, RunEnded, StandinOptions
+from ptycassette.system.pty.port import LineMode
+from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
+from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match_secrets import read_secrets
 
 if TYPE_CHECKING:
-    from ptycassette.faults import FaultSpec
+    from ptycassette.faults.fault import FaultSpec
 
 
 ENDED = ExitStatus(code=125, exited=True, signaled=False)

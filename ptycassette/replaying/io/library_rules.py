@@ -30,11 +30,12 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.model import FilePatterns, file_pattern, resolved
-from ptycassette.scenario import MAX_YAML_BYTES, parse_yaml
-from ptycassette.scrub.io import concealed_words
-from ptycassette.system.files import read_plain
-from ptycassette.timeline import order_named, strategy_named
+from ptycassette.model.file_patterns import FilePatterns, file_pattern
+from ptycassette.model.resolved_types import resolved
+from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
+from ptycassette.scrub.io.conceal import concealed_words
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.timeline.match import order_named, strategy_named
 
 RULES_FILE = "library.yaml"
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Literal, NamedTuple, get_args
 
 from ptycassette.errors import UsageError
-from ptycassette.system.files import find_project
-from ptycassette.timeline import SecretsPolicy, secrets_named
+from ptycassette.system.files.project_file import find_project
+from ptycassette.timeline.match import SecretsPolicy, secrets_named
 
 RunMode = Literal["replay", "auto", "record", "rerecord", "rewrite", "live", "rerun"]
 RUN_MODES: tuple[RunMode, ...] = get_args(RunMode)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ptycassette.cassette import MANIFEST
+from ptycassette.cassette.layout import MANIFEST
 
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
 _MOST_FRAMES = 100

@@ -15,13 +15,16 @@ from typing import Protocol
 
 import msgspec
 
-from ptycassette.keys import clock_text
-from ptycassette.model import Clock, Event, FinalRecord, Manifest, moment_us
+from ptycassette.keys.quantities import clock_text
+from ptycassette.model.events import Event, FinalRecord, moment_us
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.ports import Clock
 from ptycassette.replaying.io.player_views import PaintedView, RawView, TerminalPort
 from ptycassette.replaying.io.replayer import seconds_to_us
 from ptycassette.replaying.scheduler import Emit, ReplayMode, Scheduler, Wait
-from ptycassette.system import MonotonicClock
-from ptycassette.timeline import TimeIndex, between, chain, limit_idle
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.timeline.index import TimeIndex
+from ptycassette.timeline.transforms import between, chain, limit_idle
 
 PAINT_EVERY_US = 33_000
 """Under continuous output, so often is painted and are keys looked at."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ptycassette.model import Emulator, Event
+from ptycassette.model.events import Event
+from ptycassette.model.ports import Emulator
 
 EVERY_BYTES = 500_000
 KEEP = 32

@@ -17,9 +17,9 @@ import termios
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from ptycassette.keys import KeyReader
-from ptycassette.model import Size
-from ptycassette.system import monotonic_s
+from ptycassette.keys.reader import KeyReader
+from ptycassette.model.geometry import Size
+from ptycassette.system.clock import monotonic_s
 
 ENTER = b"\x1b[?1049h\x1b[2J\x1b[H"
 LEAVE = b"\x1b[0m\x1b[?25h\x1b[?1049l"

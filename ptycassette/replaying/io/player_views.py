@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ptycassette.model import (
-    Emulator,
-    EmulatorFactory,
-    Event,
-    InputRecord,
-    Screen,
-    Size,
-    painted_bytes,
-)
+from ptycassette.model.events import Event, InputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import Emulator, EmulatorFactory
+from ptycassette.model.screen import Screen
+from ptycassette.model.streams import painted_bytes
 from ptycassette.replaying.io.player_checkpoints import Checkpoints
 from ptycassette.replaying.paint import clipped, paint, with_status
 

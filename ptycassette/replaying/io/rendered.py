@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ptycassette.cassette.io import Cassette
-from ptycassette.model import Screen, Size, painted_bytes
-from ptycassette.terminal import default_emulator
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+from ptycassette.model.streams import painted_bytes
+from ptycassette.terminal.emulator import default_emulator
 
 
 def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """``replay`` and ``areplay``: stream a cassette's events in recorded, scaled or no time.
 
-The decisions are those of ``ptycassette.replaying.Scheduler``; here are only the
+The decisions are those of ``ptycassette.replaying.scheduler.Scheduler``; here are only the
 clock and the sleeping. Replays share nothing, so one open cassette serves any
 number of threads or tasks at once. To stop, leave the loop: there is nothing to
 close, and a cancelled task is cancelled in its sleep.
@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Protocol
 
-from ptycassette.model import AsyncSleeper, Clock, Event, Manifest, Sleeper
+from ptycassette.model.events import Event
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.ports import AsyncSleeper, Clock, Sleeper
 from ptycassette.replaying.scheduler import Emit, ReplayMode, Scheduler, Wait, replay_mode
-from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
-from ptycassette.timeline import between, chain, limit_idle
+from ptycassette.system.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
+from ptycassette.timeline.transforms import between, chain, limit_idle
 
 
 class Replayable(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Protocol, runtime_checkable
 
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
-from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer
+from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
 
 
 @runtime_checkable

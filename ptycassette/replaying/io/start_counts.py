@@ -10,8 +10,10 @@ from typing import BinaryIO
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import NOT_JSON, resolved, storable_text, visible
-from ptycassette.system.files import try_lock
+from ptycassette.model.json_values import NOT_JSON, storable_text
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible
+from ptycassette.system.files.locks import try_lock
 
 STARTS_FILE = "starts.json"
 _MAX_COUNTS = 1 << 20

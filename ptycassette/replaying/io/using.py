@@ -23,8 +23,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptycassette.model import Size
-from ptycassette.recording.io import RecordOptions
+from ptycassette.model.geometry import Size
+from ptycassette.recording.io.options import RecordOptions
 from ptycassette.replaying.drifts import Side
 from ptycassette.replaying.io._use_program import Plan, found_plan
 from ptycassette.replaying.io._use_session import (
@@ -37,14 +37,15 @@ from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
 from ptycassette.replaying.io.places import folders_of_callers
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_use
-from ptycassette.scrub.io import concealed
-from ptycassette.session import Session, StreamChoice, kinds_named, size_given, words_given
-from ptycassette.system import owned_async_context, owned_context
-from ptycassette.system.files import find_project
-from ptycassette.timeline import Matching
+from ptycassette.scrub.io.conceal import concealed
+from ptycassette.session.options import StreamChoice, kinds_named, size_given, words_given
+from ptycassette.session.session import Session
+from ptycassette.system.files.project_file import find_project
+from ptycassette.system.ownership import owned_async_context, owned_context
+from ptycassette.timeline.match import Matching
 
 if TYPE_CHECKING:
-    from ptycassette.session import AsyncSession
+    from ptycassette.session.async_session import AsyncSession
 
 __all__ = ["Use", "UseResult", "use"]
 

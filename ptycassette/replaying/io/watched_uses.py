@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ptycassette.replaying.divergence import Divergence
     from ptycassette.replaying.drifts import Drift, Side
     from ptycassette.replaying.io.modes import Action
-    from ptycassette.rerun import RerunReport
+    from ptycassette.rerun.report import RerunReport
 
 
 class WatchedResult(Protocol):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from ptycassette.keys import Key
-from ptycassette.model import Event
+from ptycassette.keys.reader import Key
+from ptycassette.model.events import Event
 from ptycassette.replaying.standin._input import SIGNAL_KEYS
 from ptycassette.replaying.standin._state import RunState
-from ptycassette.timeline import Entry, EntryMatcher
+from ptycassette.timeline.entry_matcher import EntryMatcher
+from ptycassette.timeline.match_entries import Entry
 
 
 class InputComparison:

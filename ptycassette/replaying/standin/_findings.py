@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ptycassette.keys import Key
-from ptycassette.model import Event, InputRecord, Size
+from ptycassette.keys.reader import Key
+from ptycassette.model.events import Event, InputRecord
+from ptycassette.model.geometry import Size
 from ptycassette.replaying.divergence import Divergence, DivergenceSide, Nearest
 from ptycassette.replaying.divergence_kinds import (
     INPUT_CHANGED,
@@ -20,7 +21,9 @@ from ptycassette.replaying.divergence_kinds import (
     DivergenceKind,
     changed_hint,
 )
-from ptycassette.timeline import Entry, EntryMatcher, nearest_entry
+from ptycassette.timeline.entry_matcher import EntryMatcher
+from ptycassette.timeline.match import nearest_entry
+from ptycassette.timeline.match_entries import Entry
 
 Place = Entry | Event | None
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 
-from ptycassette.keys import Key, KeyReader
-from ptycassette.model import AnswerExpectation, Size
+from ptycassette.keys.reader import Key, KeyReader
+from ptycassette.model.answers import AnswerExpectation
+from ptycassette.model.geometry import Size
 
 ESCAPE_US = 50_000
 """How long bytes that may become a longer sequence wait for the rest of it."""

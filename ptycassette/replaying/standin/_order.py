@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ptycassette.model import Event
-from ptycassette.timeline import Entry
+from ptycassette.model.events import Event
+from ptycassette.timeline.match_entries import Entry
 
 
 class ExchangeOrder:

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import ExitStatus, printable, visible
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.visible_text import printable, visible
 from ptycassette.replaying.divergence import Divergence, divergence_lines, divergence_object
 from ptycassette.replaying.drift_picture import DriftPicture, picture_object
 from ptycassette.replaying.standin.decisions import Unplayed

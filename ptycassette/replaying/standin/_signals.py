@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ptycassette.keys import Key
-from ptycassette.model import InputRecord
+from ptycassette.keys.reader import Key
+from ptycassette.model.events import InputRecord
 from ptycassette.replaying.standin._input import SIGNAL_KEYS
 from ptycassette.replaying.standin._state import RunState
-from ptycassette.timeline import Entry
+from ptycassette.timeline.match_entries import Entry
 
 UNCOMPARED = frozenset(("cont", "winch", "urg", "chld", "info"))
 """What does nothing to a program by default. CONT continues it, which the system does itself."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ptycassette.model import InputRecord, Size
+from ptycassette.model.events import InputRecord
+from ptycassette.model.geometry import Size
 from ptycassette.replaying.standin._state import RunState
 
 SIZE_GRACE_US = 500_000

@@ -5,7 +5,10 @@ from __future__ import annotations
 from ptycassette.replaying.standin._findings import Findings
 from ptycassette.replaying.standin._input import DriverInput
 from ptycassette.replaying.standin.decisions import RunEnded, StandinOptions
-from ptycassette.timeline import Entry, EntryMatcher, Matching, RecordedSecrets
+from ptycassette.timeline.entry_matcher import EntryMatcher
+from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match_entries import Entry
+from ptycassette.timeline.match_secrets import RecordedSecrets
 
 
 class RunState:

@@ -21,10 +21,11 @@ from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from ptycassette.model import Event, InputRecord
+from ptycassette.model.events import Event, InputRecord
 from ptycassette.replaying.divergence import DivergenceSide
 from ptycassette.replaying.standin._state import RunState
-from ptycassette.timeline import Entry, Matching
+from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match_entries import Entry
 
 _MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
 _MASK_PART = re.compile(rb"[xX]{2,}|[^\x00-\x7f]+|e?Hh4?|78|88|120|00+")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ptycassette.model import Event, ExitStatus, Size
+from ptycassette.model.events import Event, ExitStatus
+from ptycassette.model.geometry import Size
 from ptycassette.replaying.scheduler import ReplayMode
 
 

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ptycassette.model import Event, FinalRecord, InputRecord, Size
+from ptycassette.model.events import Event, FinalRecord, InputRecord
+from ptycassette.model.geometry import Size
 from ptycassette.replaying.divergence import Divergence
 from ptycassette.replaying.scheduler import AwaitInput, Emit, Scheduler, Wait
 from ptycassette.replaying.standin._comparison import InputComparison
@@ -42,7 +43,9 @@ from ptycassette.replaying.standin.decisions import (
     StandinOptions,
     Unplayed,
 )
-from ptycassette.timeline import Matching, RecordedSecrets, read_entries
+from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match_entries import read_entries
+from ptycassette.timeline.match_secrets import RecordedSecrets
 
 
 class StandinEngine:

@@ -13,8 +13,12 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.faults import End, FaultSpec, Show, TerminalFault, scene_of, terminal_fault
-from ptycassette.model import Event, InputRecord, OutputRecord, Size
+from ptycassette.faults.fault import FaultSpec
+from ptycassette.faults.registry import terminal_fault
+from ptycassette.faults.scene import scene_of
+from ptycassette.faults.terminal import End, Show, TerminalFault
+from ptycassette.model.events import Event, InputRecord, OutputRecord
+from ptycassette.model.geometry import Size
 from ptycassette.replaying.standin.decisions import (
     Halt,
     Listen,
@@ -24,7 +28,7 @@ from ptycassette.replaying.standin.decisions import (
     Unplayed,
 )
 from ptycassette.replaying.standin.engine import StandinEngine
-from ptycassette.timeline import is_terminal_answer
+from ptycassette.timeline.terminal_answers import is_terminal_answer
 
 _ENDING_SIGNALS = frozenset(("hup", "int", "quit", "term", "kill"))
 _OURS = Event(0, 0, "output", OutputRecord(seq=0, t_ms=0, offset=0, length=0))

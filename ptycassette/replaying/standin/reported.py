@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import printable, resolved, visible
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import printable, visible
 
 MOST_DIVERGENCES = 10_000
 

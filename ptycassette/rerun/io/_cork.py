@@ -11,7 +11,7 @@ import asyncio
 import socket
 from contextlib import suppress
 
-from ptycassette.system import Closing
+from ptycassette.system.closing import Closing
 
 _TCP_CORK: int | None = getattr(socket, "TCP_CORK", None)
 

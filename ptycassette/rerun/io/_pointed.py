@@ -9,16 +9,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ptycassette.cassette import TAPE_KEY
-from ptycassette.cassette.io import Cassette
-from ptycassette.harness import model_list_of
-from ptycassette.model import TapeEntry
+from ptycassette.cassette._tape_lines import TAPE_KEY
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.harness.model_lists import model_list_of
+from ptycassette.model.tape import TapeEntry
 from ptycassette.rerun._tape_desk import asked_providers
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.tape_server import TapeServer
-from ptycassette.system import owned_context
-from ptycassette.system.files import temporary_folder
-from ptycassette.tape import known_providers
+from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.ownership import owned_context
+from ptycassette.tape.providers import known_providers
 
 _MADE_UP_KEY = "0" * 40
 

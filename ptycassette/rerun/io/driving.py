@@ -16,17 +16,19 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import DivergenceError, SpawnError
-from ptycassette.model import ExitStatus, JournalEvent, Resized, Signalled, Typed
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import JournalEvent, Resized, Signalled, Typed
 from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
 from ptycassette.rerun.io.rerunning import proof
 from ptycassette.rerun.report import RerunReport, finding_lines
-from ptycassette.session import child_environment
-from ptycassette.system import owned_context
-from ptycassette.system.files import current_dir
-from ptycassette.system.pty import DriverSignals, exit_status, hand_over_terminal
+from ptycassette.session.options import child_environment
+from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.system.ownership import owned_context
+from ptycassette.system.pty.driver_signals import DriverSignals, hand_over_terminal
+from ptycassette.system.pty.signals import exit_status
 
 _LOOK_S = 0.5
 """How often one looks whether the terminal is still there."""

@@ -10,16 +10,19 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io import disk_errors
-from ptycassette.harness import home_variables
-from ptycassette.harness.io import placed_run, run_place
-from ptycassette.model import visible
-from ptycassette.profiles import Profile
+from ptycassette.cassette.io.staging import disk_errors
+from ptycassette.harness.io.offline import placed_run
+from ptycassette.harness.io.run_folders import run_place
+from ptycassette.harness.preparing import home_variables
+from ptycassette.model.visible_text import visible
+from ptycassette.profiles.profile import Profile
 from ptycassette.rerun.io._pointed import Pointed
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.system import Guard, may_isolate, owned_context, require_isolation
-from ptycassette.system.files import copy_tree, current_dir, home_dir
-from ptycassette.tape.io import base_url_variables, point_at_provider, proxy_variables
+from ptycassette.system.files.state_dirs import current_dir, home_dir
+from ptycassette.system.files.whole_file import copy_tree
+from ptycassette.system.network import Guard, may_isolate, require_isolation
+from ptycassette.system.ownership import owned_context
+from ptycassette.tape.io.running_proxy import base_url_variables, point_at_provider, proxy_variables
 
 NAMESPACE = "a network namespace of its own, with loopback alone"
 """What ``Guard`` proves from inside, or the program does not start."""

@@ -20,12 +20,16 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette import refuse_in_process, tape_facts
-from ptycassette.cassette.io import Cassette, RecordedExchange
+from ptycassette.cassette._tape_lines import tape_facts
+from ptycassette.cassette.edits import refuse_in_process
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.cassette.io.tape import RecordedExchange
 from ptycassette.errors import NotFoundError, RefusedError, UsageError
-from ptycassette.harness.io import load_profile
-from ptycassette.model import Size, native_text, visible
-from ptycassette.profiles import Profile
+from ptycassette.harness.io.files import load_profile
+from ptycassette.model.geometry import Size
+from ptycassette.model.json_values import native_text
+from ptycassette.model.visible_text import visible
+from ptycassette.profiles.profile import Profile
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io._pointed import pointed_at, recorded_pointing, tape_server
@@ -41,16 +45,15 @@ from ptycassette.rerun.io.place import (
 )
 from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.script import RerunScript, script_of
-from ptycassette.scrub import default_scrubber
-from ptycassette.seal.io import require_seal
-from ptycassette.system import owned_context
-from ptycassette.system.files import current_dir
-from ptycassette.tape import DrawnValues, called_tools, drawn_in
-from ptycassette.tape.io import (
-    load_matching_rules,
-    served_draws,
-)
-from ptycassette.timeline import SecretsPolicy, secrets_named
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.seal.io.policy import require_seal
+from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.system.ownership import owned_context
+from ptycassette.tape._facts import called_tools
+from ptycassette.tape.draws import DrawnValues, drawn_in
+from ptycassette.tape.io.draw_log import served_draws
+from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.timeline.match import SecretsPolicy, secrets_named
 
 _SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
 

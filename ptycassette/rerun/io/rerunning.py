@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, open_cassette
-from ptycassette.model import ExitStatus
-from ptycassette.profiles import ExitMessage
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.model.events import ExitStatus
+from ptycassette.profiles.profile import ExitMessage
 from ptycassette.rerun.exit_messages import from_farewell, without_exit_messages
 from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.rerun.io.preparing import PreparedRerun, prepared_rerun
@@ -19,7 +19,7 @@ from ptycassette.rerun.io.version_now import changed_version
 from ptycassette.rerun.report import RerunReport, ScreenChange, version_change, version_notes
 from ptycassette.rerun.screens import MASKED_ADDRESS, ScreenJudge
 from ptycassette.rerun.script import RerunScript
-from ptycassette.tape import draw_differences
+from ptycassette.tape.draws import draw_differences
 
 
 def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:

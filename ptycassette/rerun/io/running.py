@@ -10,23 +10,24 @@ from contextlib import ExitStack
 
 import msgspec
 
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import (
     WaitTimeoutError,
 )
-from ptycassette.harness.io import log_reader
-from ptycassette.keys import time_text
-from ptycassette.model import FinalRecord, Size
-from ptycassette.profiles import Profile
-from ptycassette.recording.io import record
+from ptycassette.harness.io.record import log_reader
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.events import FinalRecord
+from ptycassette.model.geometry import Size
+from ptycassette.profiles.profile import Profile
+from ptycassette.recording.io.recording import record
 from ptycassette.rerun.exit_messages import may_begin_above, scrolled_off
 from ptycassette.rerun.io.preparing import PreparedRerun
 from ptycassette.rerun.io.typist import Typist
 from ptycassette.rerun.io.version_now import version_beside
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, script_of
-from ptycassette.session import Session
-from ptycassette.tape import DrawnValues, drawn_in
+from ptycassette.session.session import Session
+from ptycassette.tape.draws import DrawnValues, drawn_in
 
 
 class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):

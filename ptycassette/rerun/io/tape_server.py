@@ -18,14 +18,17 @@ from typing import Any, Self
 import msgspec
 from aiohttp import WSMsgType, web
 
-from ptycassette.harness.io import ServerThread
-from ptycassette.model import Chunk, TapeEntry
+from ptycassette.harness.io.server_thread import ServerThread
+from ptycassette.model.tape import Chunk, TapeEntry
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io._cork import Cork
-from ptycassette.tape import kept_target, unpacked_body
-from ptycassette.tape.io import Tunnels
-from ptycassette.tape.matching import Hit, Miss, Question
+from ptycassette.tape._kept import kept_target
+from ptycassette.tape._unpacking import unpacked_body
+from ptycassette.tape.io.tunnels import Tunnels
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 
 MISS_STATUS = 404
 """Of a question that the tape does not have: clients do not repeat it, as they would a 5xx."""

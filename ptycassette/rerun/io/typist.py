@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 from ptycassette.errors import InputRefusedError, SessionClosedError, WaitTimeoutError
-from ptycassette.model import InputRecord
+from ptycassette.model.events import InputRecord
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep
-from ptycassette.session import Session
+from ptycassette.session.session import Session
 
 PAUSE_S = 0.5
 """Between a screen and the input that was typed on it, or as much as there was in the recording.

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from ptycassette.cassette.io import Cassette
-from ptycassette.harness import home_variables
-from ptycassette.recording.io import (
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.harness.preparing import home_variables
+from ptycassette.recording.io.binary_probe import (
     VersionQuestion,
     ask_version,
     installed_version,
@@ -23,7 +23,7 @@ from ptycassette.recording.io import (
 )
 from ptycassette.rerun.io.place import RerunPlace, refusing_proxies
 from ptycassette.rerun.report import VersionChange, version_change
-from ptycassette.system import Guard, network_disabled
+from ptycassette.system.network import Guard, network_disabled
 
 _TIMEOUT_S = 10.0
 _LATE_S = 2.0

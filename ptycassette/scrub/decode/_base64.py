@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub._mask import BASE32, BASE64
 from ptycassette.scrub.decode._decoded import Decoded, Spans, is_readable
 from ptycassette.scrub.match import Pattern

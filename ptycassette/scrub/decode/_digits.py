@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub._mask import ESCAPED, HEX, NUMBERS, TEXT
 from ptycassette.scrub.decode._decoded import READABLE, Decoded, Spans, is_readable, of_digits
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub.decode._base64 import runs_from
 from ptycassette.scrub.decode._decoded import READABLE, Decoded
 from ptycassette.scrub.decode._digits import pairs_of

@@ -19,7 +19,7 @@ import sys
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub._mask import ESCAPED, QUOTED, TEXT
 from ptycassette.scrub.decode._decoded import AROUND, Decoded, Spans, neighbours, rewritten
 from ptycassette.scrub.match import canonical

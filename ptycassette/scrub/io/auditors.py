@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import NotFoundError, SessionError
-from ptycassette.model import visible
-from ptycassette.system import guarded_command, program_of_ours
+from ptycassette.model.visible_text import visible
+from ptycassette.system.interpreter import program_of_ours
+from ptycassette.system.network import guarded_command
 
 TIMEOUT_S = 300
 _RULES = ("RuleID", "rule_id", "id", "type")

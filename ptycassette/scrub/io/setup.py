@@ -7,13 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
-from ptycassette.model import MAX_TOML_BYTES, visible
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.toml_text import MAX_TOML_BYTES
+from ptycassette.model.visible_text import visible
 from ptycassette.scrub.io.sources import MAX_FILE_BYTES, credential_values, file_lines
-from ptycassette.scrub.rules import Rule, ScrubConfig, config_of, parse_config
-from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
-from ptycassette.scrub.session import SessionScrubber
-from ptycassette.system.files import announced, current_dir, find_project, home_dir, read_plain
+from ptycassette.scrub.rules._config import ScrubConfig, config_of, parse_config
+from ptycassette.scrub.rules._rule_set import Rule
+from ptycassette.scrub.search._known import SHORTEST_KNOWN, KnownValue
+from ptycassette.scrub.session import SessionScrubber, default_scrubber
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.plugins import announced
+from ptycassette.system.files.project_file import find_project
+from ptycassette.system.files.state_dirs import current_dir, home_dir
 
 CONFIG_VARIABLE = "PTYCASSETTE_SCRUB_CONFIG"
 PLUGIN_GROUP = "ptycassette.scrub_rules"

@@ -15,17 +15,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.profiles.io import credentials_of_clis
 from ptycassette.scrub.discover import document_values, environment_values
-from ptycassette.scrub.rules import (
-    RuleSet,
-    credential_files,
-    is_plain_data,
-    secret_name,
-    secret_rules,
-)
-from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
+from ptycassette.scrub.rules._load import credential_files, secret_rules
+from ptycassette.scrub.rules._names import secret_name
+from ptycassette.scrub.rules._rule_set import RuleSet
+from ptycassette.scrub.rules._values import is_plain_data
+from ptycassette.scrub.search._known import SHORTEST_KNOWN, KnownValue
 
 MAX_FILE_BYTES = 1 << 20
 

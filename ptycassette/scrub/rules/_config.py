@@ -23,7 +23,9 @@ import re
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import PatternError, parse_toml, resolved
+from ptycassette.model.re2_engine import PatternError
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.toml_text import parse_toml
 from ptycassette.scrub.rules._rule_set import Rule, RuleFields
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")

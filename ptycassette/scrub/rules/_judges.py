@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub.rules._names import WORDS
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 from ptycassette.scrub.rules._values import (

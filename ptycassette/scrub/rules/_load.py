@@ -34,7 +34,7 @@ from typing import Annotated
 import msgspec
 
 from ptycassette._tables import package_table, package_text, table_of
-from ptycassette.model import resolved
+from ptycassette.model.resolved_types import resolved
 from ptycassette.scrub.rules._judges import JUDGES
 from ptycassette.scrub.rules._names import SECRET_NAMES
 from ptycassette.scrub.rules._rule_set import Kind, Rule, RuleFields

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from ptycassette._tables import package_table
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 
 _lists: dict[str, Any] = package_table(__package__, "words.toml")
 

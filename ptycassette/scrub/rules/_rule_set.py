@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.model import PatternError
+from ptycassette.model.re2_engine import PatternError
 from ptycassette.scrub.match import Literals, Pattern
 from ptycassette.scrub.rules._values import is_random
 

@@ -21,7 +21,7 @@ from operator import ne
 from typing import Any
 
 from ptycassette._tables import package_table
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub.rules._names import (
     WORDS,
     declares_a_digest,

@@ -13,8 +13,9 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import msgspec
 
-from ptycassette.model import lazy_pattern
-from ptycassette.scrub.rules import Found, Rule, is_random
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.scrub.rules._rule_set import Found, Rule
+from ptycassette.scrub.rules._values import is_random
 
 _NAME = "private-key"
 _KEY = "PRIVATE KEY"

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from ptycassette.model import lazy_pattern
-from ptycassette.scrub.decode import EncodedSearch
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.scrub.decode._encoded_search import EncodedSearch
 from ptycassette.scrub.match import Literals, Pieces, canonical, squeeze
-from ptycassette.scrub.rules import is_random
+from ptycassette.scrub.rules._values import is_random
 
 WINDOW = 8
 """Characters by which a long value is found, wherever it was cut."""

@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterable
 from itertools import chain
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub._mask import TEXT, VOLATILE, mask
 from ptycassette.scrub.match import Pieces, canonical, plain, squeeze
-from ptycassette.scrub.rules import Rule, is_random, spelt_by_chance
+from ptycassette.scrub.rules._rule_set import Rule
+from ptycassette.scrub.rules._spelling import spelt_by_chance
+from ptycassette.scrub.rules._values import is_random
 from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 
 _MOST_LEARNT = 20_000

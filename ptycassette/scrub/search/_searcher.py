@@ -12,30 +12,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub._mask import BASE32, BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
-from ptycassette.scrub.decode import Decoded, decoded_views
+from ptycassette.scrub.decode._decoded import Decoded
+from ptycassette.scrub.decode._decoder import decoded_views
 from ptycassette.scrub.match import canonical, spread, squeeze
-from ptycassette.scrub.rules import (
-    RuleSet,
-    declares_a_secret,
-    is_public_name,
-    looks_generated,
-    secret_name,
-)
+from ptycassette.scrub.rules._names import declares_a_secret, is_public_name, secret_name
+from ptycassette.scrub.rules._rule_set import RuleSet
+from ptycassette.scrub.rules._values import looks_generated
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.search._known import KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner, SearchedTexts
-from ptycassette.scrub.views import (
-    WIDEST,
-    JoinedLines,
-    Names,
-    View,
-    joined_lines,
-    lines_of,
-    pane_views,
-    shown_views,
-)
+from ptycassette.scrub.views._joined_lines import JoinedLines, joined_lines
+from ptycassette.scrub.views._shown import WIDEST, lines_of, pane_views, shown_views
+from ptycassette.scrub.views._structured import Names
+from ptycassette.scrub.views._view import View
 
 _DEPTH = 4
 """JSON in JSON in a body, of which a string is encoded. What a terminal shows does not count."""

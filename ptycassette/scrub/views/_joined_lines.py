@@ -14,8 +14,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from ptycassette.model import lazy_pattern
-from ptycassette.scrub.rules import looks_torn_off, seems_by_chance
+from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.scrub.rules._spelling import seems_by_chance
+from ptycassette.scrub.rules._values import looks_torn_off
 from ptycassette.scrub.views._lines import EDGE
 from ptycassette.scrub.views._view import RunsView, View
 

@@ -14,7 +14,8 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ptycassette.scrub.match import canonical, plain
-from ptycassette.terminal import BLANK, Row, width_mode
+from ptycassette.terminal.grid import BLANK, Row
+from ptycassette.terminal.widths import width_mode
 
 BARS = frozenset("\u2502\u2503\u2551|\u254e\u2506\u258f\u2595\u258c\u2590")
 EDGE = " \t\xa0|>" + "".join(map(chr, range(0x2500, 0x2600))) + "\u23bf\u23fa\u276f\u2022\xb7"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub.views._channels import Blocks
 from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.scrub.views._structured import Joined, strings_of, tells_nothing_apart

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub.views._view import Patch, RunsView, View
 
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside

@@ -10,10 +10,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from ptycassette.model import Size
+from ptycassette.model.geometry import Size
 from ptycassette.scrub.views._lines import EDGE, Piece, line_of, panes
 from ptycassette.scrub.views._view import View
-from ptycassette.terminal import LazyEmulator, Row
+from ptycassette.terminal.grid import Row
+from ptycassette.terminal.lazy import LazyEmulator
 
 _BESIDE = 3
 """Rows above and below an unread one that are read with it."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptycassette.model import Size, lazy_pattern
+from ptycassette.model.geometry import Size
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub.match import INVISIBLE
 from ptycassette.scrub.views._lines import BARS, line_of_text, panes
 from ptycassette.scrub.views._printed import MOVING, PrintedView, printed_views

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeGuard
 
-from ptycassette.model import lazy_pattern
+from ptycassette.model.lazy_regex import lazy_pattern
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.views._view import RunsView
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from ptycassette.keys import TypedText, edited_text, typed_text
+from ptycassette.keys.lines import TypedText, edited_text, typed_text
 from ptycassette.scrub._mask import decimal_mask, mask
 from ptycassette.scrub.views._view import Patch, View
 

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 from securesystemslib.signer import CryptoSigner
 
-from ptycassette.cassette import canonical_json, parse_strict
+from ptycassette.cassette._canonical_json import canonical_json
+from ptycassette.cassette.strict_json import parse_strict
 from ptycassette.errors import InvalidCassetteError, RecordError, RefusedError
 from ptycassette.seal.bundle.schema import (
     ACTUAL,

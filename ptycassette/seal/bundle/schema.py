@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import error, iter_unpack, pack
 from typing import Any
 
-from ptycassette.cassette import parse_strict
+from ptycassette.cassette.strict_json import parse_strict
 from ptycassette.errors import CassetteError, RecordError, UsageError
-from ptycassette.model import Limits, visible
+from ptycassette.model.limits import Limits
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.envelope import strict_base64
 
 VERSION = "0.1"

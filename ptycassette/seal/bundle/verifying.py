@@ -17,8 +17,8 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from ptycassette.cassette import canonical_json
-from ptycassette.model import visible
+from ptycassette.cassette._canonical_json import canonical_json
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.bundle.schema import ACTUAL, BUNDLE, embedding_of, read_object, violations
 from ptycassette.seal.bundle.transcripts import tool_graph
 from ptycassette.seal.envelope import strict_base64

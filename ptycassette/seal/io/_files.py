@@ -8,10 +8,13 @@ from hashlib import sha256
 
 import msgspec
 
-from ptycassette.cassette import GIT_ATTRIBUTES, MANIFEST, SCRUB_REPORT, Artifact
+from ptycassette.cassette._artifacts import Artifact
+from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, SCRUB_REPORT
 from ptycassette.errors import NotFoundError
 from ptycassette.seal.envelope import MAX_SEAL_BYTES
-from ptycassette.system.files import DirectoryHandle, absolute, links_followed, read_plain
+from ptycassette.system.files.directory_handle import DirectoryHandle, links_followed
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.state_dirs import absolute
 
 SUFFIX = ".seal.json"
 _DOCUMENTS = (MANIFEST, SCRUB_REPORT)

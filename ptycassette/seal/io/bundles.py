@@ -8,21 +8,16 @@ from typing import Any
 import msgspec
 from securesystemslib.signer import CryptoSigner
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import NotFoundError, RecordError, UsageError
-from ptycassette.model import NOT_JSON, resolved, visible, visible_json
-from ptycassette.seal.bundle import (
-    BundleResult,
-    Closeness,
-    Demands,
-    Exported,
-    capture_bundle,
-    exported,
-    read_object,
-    verify_bundle,
-)
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import visible, visible_json
+from ptycassette.seal.bundle.exporting import Closeness, Exported, capture_bundle, exported
+from ptycassette.seal.bundle.schema import read_object
+from ptycassette.seal.bundle.verifying import BundleResult, Demands, verify_bundle
 from ptycassette.seal.trust import Trust
-from ptycassette.system.files import read_plain
+from ptycassette.system.files.plain_file import read_plain
 
 _MAX_BUNDLE_BYTES = 1 << 20
 _MAX_ACTUAL_BYTES = 64 << 20

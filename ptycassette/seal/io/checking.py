@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ptycassette.errors import CassetteError, TamperedError
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.identities import is_bundle
 from ptycassette.seal.io._files import digests_of, read_seal, real_path
 from ptycassette.seal.judging import SealStatus, SealVerdict, judged, unreadable, unsigned

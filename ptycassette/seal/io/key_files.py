@@ -7,12 +7,14 @@ from pathlib import Path
 
 from securesystemslib.signer import CryptoSigner
 
-from ptycassette.cassette import MANIFEST
+from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import RefusedError, UsageError
-from ptycassette.model import MAX_TOML_BYTES, parse_toml, visible
+from ptycassette.model.toml_text import MAX_TOML_BYTES, parse_toml
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.keys import PublicKey, new_private_key, signer_of
 from ptycassette.seal.trust import Trust, trust_of
-from ptycassette.system.files import check_replaceable, read_plain, write_whole
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import check_replaceable, write_whole
 
 KEY_VARIABLE = "PTYCASSETTE_SEAL_KEY"
 _MAX_KEY_BYTES = 64 << 10

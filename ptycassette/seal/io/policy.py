@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ptycassette.extras import needing_extra
-from ptycassette.system.files import SealPolicy, find_project
+from ptycassette.system.files.project_file import SealPolicy, find_project
 
 
 def require_seal(path: str | os.PathLike[str], policy: SealPolicy | None = None) -> None:

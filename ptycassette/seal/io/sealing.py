@@ -9,9 +9,11 @@ from typing import Protocol
 import msgspec
 from securesystemslib.signer import CryptoSigner
 
-from ptycassette.cassette import MANIFEST, SCRUB_REPORT, check_pinned
+from ptycassette.cassette.layout import MANIFEST, SCRUB_REPORT
+from ptycassette.cassette.pinned import check_pinned
 from ptycassette.errors import CassetteError, ExistsError
-from ptycassette.model import Clock, visible
+from ptycassette.model.ports import Clock
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.envelope import signed
 from ptycassette.seal.io._files import (
     SUFFIX,
@@ -25,8 +27,8 @@ from ptycassette.seal.judging import SealStatus
 from ptycassette.seal.keys import PublicKey
 from ptycassette.seal.statement import SealStatement, encode_statement
 from ptycassette.seal.trust import Trust, TrustedKey
-from ptycassette.system import MonotonicClock
-from ptycassette.system.files import write_whole
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.files.whole_file import write_whole
 from ptycassette.version import __version__
 
 

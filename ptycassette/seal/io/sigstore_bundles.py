@@ -20,12 +20,12 @@ from securesystemslib.dsse import Envelope
 
 from ptycassette.errors import CassetteError, RefusedError, TamperedError, UsageError
 from ptycassette.extras import needing_extra
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.envelope import PAYLOAD_TYPE
 from ptycassette.seal.identities import decode_bundle
 from ptycassette.seal.judging import OpenedSeal
 from ptycassette.seal.trust import Trust, TrustedIdentity
-from ptycassette.system.files import read_plain
+from ptycassette.system.files.plain_file import read_plain
 
 _MAX_CONFIG_BYTES = 1 << 20
 

@@ -31,7 +31,8 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.model import DEFAULT_LIMITS, Limits, visible
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.visible_text import visible
 from ptycassette.system.closing import Closing
 from ptycassette.system.files.near_names import hint_for_missing
 

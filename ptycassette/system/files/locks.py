@@ -19,7 +19,8 @@ from typing import Self
 import msgspec
 
 from ptycassette.errors import LockedError, RefusedError, StorageError
-from ptycassette.model import NOT_JSON, resolved, storable_text
+from ptycassette.model.json_values import NOT_JSON, storable_text
+from ptycassette.model.resolved_types import resolved
 from ptycassette.system.files.state_dirs import private_dir, spare_dirs
 from ptycassette.system.ownership import Owner
 

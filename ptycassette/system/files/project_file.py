@@ -34,8 +34,10 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.keys import LONGEST_S, TIME_EXAMPLES, parse_size, parse_time
-from ptycassette.model import MAX_TOML_BYTES, Size, parse_toml, visible
+from ptycassette.keys.quantities import LONGEST_S, TIME_EXAMPLES, parse_size, parse_time
+from ptycassette.model.geometry import Size
+from ptycassette.model.toml_text import MAX_TOML_BYTES, parse_toml
+from ptycassette.model.visible_text import visible
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.state_dirs import absolute, current_dir, home_dir
 

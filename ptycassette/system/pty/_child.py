@@ -14,7 +14,8 @@ import termios
 import threading
 from contextlib import suppress
 
-from ptycassette.model import ExitStatus, Size
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.closing import Closing
 from ptycassette.system.ownership import Owner

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import SpawnError
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 from ptycassette.system.pty import _supervisor as pty_supervisor
 from ptycassette.system.pty.polling import PURE_PYTHON, raised_fd
 

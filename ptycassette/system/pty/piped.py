@@ -13,14 +13,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ptycassette.model import ExitStatus, Size, StreamKinds
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import StreamKinds
 from ptycassette.system.closing import Closing
 from ptycassette.system.pty.polling import raised_fd
 from ptycassette.system.pty.port import LineMode
 from ptycassette.system.streams import unread_bytes
 
 if TYPE_CHECKING:
-    from ptycassette.model import OutputStream
+    from ptycassette.model.events import OutputStream
     from ptycassette.system.pty._child import PtyChild
 
 Streams = tuple[int | None, int | None, int | None]

@@ -9,7 +9,8 @@ from typing import Protocol
 
 import msgspec
 
-from ptycassette.model import ExitStatus, Size
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
 
 
 class LineMode(msgspec.Struct, frozen=True, kw_only=True):

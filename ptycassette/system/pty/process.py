@@ -24,8 +24,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ptycassette.errors import SpawnError
-from ptycassette.model import Size, visible
-from ptycassette.system.files import current_dir
+from ptycassette.model.geometry import Size
+from ptycassette.model.visible_text import visible
+from ptycassette.system.files.state_dirs import current_dir
 from ptycassette.system.pty._child import DEFAULT_GRACE_S, PtyChild, winsize
 from ptycassette.system.pty._launch import StartPlan, Streams, launch, none_to_be_had
 from ptycassette.system.pty.core_dumps import NoCoreDumps

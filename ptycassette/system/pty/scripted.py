@@ -19,7 +19,9 @@ from typing import Self
 
 import msgspec
 
-from ptycassette.model import Clock, ExitStatus, Size
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import Clock
 from ptycassette.system.pty.port import LineMode
 from ptycassette.system.pty.process import exit_status, signal_name, signal_number
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from ptycassette.model import ExitStatus
+from ptycassette.model.events import ExitStatus
 
 
 def _named(*names: str) -> frozenset[int]:

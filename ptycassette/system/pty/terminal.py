@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Self
 
-from ptycassette.model import Size
+from ptycassette.model.geometry import Size
 from ptycassette.system.pty.modes import window_pixels
 from ptycassette.system.pty.signals import WAITED, block_waited_signals, put_back
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from ptycassette.profiles import StrictTable, read_checked
+from ptycassette.profiles.checked import StrictTable, read_checked
 
 _VERSION = re.compile(r"(-latest|-preview|-exp|@|-)?[-\d]*$")
 _MILLION = 1_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptycassette.errors import CassetteError
-from ptycassette.model import decoded_json
+from ptycassette.model.json_values import decoded_json
 from ptycassette.tape._facts import AnswerFacts
 from ptycassette.tape._unpacking import Unpacker, unpacker_for
 from ptycassette.tape.consent._budget import Amount, Budget

@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from ptycassette.errors import PreflightError
-from ptycassette.profiles import StrictTable, read_checked
+from ptycassette.profiles.checked import StrictTable, read_checked
 from ptycassette.tape.routing import Origin, base_url
 
 Number = TypeVar("Number", int, float)

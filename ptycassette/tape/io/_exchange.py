@@ -15,7 +15,7 @@ import h11
 import msgspec
 
 from ptycassette.errors import StorageError
-from ptycassette.model import ExchangeOutcome
+from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.tape._heads import is_websocket, own_answer
 from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.io._answer_side import AnswerSide

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 import h11
 
-from ptycassette.keys import time_text
+from ptycassette.keys.quantities import time_text
 from ptycassette.tape._heads import MAX_HEAD_BYTES, answer_follower, end_of_head
 from ptycassette.tape.gate import OutgoingRequest
 from ptycassette.tape.io._exchange_context import ExchangeContext, ProviderGoneError

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ptycassette.model import native, resolved, storable
-from ptycassette.tape.consent import Terms
+from ptycassette.model.json_values import native, storable
+from ptycassette.model.resolved_types import resolved
+from ptycassette.tape.consent.terms import Terms
 from ptycassette.tape.retries import Retries
 
 

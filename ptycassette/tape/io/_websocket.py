@@ -10,7 +10,7 @@ import asyncio
 from contextlib import suppress
 from typing import Literal
 
-from ptycassette.model import ExchangeOutcome
+from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.tape._frames import MessageFollower, NotFollowedError
 from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.io._exchange import Exchange

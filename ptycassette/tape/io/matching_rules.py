@@ -12,13 +12,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ptycassette.cassette import tape_facts
-from ptycassette.cassette.io import Cassette
+from ptycassette.cassette._tape_lines import tape_facts
+from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import UsageError
-from ptycassette.model import MAX_TOML_BYTES
+from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
-from ptycassette.system.files import read_plain
-from ptycassette.tape.matching import Rules, tape_damage
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.tape.matching.checking import tape_damage
+from ptycassette.tape.matching.rules import Rules
 
 _BUILT_IN = Path(__file__).parent.parent / "rules"
 _ALWAYS = ("common", "anthropic", "google", "openai")

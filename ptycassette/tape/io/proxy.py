@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptycassette.system import monotonic_s
+from ptycassette.system.clock import monotonic_s
 from ptycassette.tape._heads import own_answer
 from ptycassette.tape.gate import Gate, OutgoingRequest
 from ptycassette.tape.io._client import Client

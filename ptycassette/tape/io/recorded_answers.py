@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ptycassette.cassette import tape_facts
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette._tape_lines import tape_facts
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.tape._kept import kept_target
 from ptycassette.tape._unpacking import unpacked_body
 from ptycassette.tape.gate import OutgoingRequest
 from ptycassette.tape.io._exchange_context import RecordedAnswer
 from ptycassette.tape.io.matching_rules import load_matching_rules
-from ptycassette.tape.matching import Matcher, Miss, Question
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Matcher
+from ptycassette.tape.matching.question import Question
 
 _ERRORS = 400
 

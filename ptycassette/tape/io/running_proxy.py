@@ -17,9 +17,11 @@ import msgspec
 
 from ptycassette import errors
 from ptycassette.errors import CassetteError, PreflightError, StorageError, UsageError
-from ptycassette.profiles import Profile
-from ptycassette.system import NETWORK_VARIABLE, Closing, network_disabled, python_command
-from ptycassette.tape.consent import Terms, approved, is_local
+from ptycassette.profiles.profile import Profile
+from ptycassette.system.closing import Closing
+from ptycassette.system.interpreter import python_command
+from ptycassette.system.network import NETWORK_VARIABLE, network_disabled
+from ptycassette.tape.consent.terms import Terms, approved, is_local
 from ptycassette.tape.io._proxy_messages import (
     NotStarted,
     Order,

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from ptycassette.model import HeadSecret, VolatileToken
+from ptycassette.model.journal import HeadSecret
+from ptycassette.model.tape import VolatileToken
 from ptycassette.tape.matching._finder import Finder, Span
 from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
 from ptycassette.tape.matching._paths import PathTree

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from ptycassette.model import FilePattern, compile_re2
+from ptycassette.model.file_patterns import FilePattern
+from ptycassette.model.re2_engine import compile_re2
 
 _MEMORY_BYTES = 64 << 20
 _WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") | frozenset(

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ptycassette.model import Chunk, TapeEntry
+from ptycassette.model.tape import Chunk, TapeEntry
 from ptycassette.tape.draws import Draw, draws_digest
 from ptycassette.tape.matching._answers import Found, found_in, renamed
 from ptycassette.tape.matching._binding import Binding

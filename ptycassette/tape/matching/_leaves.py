@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ptycassette.model import NOT_JSON
+from ptycassette.model.json_values import NOT_JSON
 from ptycassette.tape.matching._json_places import parse_json
 from ptycassette.tape.matching._text import Text
 

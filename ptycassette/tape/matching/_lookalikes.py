@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from http import HTTPStatus
 
-from ptycassette.model import TapeEntry
+from ptycassette.model.tape import TapeEntry
 from ptycassette.tape.matching._recorded import Recorded
 from ptycassette.tape.matching._waiting import Names, names_of, place_in, types_of
 from ptycassette.tape.matching.rules import DECLARED_TYPES, SECRET, Rules

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ptycassette.model import HeadSecret, TapeEntry, VolatileToken
+from ptycassette.model.journal import HeadSecret
+from ptycassette.model.tape import TapeEntry, VolatileToken
 from ptycassette.tape.matching._canonical import Token
 from ptycassette.tape.matching._recorded import Recorded, TapeExchange
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question, masked_digest

@@ -12,7 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import NOT_JSON, VolatileToken, visible
+from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.tape import VolatileToken
+from ptycassette.model.visible_text import visible
 from ptycassette.tape.matching._binding import Binding, Pair
 from ptycassette.tape.matching._canonical import Token
 from ptycassette.tape.matching._json_places import Node, parse_json

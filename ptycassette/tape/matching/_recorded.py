@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ptycassette.model import Chunk, HeadSecret, TapeEntry, VolatileToken
+from ptycassette.model.journal import HeadSecret
+from ptycassette.model.tape import Chunk, TapeEntry, VolatileToken
 from ptycassette.tape.matching._answers import Found, found_in, renamed
 from ptycassette.tape.matching._binding import Binding
 from ptycassette.tape.matching._canonical import Token

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import islice
 
-from ptycassette.model import visible
+from ptycassette.model.visible_text import visible
 from ptycassette.tape.matching._misses import leaves
 from ptycassette.tape.matching._recorded import Recorded, TapeExchange, question_of
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ptycassette.model import TapeEntry
+from ptycassette.model.tape import TapeEntry
 from ptycassette.tape.matching.rules import Rules
 
 Names = tuple[int, ...]

@@ -24,7 +24,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from ptycassette.model import Chunk, TapeEntry
+from ptycassette.model.tape import Chunk, TapeEntry
 from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching._answers import Found, moved, renamed
 from ptycassette.tape.matching._binding import Binding, Pair

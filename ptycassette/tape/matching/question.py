@@ -18,8 +18,9 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.cassette import LEAST_BITS, digest_of, guessing_bits
-from ptycassette.model import HeadSecret, MaskedDigest, VolatileToken
+from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
+from ptycassette.model.journal import HeadSecret
+from ptycassette.model.tape import MaskedDigest, VolatileToken
 from ptycassette.tape.matching._canonical import (
     CanonicalBody,
     Token,

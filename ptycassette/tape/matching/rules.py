@@ -22,8 +22,8 @@ from copy import copy
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import FilePattern, file_pattern
-from ptycassette.profiles import StrictTable, check_regex, read_checked
+from ptycassette.model.file_patterns import FilePattern, file_pattern
+from ptycassette.profiles.checked import StrictTable, check_regex, read_checked
 from ptycassette.tape.matching._finder import Finder, values_of
 from ptycassette.tape.matching._paths import PathTree, parse_path
 

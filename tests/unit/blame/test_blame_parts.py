@@ -12,27 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.blame import (
-    BlameReport,
-    Judged,
-    JudgedStep,
-    Oracle,
-    blame_json,
-    blame_lines,
-    validation_lines,
-)
 from ptycassette.blame.course import Experiment, Terms, course
-from ptycassette.blame.labels import Count, judged
+from ptycassette.blame.labels import Count, Judged, JudgedStep, judged
 from ptycassette.blame.meter import Meter, share
+from ptycassette.blame.oracle import Oracle
+from ptycassette.blame.report import BlameReport, blame_json, blame_lines
 from ptycassette.blame.runs import Ran, Trial, crash
 from ptycassette.blame.statistics import difference, false_discovery, fisher, wilson
 from ptycassette.blame.steps import INTERVENTIONS, Cell, Step, cells_of
-from ptycassette.blame.validation import SESSIONS, Tally, validated
+from ptycassette.blame.validation import SESSIONS, Tally, validated, validation_lines
 from ptycassette.cli._run_pages import blame_page
 from ptycassette.errors import DivergenceError, UsageError
-from ptycassette.fork import ForkPlace
-from ptycassette.model import ExitStatus
-from ptycassette.tape.consent import Limit
+from ptycassette.fork.places import ForkPlace
+from ptycassette.model.events import ExitStatus
+from ptycassette.tape.consent.terms import Limit
 
 World = Callable[[Trial], Ran]
 

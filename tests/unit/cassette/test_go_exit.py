@@ -9,7 +9,7 @@ import pytest
 
 from ptycassette.cassette.documents import decode_document, encode_document
 from ptycassette.errors import RecordError
-from ptycassette.model import ExitStatus, FinalRecord
+from ptycassette.model.events import ExitStatus, FinalRecord
 
 
 def final(err: Any) -> bytes:

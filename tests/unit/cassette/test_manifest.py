@@ -30,8 +30,8 @@ from ptycassette.errors import (
     ManifestError,
     VersionError,
 )
-from ptycassette.model import EmulatorId, Manifest
 from ptycassette.model.limits import Limits
+from ptycassette.model.manifest import EmulatorId, Manifest
 from ptycassette.testing import manifest_of
 
 ZEROS = "0" * 64

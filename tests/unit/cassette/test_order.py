@@ -16,7 +16,8 @@ from ptycassette.cassette._digests import is_sha256, sha256_hex
 from ptycassette.cassette._lines import Batch
 from ptycassette.cassette._order import Source, merge_runs
 from ptycassette.errors import ChunkError, LimitError, SequenceError, TimeError
-from ptycassette.model import Cursor, FrameRecord, OutputRecord, ServiceEventRecord, Size
+from ptycassette.model.events import FrameRecord, OutputRecord, ServiceEventRecord
+from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.limits import Limits
 
 

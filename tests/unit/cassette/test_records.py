@@ -19,18 +19,17 @@ from ptycassette.cassette._records import (
 from ptycassette.cassette.documents import decode_document, encode_document
 from ptycassette.cassette.strict_json import check_keys, check_value, parse_strict
 from ptycassette.errors import LimitError, RecordError, TruncatedError
-from ptycassette.model import (
-    Cursor,
+from ptycassette.model.events import (
     ExitStatus,
     FinalRecord,
     FrameRecord,
     InputRecord,
     OutputRecord,
-    ScrubReport,
     ServiceEventRecord,
-    Size,
 )
+from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.limits import Limits, check_density
+from ptycassette.model.records import ScrubReport
 
 LINE = b'{"seq":1,"t_ms":0,"offset":0,"length":1}\n'
 

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from ptycassette.cassette._records import FRAME_CODEC
 from ptycassette.errors import RecordError
-from ptycassette.model import Cursor, FrameRecord, Size, Style, StyleRun
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.screen import Style, StyleRun
 from tests.examples import examples
 
 

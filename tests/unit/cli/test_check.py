@@ -10,7 +10,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ptycassette.cli import main
-from ptycassette.model import Cursor, ExitStatus, Finished, FrameRecord, Output, Size, Typed
+from ptycassette.model.events import ExitStatus, FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Finished, Output, Typed
 from ptycassette.testing import write_cassette
 
 

@@ -12,9 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.harness import CAUSES, DriftStatus
-from ptycassette.harness.surroundings import Surroundings, compared
-from ptycassette.model import EmulatorId, ExitStatus, Finished, Output, Size
+from ptycassette.harness.surroundings import CAUSES, DriftStatus, Surroundings, compared
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, Output
+from ptycassette.model.manifest import EmulatorId
 from ptycassette.testing import manifest_of, write_cassette
 
 Run = Callable[..., Any]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ptycassette import record
-from ptycassette.harness.io import FakeProviderServer
-from ptycassette.harness.provider.fake import Script
-from ptycassette.model import DiscoveryRecord
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.model.records import DiscoveryRecord
 from tests.commands import taped
 
 pytest.importorskip("aiohttp", reason="the fake provider needs the extra `provider`")

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.cassette.io import open_cassette
-from ptycassette.model import Finished, Noted, Output, Typed
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.model.journal import Finished, Noted, Output, Typed
 from ptycassette.testing import manifest_of, write_cassette
 from tests.unit.cli.conftest import FIXTURES, Run
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model import Output, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Output
 from ptycassette.testing import manifest_of, write_cassette
 
 

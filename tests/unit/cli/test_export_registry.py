@@ -14,9 +14,12 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.export import EXPORT_OPTIONS, registry
+from ptycassette.export import registry
+from ptycassette.export.options import EXPORT_OPTIONS
 from ptycassette.export.registry import EXPORTS, ExportFormat, export_of_file
-from ptycassette.model import Cursor, Output, Screen, Size
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Output
+from ptycassette.model.screen import Screen
 from ptycassette.testing import write_cassette
 
 WHOLE = ("--seq", "1", "--render")

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ptycassette.model import MAX_SIDE, Cursor, FrameRecord, Output, Size
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Output
+from ptycassette.model.stored_screen import MAX_SIDE
 from ptycassette.testing import write_cassette
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model import Output, Resized, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Output, Resized
 from ptycassette.testing import manifest_of, write_cassette
 
 

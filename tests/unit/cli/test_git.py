@@ -16,9 +16,10 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
+from ptycassette.cassette.layout import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
 from ptycassette.cli.entry import cli
-from ptycassette.model import TAPE, TAPE_BODIES, Finished, Output, Typed
+from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.tape import TAPE, TAPE_BODIES
 from ptycassette.testing import write_cassette
 from tests.unit.cli.conftest import FIXTURES, Run
 

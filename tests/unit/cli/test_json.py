@@ -12,7 +12,7 @@ import click
 import msgspec
 import pytest
 
-from ptycassette.cassette.io import Migrated
+from ptycassette.cassette.io.migrating import Migrated
 from ptycassette.cli import _drift_report as drift_report
 from ptycassette.cli import _reports as reports
 from ptycassette.cli import _seal_reports as seal_reports
@@ -20,11 +20,13 @@ from ptycassette.cli import _tape_reports as tape_reports
 from ptycassette.cli._promoted_tests import PromotedTest
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
-from ptycassette.fork import ForkRecord, ForkReport
+from ptycassette.fork.record import ForkRecord
+from ptycassette.fork.report import ForkReport
 from ptycassette.harness.probe_run import ProbeResult
-from ptycassette.importing.io import Imported, ImportedSteps
+from ptycassette.importing.io.importer import Imported
+from ptycassette.importing.io.scripts import ImportedSteps
 from ptycassette.importing.io.session_logs import LogAdded
-from ptycassette.model import Output
+from ptycassette.model.journal import Output
 from ptycassette.recording.io.recovery import LeftJournal, Recovered
 from ptycassette.replaying.divergence import Divergence, DivergenceSide, Nearest
 from ptycassette.replaying.standin._report import StandinReport, report_object

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.cassette import is_litter
+from ptycassette.cassette.layout import is_litter
 from ptycassette.errors import UnexpectedFileError
 from tests.conftest import ROOT
 from tests.unit.cli.conftest import Run

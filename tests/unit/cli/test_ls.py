@@ -19,7 +19,7 @@ from ptycassette.cli.ls import COLUMNS, SPARE, STATES
 from ptycassette.cli.probe import _tell
 from ptycassette.cli.recover import _age as journal_age
 from ptycassette.harness.probe_run import ProbeResult
-from ptycassette.model import Output
+from ptycassette.model.journal import Output
 from ptycassette.testing import manifest_of, write_cassette
 from tests.unreadable import unreadable
 

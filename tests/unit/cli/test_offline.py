@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ptycassette.harness.io.files import builtin_profiles, load_profile
-from ptycassette.harness.provider.fake import Script
-from ptycassette.profiles import Profile
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.profiles.profile import Profile
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 AGENTS = [name for name in builtin_profiles() if load_profile(name, env={}).binaries]

@@ -14,7 +14,9 @@ import msgspec
 import pytest
 
 from ptycassette.cassette.io.writer import CassetteWriter
-from ptycassette.model import Finished, Manifest, Output, ScrubReport
+from ptycassette.model.journal import Finished, Output
+from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import ScrubReport
 from ptycassette.testing import events_of, manifest_of, write_cassette
 from tests.places import held
 
@@ -344,7 +346,7 @@ def test_play_takes_the_idle_limit_that_the_recording_suggests(
         return []
 
     manifest = msgspec.structs.replace(manifest_of(), optional={"idle_limit_ms": suggested})
-    monkeypatch.setattr("ptycassette.replaying.io.replay", replay)
+    monkeypatch.setattr("ptycassette.replaying.io.replayer.replay", replay)
     monkeypatch.setattr(
         "ptycassette.cli.play.opened", lambda *_, **__: contextlib.nullcontext(_Source(manifest))
     )

@@ -10,8 +10,9 @@ import msgspec
 
 from ptycassette import open_cassette
 from ptycassette.cli._rerun_reports import rerun_html, rerun_junit
-from ptycassette.model import ExitStatus
-from ptycassette.rerun import RequestMiss, RerunReport, ScreenChange, script_of
+from ptycassette.model.events import ExitStatus
+from ptycassette.rerun.report import RequestMiss, RerunReport, ScreenChange
+from ptycassette.rerun.script import script_of
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 

@@ -12,8 +12,8 @@ import pytest
 
 from ptycassette.cli._options import SectionedCommand
 from ptycassette.cli.entry import COMMANDS, SECTIONS, cli
-from ptycassette.export import exports_of
-from ptycassette.replaying.standin.io import STANDIN_OPTIONS
+from ptycassette.export.registry import exports_of
+from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 MARKERS = re.compile(

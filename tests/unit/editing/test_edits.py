@@ -9,32 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.editing import (
-    BadEditError,
-    Region,
-    Take,
-    annotate,
-    change_speed,
-    cut,
-    join,
-    limit_pauses,
-    trim,
-)
-from ptycassette.editing.masking import mask_region, mask_stretch
-from ptycassette.model import (
-    ExitStatus,
+from ptycassette.editing.annotating import annotate
+from ptycassette.editing.joining import join
+from ptycassette.editing.masking import Region, mask_region, mask_stretch
+from ptycassette.editing.session import BadEditError, Take
+from ptycassette.editing.slices import cut, trim
+from ptycassette.editing.timing import change_speed, limit_pauses
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import (
     Finished,
-    Harness,
     JournalEvent,
     Noted,
     Output,
     Resized,
     SessionMeta,
-    Size,
-    StreamKinds,
     Typed,
 )
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.manifest import Harness
+from ptycassette.model.streams import StreamKinds
+from ptycassette.terminal.emulator import PyteEmulator
 from tests.examples import examples
 
 SIZE = Size(rows=5, cols=20)

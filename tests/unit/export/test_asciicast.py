@@ -7,20 +7,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from ptycassette.export.asciicast import AsciicastOptions, asciicast
-from ptycassette.model import (
-    Command,
-    ContentDigest,
-    EmulatorId,
+from ptycassette.model.events import (
     Event,
     ExitStatus,
     FinalRecord,
-    Harness,
     InputRecord,
-    Manifest,
     OutputRecord,
-    Provenance,
     ServiceEventRecord,
-    Size,
+)
+from ptycassette.model.geometry import Size
+from ptycassette.model.manifest import (
+    Command,
+    ContentDigest,
+    EmulatorId,
+    Harness,
+    Manifest,
+    Provenance,
     Terminal,
     Timing,
 )

@@ -16,22 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.export.html import recording_page
 from ptycassette.export.page import film
 from ptycassette.export.page.recording import MOST_STILLS, stills_of
-from ptycassette.model import (
-    JournalEvent,
-    Noted,
-    Output,
-    OutputRecord,
-    Resized,
-    Screen,
-    Size,
-    Typed,
-    painted_bytes,
-)
-from ptycassette.terminal import default_emulator
+from ptycassette.model.events import OutputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Typed
+from ptycassette.model.screen import Screen
+from ptycassette.model.streams import painted_bytes
+from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import write_cassette
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

@@ -6,7 +6,9 @@ import re
 
 import pytest
 
-from ptycassette.export.page import RunPart, StyleClasses, run_page, runs
+from ptycassette.export.page import runs
+from ptycassette.export.page.runs import RunPart, run_page
+from ptycassette.export.page.styles import StyleClasses
 
 
 def part(name: str, *, passed: bool, played: str = "") -> RunPart:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.export.shown_lines import shown_lines
-from ptycassette.model import Output, Size
-from ptycassette.scenario import normaliser_of
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Output
+from ptycassette.scenario.normalise import normaliser_of
 from ptycassette.testing import manifest_of, write_cassette
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"

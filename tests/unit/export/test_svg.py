@@ -9,7 +9,8 @@ import pytest
 from ptycassette.export._colors import DARK, css_color
 from ptycassette.export.pace import Pace
 from ptycassette.export.svg import SvgOptions, animated_svg, still_svg
-from ptycassette.model import Cursor, Screen, Size, Style, StyleRun
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.screen import Screen, Style, StyleRun
 
 SVG = "{http://www.w3.org/2000/svg}"
 

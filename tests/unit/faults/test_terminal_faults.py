@@ -8,27 +8,14 @@ from typing import NamedTuple
 import pytest
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults import FAULTS, TERMINAL_FAULTS, fault_lines, parse_fault
-from ptycassette.model import (
-    Cursor,
-    ExitStatus,
-    Finished,
-    FrameRecord,
-    InputRecord,
-    Output,
-    Resized,
-    Size,
-    Typed,
-)
-from ptycassette.replaying.standin import (
-    Listen,
-    Play,
-    RunEnded,
-    StandinEngine,
-    StandinOptions,
-    faulty_engine,
-)
-from ptycassette.terminal import PyteEmulator
+from ptycassette.faults.registry import FAULTS, TERMINAL_FAULTS, fault_lines, parse_fault
+from ptycassette.model.events import ExitStatus, FrameRecord, InputRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Finished, Output, Resized, Typed
+from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded, StandinOptions
+from ptycassette.replaying.standin.engine import StandinEngine
+from ptycassette.replaying.standin.faulty import faulty_engine
+from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.testing import events_of
 
 SIZE, LATER = Size(10, 60), Size(12, 70)

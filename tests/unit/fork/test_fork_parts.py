@@ -9,16 +9,17 @@ import msgspec
 import pytest
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults import last_call, with_model, with_result
+from ptycassette.faults.edited_questions import last_call, with_model, with_result
 from ptycassette.fork.changes import Change
 from ptycassette.fork.lineage import Descent, lineage_json, lineage_lines, related
 from ptycassette.fork.places import ForkPlace, cut_at
 from ptycassette.fork.record import ForkRecord, ParentOf, PrefixProof, fork_of
-from ptycassette.harness.provider.fake import Script
-from ptycassette.model import Event, FrameRecord, InputRecord, OutputRecord, Size, TapeEntry
-from ptycassette.model.geometry import Cursor
-from ptycassette.rerun import MadeAnswers, said
-from ptycassette.tape.matching import Question
+from ptycassette.harness.provider.fake.script import Script
+from ptycassette.model.events import Event, FrameRecord, InputRecord, OutputRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.tape import TapeEntry
+from ptycassette.rerun.made_answers import MadeAnswers, said
+from ptycassette.tape.matching.question import Question
 from ptycassette.testing import ManualClock
 
 SIZE = Size(24, 80)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.fork.io.tails import fake_script
-from ptycassette.harness.io import load_profile
-from ptycassette.harness.io.files import known_profiles
+from ptycassette.harness.io.files import known_profiles, load_profile
 
 
 @pytest.mark.parametrize("name", known_profiles(env={}))

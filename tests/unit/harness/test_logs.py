@@ -11,7 +11,7 @@ import pytest
 
 from ptycassette.errors import UnreadableError
 from ptycassette.harness.io._logs import read_logs
-from ptycassette.profiles import Profile
+from ptycassette.profiles.profile import Profile
 
 HEAD = "version = 1\nname = 'x'\ntitle = 'X'\nbinaries = []\nscreens.ready.stable_ms = 1\n"
 RULE = "[[logs.events]]\ntype = 'message'\nfields = { role = '=assistant', text = 'text' }\n"

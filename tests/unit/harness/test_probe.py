@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.harness import Drive, Probe, ProbeRun
-from ptycassette.model import Cursor, Screen, Size
-from ptycassette.profiles import ScreenPredicate
+from ptycassette.harness.drive import Drive
+from ptycassette.harness.probe import Probe
+from ptycassette.harness.probe_run import ProbeRun
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.screen import Screen
+from ptycassette.profiles.predicate import ScreenPredicate
 
 HEAD = "version = 1\nname = 'p'\nharness = 'x'\nsource = 'x /status'\n"
 PROBE = (

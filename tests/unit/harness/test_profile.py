@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.harness import Place, prepare
-from ptycassette.profiles import Profile
+from ptycassette.harness.preparing import Place, prepare
+from ptycassette.profiles.profile import Profile
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLACE = Place(home="/h", cwd="/h/w", url="http://127.0.0.1:1", key="k" * 30, model="m")

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.profiles import LogSource, read_rows
-from ptycassette.profiles.session_log import to_number
+from ptycassette.profiles.session_log import LogSource, read_rows, to_number
 
 
 def source(*events: dict[str, Any], **more: Any) -> LogSource:

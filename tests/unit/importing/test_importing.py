@@ -19,14 +19,14 @@ from vcr.serialize import serialize
 from vcr.serializers import jsonserializer, yamlserializer
 
 from ptycassette import open_cassette
-from ptycassette.cassette.io import RecordedExchange
+from ptycassette.cassette.io.tape import RecordedExchange
 from ptycassette.cli.info import info_of
 from ptycassette.errors import ExistsError, UnreadableError, UsageError
-from ptycassette.export import export_named
-from ptycassette.importing import IMPORTS, import_named, import_of_file
-from ptycassette.importing.io import Imported, import_file
+from ptycassette.export.registry import export_named
+from ptycassette.importing.io.importer import Imported, import_file
+from ptycassette.importing.registry import IMPORTS, import_named, import_of_file
 from ptycassette.importing.session import BadImportError
-from ptycassette.tape import RequestBegun
+from ptycassette.tape.items import RequestBegun
 from ptycassette.version import __version__
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -16,11 +16,12 @@ import pytest
 from ptycassette import open_cassette, record
 from ptycassette.cli.entry import main
 from ptycassette.errors import UnreadableError, UsageError
-from ptycassette.export import export_named
-from ptycassette.importing import import_named
-from ptycassette.importing.io import add_log, import_file, import_of, import_script
-from ptycassette.model import Resized
-from ptycassette.recording import parse_script
+from ptycassette.export.registry import export_named
+from ptycassette.importing.io.importer import add_log, import_file, import_of
+from ptycassette.importing.io.scripts import import_script
+from ptycassette.importing.registry import import_named
+from ptycassette.model.journal import Resized
+from ptycassette.recording.input_script import parse_script
 
 TAPES_OF_CLIS = Path(__file__).resolve().parents[3] / "fixtures" / "tapes"
 TAPES = [

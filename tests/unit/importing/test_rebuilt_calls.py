@@ -16,10 +16,11 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import UsageError
-from ptycassette.importing import BadImportError, ImportedSession, import_named
 from ptycassette.importing.io.mitmproxy_flows import read_flows
-from ptycassette.model import Noted
-from ptycassette.tape import (
+from ptycassette.importing.registry import import_named
+from ptycassette.importing.session import BadImportError, ImportedSession
+from ptycassette.model.journal import Noted
+from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
     ExchangeEnded,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.keys import (
+from ptycassette.keys.names import (
     PASTE_END,
     PASTE_START,
     Keyboard,
@@ -14,8 +14,8 @@ from ptycassette.keys import (
     encode_key,
     encode_paste,
     encode_text,
-    read_keys,
 )
+from ptycassette.keys.reader import read_keys
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ptycassette.cli._options import SIZE, TimeType
 from ptycassette.cli.entry import cli
 from ptycassette.errors import UsageError
-from ptycassette.faults import parse_fault
-from ptycassette.keys import (
+from ptycassette.faults.registry import parse_fault
+from ptycassette.keys.quantities import (
     bytes_text,
     clock_text,
     parse_bytes,
@@ -24,10 +24,10 @@ from ptycassette.keys import (
     time_text,
     window_text,
 )
-from ptycassette.model import Size
-from ptycassette.recording import parse_script
-from ptycassette.replaying.standin.io import STANDIN_OPTIONS, parse_settings
-from ptycassette.system.files import find_project
+from ptycassette.model.geometry import Size
+from ptycassette.recording.input_script import parse_script
+from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS, parse_settings
+from ptycassette.system.files.project_file import find_project
 
 TIMES = {
     "0": 0.0, "90": 90.0, "12.5": 12.5, ".5": 0.5, "5.": 5.0, " 3s ": 3.0, "1.5s": 1.5,

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.keys import KeyReader, canonical_key, encode_key, read_keys, typed_keys
-from ptycassette.model import AnswerExpectation, is_answer
+from ptycassette.keys.names import canonical_key, encode_key
+from ptycassette.keys.reader import KeyReader, read_keys, typed_keys
+from ptycassette.model.answers import AnswerExpectation, is_answer
 
 
 @pytest.mark.parametrize(

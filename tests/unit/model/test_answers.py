@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import open_cassette
-from ptycassette.model import AnswerReader, JournalEvent, Output, Resized, Size, Typed, is_answer
+from ptycassette.model.answers import AnswerReader, is_answer
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Output, Resized, Typed
 from ptycassette.recording.journal_events import answers_apart
-from ptycassette.rerun import script_of
+from ptycassette.rerun.script import script_of
 from ptycassette.testing import write_cassette
-from ptycassette.timeline import exchanges
+from ptycassette.timeline.exchange_cutting import exchanges
 
 ANSWERS = {
     "DA1": b"\x1b[?62;22c",

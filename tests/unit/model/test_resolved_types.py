@@ -15,7 +15,7 @@ TYPE_ARGUMENT = {"convert": 1, "decode": 1, "Decoder": 0}  # its position
 TWO_THREADS = """
 import threading, time
 import msgspec
-from ptycassette.model import resolved
+from ptycassette.model.resolved_types import resolved
 
 def read_slowly():
     inside.set()

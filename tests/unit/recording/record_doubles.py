@@ -6,23 +6,13 @@ from bisect import insort
 from collections.abc import Iterator
 from typing import Any
 
-from ptycassette.model import (
-    Cursor,
-    DiscoveryRecord,
-    EmulatorId,
-    EventSource,
-    Harness,
-    JournalEvent,
-    Manifest,
-    Output,
-    QuotaRecord,
-    Screen,
-    ScrubReport,
-    SessionMeta,
-    Size,
-    TimedRecord,
-    Typed,
-)
+from ptycassette.model.events import TimedRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import JournalEvent, Output, SessionMeta, Typed
+from ptycassette.model.manifest import EmulatorId, Harness, Manifest
+from ptycassette.model.ports import EventSource
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
+from ptycassette.model.screen import Screen
 
 
 class LineEmulator:

@@ -7,18 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette import open_cassette
-from ptycassette.cassette.io import RecordedExchange
-from ptycassette.model import (
-    Begun,
-    ExitStatus,
-    Finished,
-    Harness,
-    JournalEvent,
-    SessionMeta,
-    Size,
-)
-from ptycassette.recording.io import Finaliser
-from ptycassette.tape import (
+from ptycassette.cassette.io.tape import RecordedExchange
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Begun, Finished, JournalEvent, SessionMeta
+from ptycassette.model.manifest import Harness
+from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.tape.io.journal_file import TapeJournalFile
+from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
     ExchangeEnded,
@@ -27,7 +23,6 @@ from ptycassette.tape import (
     RequestData,
     TapeItem,
 )
-from ptycassette.tape.io import TapeJournalFile
 from ptycassette.testing import fixed_id
 
 META = SessionMeta(

@@ -6,16 +6,9 @@ import pytest
 from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError
-from ptycassette.model import (
-    ExitStatus,
-    Finished,
-    JournalEvent,
-    Noted,
-    Output,
-    Resized,
-    Size,
-    Typed,
-)
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, Resized, Typed
 from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ptycassette.model import FinalRecord, Finished, InputRecord, Typed
+from ptycassette.model.events import FinalRecord, InputRecord
+from ptycassette.model.journal import Finished, Typed
 from ptycassette.recording.journal_events import event_of
 
 

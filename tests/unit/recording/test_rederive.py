@@ -9,20 +9,9 @@ import pytest
 from record_doubles import LineEmulator, ListSink, WordScrubber
 
 from ptycassette.cassette._rederive import rederive
-from ptycassette.model import (
-    Cursor,
-    Event,
-    ExitStatus,
-    Finished,
-    FrameRecord,
-    InputRecord,
-    JournalEvent,
-    Output,
-    OutputRecord,
-    Resized,
-    SessionMeta,
-    Size,
-)
+from ptycassette.model.events import Event, ExitStatus, FrameRecord, InputRecord, OutputRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, SessionMeta
 from ptycassette.recording._finalise import finalise
 from ptycassette.terminal.policies import frame_policy
 
@@ -123,7 +112,7 @@ def test_styles_that_were_never_kept_are_not_compared(
 
     class Styled(LineEmulator):
         def snapshot(self):  # type: ignore[no-untyped-def]  # noqa: ANN202
-            from ptycassette.model import Style, StyleRun  # noqa: PLC0415
+            from ptycassette.model.screen import Style, StyleRun  # noqa: PLC0415
 
             runs = ((StyleRun(0, 1, Style(bold=True)),),)
             return msgspec.structs.replace(super().snapshot(), styles=runs)

@@ -12,18 +12,11 @@ from record_doubles import META, WordScrubber
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
-from ptycassette.model import (
-    ExitStatus,
-    Finished,
-    FrameRecord,
-    InputRecord,
-    JournalEvent,
-    Output,
-    Size,
-    Typed,
-)
+from ptycassette.model.events import ExitStatus, FrameRecord, InputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Output, Typed
 from ptycassette.recording._finalise import finalise
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal.emulator import default_emulator
 
 ROWS, COLS = 30, 120
 

@@ -9,19 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model import (
-    STREAMS_KEY,
-    Cursor,
-    EmulatorId,
-    ExitStatus,
-    Finished,
-    FrameRecord,
-    JournalEvent,
-    Output,
-    Size,
-    StreamKinds,
-    Typed,
-)
+from ptycassette.model.events import ExitStatus, FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Finished, JournalEvent, Output, Typed
+from ptycassette.model.manifest import EmulatorId
+from ptycassette.model.streams import STREAMS_KEY, StreamKinds
 from ptycassette.replaying.differences import MOST_STEPS, aligned
 from ptycassette.replaying.drifts import (
     Drift,

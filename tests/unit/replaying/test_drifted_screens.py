@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.model import Output, Typed
-from ptycassette.replaying import drift_pictures
+from ptycassette.model.journal import Output, Typed
+from ptycassette.replaying.drifted_screens import drift_pictures
 from ptycassette.replaying.drifts import Side, drift_of_sides
-from ptycassette.replaying.io import side_of
+from ptycassette.replaying.io.sides import side_of
 from ptycassette.testing import write_cassette
 
 S = 1_000_000

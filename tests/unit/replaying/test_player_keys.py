@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.keys import KeyReader
-from ptycassette.keys.reader import MAX_SEQUENCE_BYTES
+from ptycassette.keys.reader import MAX_SEQUENCE_BYTES, KeyReader
 from ptycassette.replaying.io.player_terminal import player_keys
 
 

@@ -7,9 +7,17 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import ManifestError
-from ptycassette.model import Event, Output, Typed
-from ptycassette.replaying import DONE, AwaitInput, Emit, Scheduler, Wait, replay_mode
-from ptycassette.replaying.scheduler import LONGEST_WAIT_US
+from ptycassette.model.events import Event
+from ptycassette.model.journal import Output, Typed
+from ptycassette.replaying.scheduler import (
+    DONE,
+    LONGEST_WAIT_US,
+    AwaitInput,
+    Emit,
+    Scheduler,
+    Wait,
+    replay_mode,
+)
 from ptycassette.testing import events_of, manifest_of
 
 EVENTS = events_of(Output(1_000, b"a"), Output(4_000, b"b"), Output(4_000, b"c"))

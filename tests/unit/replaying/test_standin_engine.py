@@ -8,18 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ptycassette.model import (
-    ExitStatus,
-    Finished,
-    FrameRecord,
-    JournalEvent,
-    Output,
-    Resized,
-    Signalled,
-    Size,
-    Typed,
-)
-from ptycassette.model.geometry import Cursor
+from ptycassette.model.events import ExitStatus, FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Signalled, Typed
 from ptycassette.replaying.standin.decisions import Halt, Listen
 from ptycassette.replaying.standin.decisions import RunEnded as Over
 from tests.standins import OTHER, SIZE, Rig

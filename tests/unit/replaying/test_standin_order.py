@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model import (
-    ExitStatus,
-    Finished,
-    JournalEvent,
-    Output,
-    Resized,
-    Signalled,
-    Typed,
-)
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Signalled, Typed
 from ptycassette.replaying.standin.decisions import Listen
 from ptycassette.replaying.standin.decisions import RunEnded as Over
 from ptycassette.timeline.match import Matching

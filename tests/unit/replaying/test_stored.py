@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ptycassette.model import MAX_SIDE, Cursor, FrameRecord, Size, Style, StyleRun, screen_of
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.screen import Style, StyleRun
+from ptycassette.model.stored_screen import MAX_SIDE, screen_of
 from ptycassette.replaying.stored import (
     RowDifference,
     changed_rows,

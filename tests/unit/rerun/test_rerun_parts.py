@@ -12,28 +12,33 @@ import msgspec
 import pytest
 
 from ptycassette.harness.io.files import load_profile
-from ptycassette.model import Event, ExitStatus, HeadSecret, InputRecord, Size
-from ptycassette.model.events import FrameRecord, OutputRecord
-from ptycassette.model.geometry import Cursor
-from ptycassette.profiles import ExitMessage
-from ptycassette.rerun import (
-    Gates,
+from ptycassette.model.events import Event, ExitStatus, FrameRecord, InputRecord, OutputRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import HeadSecret
+from ptycassette.profiles.profile import ExitMessage
+from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun.exit_messages import (
+    from_farewell,
+    may_begin_above,
+    scrolled_off,
+    without_exit_messages,
+)
+from ptycassette.rerun.gates import Gates
+from ptycassette.rerun.io.place import located
+from ptycassette.rerun.report import (
     RequestMiss,
     RerunReport,
     ScreenChange,
-    ScreenJudge,
     VersionChange,
     report_json,
     report_lines,
-    script_of,
-    without_exit_messages,
+    version_notes,
 )
-from ptycassette.rerun._tape_desk import TapeDesk
-from ptycassette.rerun.exit_messages import from_farewell, may_begin_above, scrolled_off
-from ptycassette.rerun.io.place import located
-from ptycassette.rerun.report import version_notes
-from ptycassette.scrub import default_scrubber
-from ptycassette.tape.matching import Miss, Question
+from ptycassette.rerun.screens import ScreenJudge
+from ptycassette.rerun.script import script_of
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.question import Question
 from tests.tapes import KEY, answered, asked, rules, tape
 
 OK = ExitStatus(code=0, exited=True, signaled=False)

@@ -10,10 +10,11 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.model import InputRecord
-from ptycassette.rerun import RerunScript, RerunStep, ScreenJudge
+from ptycassette.model.events import InputRecord
 from ptycassette.rerun.io._cork import Cork
 from ptycassette.rerun.io.typist import Typist
+from ptycassette.rerun.screens import ScreenJudge
+from ptycassette.rerun.script import RerunScript, RerunStep
 
 
 class FakeSession:

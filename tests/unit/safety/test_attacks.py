@@ -11,14 +11,17 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import ExistsError, LimitError, NotFoundError, UsageError
-from ptycassette.keys import PASTE_START, KeyReader
-from ptycassette.model import InputRecord
+from ptycassette.keys.names import PASTE_START
+from ptycassette.keys.reader import KeyReader
+from ptycassette.model.events import InputRecord
 from ptycassette.profiles.checked import check_regex
 from ptycassette.recording.input_script import parse_script
 from ptycassette.replaying.io.library import Library, ProgramStart
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io.report_file import write_report
-from ptycassette.scenario import Evidence, check_scenario, parse_scenario
+from ptycassette.scenario.evaluation import check_scenario
+from ptycassette.scenario.evidence import Evidence
+from ptycassette.scenario.reading import parse_scenario
 from ptycassette.timeline import match, match_entries
 from ptycassette.timeline.match import nearest_entry
 from ptycassette.timeline.match_entries import Entry, iter_entries, read_entries

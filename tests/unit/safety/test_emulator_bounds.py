@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import default_emulator
+from ptycassette.model.geometry import Size
+from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import scrub_chunks
 
 STREAMS = {

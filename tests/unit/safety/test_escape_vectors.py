@@ -19,7 +19,9 @@ from ptycassette.errors import (
 )
 from ptycassette.export.html import screen_html
 from ptycassette.export.text import TextStream
-from ptycassette.model import Emulator, Screen, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import Emulator
+from ptycassette.model.screen import Screen
 from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.replaying.divergence import (
     Divergence,
@@ -30,7 +32,7 @@ from ptycassette.replaying.divergence import (
 )
 from ptycassette.replaying.paint import ansi_lines, clipped, paint, with_status
 from ptycassette.replaying.standin._report import StandinReport, report_lines
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal.emulator import default_emulator
 
 VECTORS: dict[str, bytes] = runpy.run_path(str(Path(__file__).with_name("escape_vectors.py")))[
     "VECTORS"

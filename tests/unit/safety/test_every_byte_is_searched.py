@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette.io import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import InvalidCassetteError
-from ptycassette.recording.io import find_secrets_left
-from ptycassette.scrub import default_scrubber
+from ptycassette.recording.io.secrets_left import find_secrets_left
+from ptycassette.scrub.session import default_scrubber
 
 ROOT = Path(__file__).resolve().parents[3]
 TOKEN = "gh" + "p_" + "aB3dE5gH7jK9mN1pQ2sT" + "4vW6xY8zA0bC2dE4"

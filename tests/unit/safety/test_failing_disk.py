@@ -22,7 +22,9 @@ import pytest
 from ptycassette.cassette.io import staging
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, StorageError
-from ptycassette.model import Finished, Harness, Noted, Output, SessionMeta, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, Noted, Output, SessionMeta
+from ptycassette.model.manifest import Harness
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
@@ -30,7 +32,7 @@ from ptycassette.recording.io.recovery import recover
 from ptycassette.recording.io.rescrub import scrub_cassette
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io.report_file import write_report
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.session import default_scrubber
 from ptycassette.system.files.locks import LockHolder, target_lock
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.system.files.whole_file import write_whole

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.cassette import MARK
+from ptycassette.cassette.framing import MARK
 from ptycassette.cli import main
 from ptycassette.errors import (
     CassetteError,
@@ -24,13 +24,15 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.harness import Probe
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import read_script
 from ptycassette.harness.io.files import load_profile
+from ptycassette.harness.probe import Probe
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.model import Harness, SessionMeta, Size
-from ptycassette.profiles import Profile
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import SessionMeta
+from ptycassette.model.manifest import Harness
+from ptycassette.profiles.profile import Profile
 from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.journal_file import JournalFile
@@ -38,11 +40,11 @@ from ptycassette.recording.io.recovery import recover
 from ptycassette.replaying.io.library import Library
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
 from ptycassette.replaying.standin.io.report_file import read_reports
-from ptycassette.scenario import parse_scenario
 from ptycassette.scenario.io import check_file, find_scenarios, load_scenario
+from ptycassette.scenario.reading import parse_scenario
 from ptycassette.scenario.strict_yaml import parse_yaml
 from ptycassette.scrub.io.setup import load_config
-from ptycassette.scrub.rules import parse_config
+from ptycassette.scrub.rules._config import parse_config
 from ptycassette.system.files.plain_file import read_plain
 
 YAML_BOMBS = {

@@ -16,13 +16,16 @@ from pathlib import Path
 import pytest
 
 import ptycassette
-from ptycassette.cassette.io import git_risks, open_cassette
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.repair import git_risks
 from ptycassette.errors import CassetteError, NotFoundError
-from ptycassette.model import ExitStatus, Finished, Output
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished, Output
 from ptycassette.recording.io import git_head
 from ptycassette.recording.io.git_head import git_commit
 from ptycassette.scrub.io.auditors import audit
-from ptycassette.system import WorkTree, asked_git, program_of_ours
+from ptycassette.system.git_questions import WorkTree, asked_git
+from ptycassette.system.interpreter import program_of_ours
 from ptycassette.testing import write_cassette
 from tests.commands import COMMAND
 

@@ -8,18 +8,14 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model import (
-    Cursor,
-    FrameRecord,
-    JournalEvent,
-    Noted,
-    Resized,
-    Size,
-    Style,
-    StyleRun,
-    Typed,
-)
-from ptycassette.scenario import Evidence, ScenarioOutcome, _effort, check_scenario, parse_scenario
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import JournalEvent, Noted, Resized, Typed
+from ptycassette.model.screen import Style, StyleRun
+from ptycassette.scenario import _effort
+from ptycassette.scenario.evaluation import ScenarioOutcome, check_scenario
+from ptycassette.scenario.evidence import Evidence
+from ptycassette.scenario.reading import parse_scenario
 from ptycassette.testing import events_of, manifest_of
 
 SIZE = Size(rows=2, cols=60)

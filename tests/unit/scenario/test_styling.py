@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import FrameRecord, Size
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Size
 from ptycassette.scenario._styling import StyleIs, styled
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal.emulator import default_emulator
 
 
 @pytest.mark.parametrize("before", ["", "漢 ", "☝🏽 ", "1\ufe0f\u20e3 ", "e\u0301 ", "👩\u200d💻"])

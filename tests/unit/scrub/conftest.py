@@ -11,7 +11,9 @@ from types import ModuleType
 
 import pytest
 
-from ptycassette.model import Harness, SessionMeta, Size
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import SessionMeta
+from ptycassette.model.manifest import Harness
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ptycassette.model import SessionMeta
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.journal import SessionMeta
 from ptycassette.scrub.discover import identity_values
-from ptycassette.scrub.session import SessionScrubber
+from ptycassette.scrub.session import SessionScrubber, default_scrubber
 
 
 def scrubber_of(meta: SessionMeta, *, home: str = "", **environment: str) -> SessionScrubber:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ptycassette.model import Cursor, Size
+from ptycassette.model.geometry import Cursor, Size
 from ptycassette.scrub._mask import BASE64, ESCAPED, HEX, NUMBERS, QUOTED, TEXT, VOLATILE, mask
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.views import View
-from ptycassette.terminal import default_emulator
+from ptycassette.scrub.views._view import View
 from ptycassette.terminal._unicode_tables import CLUSTER_CLASSES
+from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.widths import _unpack
 from ptycassette.testing import scrub_chunks
 from tests.examples import examples

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ptycassette.model import EngineMissingError
+from ptycassette.model.re2_engine import EngineMissingError
 from ptycassette.scrub import match
 from ptycassette.scrub.match import Literals, Pieces
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import PatternError
+from ptycassette.model.re2_engine import PatternError
 from ptycassette.scrub.match import Pattern, canonical, plain, squeeze
 
 

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ptycassette.model import JournalEvent, Output, Secret, SessionMeta
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.journal import JournalEvent, Output, SessionMeta
+from ptycassette.model.ports import Secret
 from ptycassette.scrub._finding import Found
 from ptycassette.scrub._passes import Passes
 from ptycassette.scrub._patches import Patches
-from ptycassette.scrub.search import SearchedTexts
+from ptycassette.scrub.search._learning import SearchedTexts
+from ptycassette.scrub.session import default_scrubber
 
 
 class Reader:

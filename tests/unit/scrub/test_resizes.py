@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ptycassette.model import JournalEvent, Output, Resized, SessionMeta, Size
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Output, Resized, SessionMeta
+from ptycassette.scrub.session import default_scrubber
 
 PHRASE = "correct" + "horse" + "battery" + "staple"
 # The first half wraps and scrolls out of sight; the second one is painted below, far later.

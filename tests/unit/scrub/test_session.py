@@ -13,22 +13,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.model import (
-    DiscoveryRecord,
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import (
     Finished,
     JournalEvent,
     Noted,
     Output,
     Probed,
-    QuotaRecord,
     Resized,
     SessionMeta,
     Signalled,
-    Size,
     Typed,
 )
-from ptycassette.scrub import SessionScrubber, default_scrubber
-from ptycassette.scrub.rules import Rule
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
+from ptycassette.scrub.rules._rule_set import Rule
+from ptycassette.scrub.session import SessionScrubber, default_scrubber
 from ptycassette.testing import scrub_chunks
 
 

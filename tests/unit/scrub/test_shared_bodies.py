@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from ptycassette.model import Finished, JournalEvent, SessionMeta, Traffic
-from ptycassette.scrub import default_scrubber
-from ptycassette.scrub.search import Searcher
-from ptycassette.scrub.views import TrafficText
+from ptycassette.model.journal import Finished, JournalEvent, SessionMeta, Traffic
+from ptycassette.scrub.search._searcher import Searcher
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.scrub.views._streams import TrafficText
 
 
 def _text(randomly: random.Random, length: int) -> str:

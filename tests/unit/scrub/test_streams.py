@@ -9,17 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model import (
-    Harness,
-    JournalEvent,
-    Output,
-    OutputStream,
-    SessionMeta,
-    Size,
-    StreamKinds,
-    Typed,
-)
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.events import OutputStream
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Output, SessionMeta, Typed
+from ptycassette.model.manifest import Harness
+from ptycassette.model.streams import StreamKinds
+from ptycassette.scrub.session import default_scrubber
 
 PIPES = StreamKinds(stdin="pipe", stdout="pipe", stderr="pipe")
 _PARTS = ("gh", "p_", "A1b2C3d4E5f6G7h8I9", "j0K1l2M3n4O5p6Q7r8")

@@ -14,18 +14,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from ptycassette.model import (
-    Finished,
-    Harness,
-    JournalEvent,
-    Noted,
-    Output,
-    SessionMeta,
-    Size,
-    StreamKinds,
-    Traffic,
-)
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, SessionMeta, Traffic
+from ptycassette.model.manifest import Harness
+from ptycassette.model.streams import StreamKinds
+from ptycassette.scrub.session import default_scrubber
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 PIECE = 8

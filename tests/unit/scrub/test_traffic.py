@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ptycassette.scrub._traffic import traffic_views, whole_json
-from ptycassette.scrub.search import SHORTEST_KNOWN
+from ptycassette.scrub.search._known import SHORTEST_KNOWN
 from ptycassette.testing import scrub_chunks
 from tests.examples import examples
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import JournalEvent, Output, SessionMeta, Typed
-from ptycassette.scrub import default_scrubber
+from ptycassette.model.journal import JournalEvent, Output, SessionMeta, Typed
 from ptycassette.scrub.discover import begun_values
-from ptycassette.scrub.rules import RuleSet, default_rules
-from ptycassette.typed import TypedWatch
+from ptycassette.scrub.rules._load import default_rules
+from ptycassette.scrub.rules._rule_set import RuleSet
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.typed._watch import TypedWatch
 
 SECRET = "Zq7mK9" + "-vT4bLw"
 

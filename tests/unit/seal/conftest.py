@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 import pytest
 from securesystemslib.signer import CryptoSigner
 
-from ptycassette.model import ExitStatus, Finished, Output
-from ptycassette.seal import PublicKey, SealVerdict, Trust, TrustedKey
-from ptycassette.seal.io import KeySealer, check_seal, seal_cassette
-from ptycassette.seal.keys import new_private_key, signer_of
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished, Output
+from ptycassette.seal.io.checking import check_seal
+from ptycassette.seal.io.sealing import KeySealer, seal_cassette
+from ptycassette.seal.judging import SealVerdict
+from ptycassette.seal.keys import PublicKey, new_private_key, signer_of
+from ptycassette.seal.trust import Trust, TrustedKey
 from ptycassette.testing import write_cassette
 
 

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ptycassette.cassette import canonical_json
-from ptycassette.seal import Trust, TrustedKey
-from ptycassette.seal.bundle import Demands, verify_bundle
-from ptycassette.seal.bundle.verifying import digest_of, likeness
+from ptycassette.cassette._canonical_json import canonical_json
+from ptycassette.seal.bundle.verifying import Demands, digest_of, likeness, verify_bundle
 from ptycassette.seal.keys import checked
+from ptycassette.seal.trust import Trust, TrustedKey
 
 SEED = bytes([1]) * 32
 """Of the key that signed the vectors: anybody has it."""

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from ptycassette.cassette import GIT_ATTRIBUTES
-from ptycassette.seal import SealStatus
+from ptycassette.cassette.layout import GIT_ATTRIBUTES
 from ptycassette.seal.envelope import PAYLOAD_TYPE
+from ptycassette.seal.judging import SealStatus
 
 from .conftest import SealedCase
 

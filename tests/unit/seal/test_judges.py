@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from securesystemslib.exceptions import UnverifiedSignatureError
 from securesystemslib.signer import Signature
 
-from ptycassette.cassette import canonical_json
+from ptycassette.cassette._canonical_json import canonical_json
 from ptycassette.errors import UsageError
 from ptycassette.seal.keys import checked
 

@@ -9,11 +9,11 @@ import pytest
 
 from ptycassette import record
 from ptycassette.errors import SpawnError
-from ptycassette.model import Size
+from ptycassette.model.geometry import Size
 from ptycassette.recording.io import recorder as recorder_module
 from ptycassette.session._input import Input, InputQueue, Sending
 from ptycassette.session.core import SessionCore
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
 
 TAP_S, RENDER_S, MACHINE_S = 0.001, 1.0, 0.3

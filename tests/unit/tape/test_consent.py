@@ -15,17 +15,18 @@ from hypothesis import strategies as st
 
 from ptycassette.errors import PreflightError, UsageError
 from ptycassette.tape import consent
-from ptycassette.tape.consent import (
+from ptycassette.tape.consent._budget import Amount
+from ptycassette.tape.consent._forbidden import forbidden_paths, search_body, without_forbidden
+from ptycassette.tape.consent._prices import Prices
+from ptycassette.tape.consent.judging import TermsGate
+from ptycassette.tape.consent.terms import (
     FORBIDDEN,
     Approval,
     ApprovalNeededError,
     Limit,
-    Prices,
     Terms,
-    TermsGate,
     approved,
 )
-from ptycassette.tape.consent._forbidden import forbidden_paths, search_body, without_forbidden
 from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
 from ptycassette.tape.routing import Origin
 
@@ -343,7 +344,7 @@ def test_what_was_used_counts_in_place_of_what_might_have_been() -> None:
         one.judge(asked(ASK, exchange=exchange))
         spend(one, exchange, {"input_tokens": 7, "output_tokens": 3})
 
-    assert one.spent == consent._budget.Amount(3, 30, pytest.approx(3 * (7 + 30) / 1e6))
+    assert one.spent == Amount(3, 30, pytest.approx(3 * (7 + 30) / 1e6))
 
 
 def test_an_answer_that_says_nothing_has_cost_all_that_it_might_have() -> None:

@@ -21,7 +21,7 @@ from ptycassette.errors import (
     StorageError,
     UsageError,
 )
-from ptycassette.tape import (
+from ptycassette.tape.draws import (
     Draw,
     DrawnValues,
     Draws,
@@ -32,8 +32,7 @@ from ptycassette.tape import (
     draws_digest,
     read_draws,
 )
-from ptycassette.tape.io import open_draws, served_draws
-from ptycassette.tape.io.draw_log import MachineDraws
+from ptycassette.tape.io.draw_log import MachineDraws, open_draws, served_draws
 
 CALLS: dict[str, Any] = {
     "time_ns": lambda draws: draws.time_ns(),
@@ -47,7 +46,7 @@ CALLS: dict[str, Any] = {
 PROGRAM = """
 import json
 import os
-from ptycassette.tape.io import open_draws, served_draws
+from ptycassette.tape.io.draw_log import open_draws, served_draws
 draws = open_draws()
 print(draws.uuid4(), draws.now().isoformat(), draws.random(), draws.randbytes(4).hex(), flush=True)
 os.kill(os.getpid(), 9)

@@ -11,12 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.errors import UsageError
-from ptycassette.profiles import Profile
-from ptycassette.tape import host_and_port
+from ptycassette.profiles.profile import Profile
 from ptycassette.tape import pointing as module
 from ptycassette.tape.pointing import Pointing, pointing
 from ptycassette.tape.providers import known_providers
-from ptycassette.tape.routing import Destination, NotServedError, Origin, Routes, base_url
+from ptycassette.tape.routing import (
+    Destination,
+    NotServedError,
+    Origin,
+    Routes,
+    base_url,
+    host_and_port,
+)
 
 FOLDER = Path(module.__file__).parent
 PROVIDERS = known_providers()

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.errors import JournalError, StorageError
-from ptycassette.tape import (
+from ptycassette.tape.io.journal_file import TapeJournalFile
+from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
     ExchangeEnded,
@@ -18,12 +19,9 @@ from ptycassette.tape import (
     RequestComplete,
     RequestData,
     SocketMessage,
-    TapeDecoder,
-    TapeEncoder,
-    TapeHead,
     TapeItem,
 )
-from ptycassette.tape.io import TapeJournalFile
+from ptycassette.tape.journal_codec import TapeDecoder, TapeEncoder, TapeHead
 
 HEAD = TapeHead(origin_us=7)
 numbers = st.integers(0, 1 << 50)

@@ -10,17 +10,14 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Emulator, Size
-from ptycassette.terminal import (
-    DUMB,
-    QueryProfile,
-    available_backends,
-    backend,
-    backends,
-    default_emulator,
-)
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import Emulator
+from ptycassette.terminal import backends
 from ptycassette.terminal._pending import PendingCounter
+from ptycassette.terminal.backends import available_backends, backend
 from ptycassette.terminal.checking import CheckedScreen, cell_texts
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.query_profiles import DUMB, QueryProfile
 
 CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_text())
 

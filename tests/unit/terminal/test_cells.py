@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
 from ptycassette.terminal.cells import row_cells
+from ptycassette.terminal.emulator import PyteEmulator
 
 
 def test_the_cells_of_a_row_are_as_many_as_its_columns() -> None:

@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Cursor, Emulator, EmulatorFactory, EmulatorId, Screen, Size
-from ptycassette.terminal import PyteEmulator, available_backends, backend, backends
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.manifest import EmulatorId
+from ptycassette.model.ports import Emulator, EmulatorFactory
+from ptycassette.model.screen import Screen
+from ptycassette.terminal import backends
 from ptycassette.terminal._conformance import CASES, KNOWN, differences, table_lines
+from ptycassette.terminal.backends import available_backends, backend
+from ptycassette.terminal.emulator import PyteEmulator
 
 
 @pytest.fixture(params=available_backends())

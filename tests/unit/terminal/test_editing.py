@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
+from ptycassette.terminal.emulator import PyteEmulator
 
 FILL = "\x1b[1;1Habcdef\x1b[2;1Hghijkl\x1b[3;1Hmnopqr\x1b[4;1Hstuvwx"
 

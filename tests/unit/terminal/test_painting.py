@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
 from ptycassette.terminal._core import MAX_CLUSTER
 from ptycassette.terminal._painting import Painting
+from ptycassette.terminal.emulator import PyteEmulator
 
 
 def rows(text: str, *, size: tuple[int, int] = (3, 6), resize: Size | None = None) -> list[str]:

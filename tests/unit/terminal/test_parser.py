@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
 from ptycassette.terminal._machine import MAX_STRING
+from ptycassette.terminal.emulator import PyteEmulator
 
 
 def shown(data: bytes, *, cols: int = 30) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import DEFAULT_STYLE, Size, Style
-from ptycassette.terminal import PyteEmulator, _pens
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import DEFAULT_STYLE, Style
+from ptycassette.terminal import _pens
 from ptycassette.terminal._pens import Pens
+from ptycassette.terminal.emulator import PyteEmulator
 
 
 def style(sequence: str) -> Style:

@@ -8,9 +8,9 @@ import click
 import pytest
 
 from ptycassette.cli.rec import command as rec
-from ptycassette.model import Finished, JournalEvent, Noted, Output, Resized, Size, Typed
-from ptycassette.terminal import POLICY_NAMES, frame_policy
-from ptycassette.terminal.policies import SettledPolicy
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, Resized, Typed
+from ptycassette.terminal.policies import POLICY_NAMES, SettledPolicy, frame_policy
 
 
 def frames(name: str, events: list[JournalEvent], open_at: set[int]) -> list[int]:

@@ -7,8 +7,11 @@ from functools import partial
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Emulator, Size
-from ptycassette.terminal import XTERM, PyteEmulator, answering, backend, query_profile_of
+from ptycassette.model.geometry import Size
+from ptycassette.model.ports import Emulator
+from ptycassette.terminal.backends import answering, backend
+from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.query_profiles import XTERM, query_profile_of
 
 WRITTEN = """
 name = "mine"

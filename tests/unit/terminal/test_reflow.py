@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
+from ptycassette.terminal.emulator import PyteEmulator
 
 
 def resized(text: str, first: tuple[int, int], *sizes: tuple[int, int]) -> PyteEmulator:

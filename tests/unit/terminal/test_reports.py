@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import DUMB, XTERM, PyteEmulator, QueryProfile
+from ptycassette.model.geometry import Size
+from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.query_profiles import DUMB, XTERM, QueryProfile
 
 QUESTIONS = [
     (b"\x1b[c", b"\x1b[?62;22c"),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
+from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.signal_reader import SignalReader, TurnReader
 from ptycassette.terminal.signals import MAX_SIGNALS
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator, Signal
-from ptycassette.terminal.signals import MAX_SIGNALS
+from ptycassette.model.geometry import Size
+from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.signals import MAX_SIGNALS, Signal
 
 
 def signals_of(data: bytes) -> list[Signal]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator, load_emulator, save_emulator
+from ptycassette.model.geometry import Size
+from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.state import load_emulator, save_emulator
 
 BUSY = (
     "\x1b[>1u\x1b]0;title\x07\x1b[22t\x1b[2;4r\x1b[1;38;5;99mab\x1b[2;2H\x1b7\x1b(0q\x1b)A\x1b[4h漢字"

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import LazyEmulator, PyteEmulator, Row
+from ptycassette.model.geometry import Size
 from ptycassette.terminal._terminal import Terminal
+from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.grid import Row
+from ptycassette.terminal.lazy import LazyEmulator
 
 CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_text())
 

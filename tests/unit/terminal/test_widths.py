@@ -6,10 +6,10 @@ import unicodedata
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
 from ptycassette.terminal._unicode_tables import EXTEND, HANGUL_LV, HANGUL_LVT, PICTOGRAPH
 from ptycassette.terminal.cells import split_cells, split_clusters
+from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.widths import NO_JOIN, WidthModeName, width_mode
 
 CLUSTERS = [

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model import Size
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
 from ptycassette.terminal.checking import CheckedScreen
+from ptycassette.terminal.emulator import PyteEmulator
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "data" / "xterm_cases.json").read_text()

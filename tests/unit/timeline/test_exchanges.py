@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.model import (
-    Event,
+from ptycassette.model.events import Event
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import (
     Finished,
     JournalEvent,
     Noted,
     Output,
     Resized,
     Signalled,
-    Size,
     Typed,
 )
 from ptycassette.testing import events_of
-from ptycassette.timeline import exchanges
+from ptycassette.timeline.exchange_cutting import exchanges
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 IDLE, WORKING = b"\x1b]7501;state=idle\x07", b"\x1b]7501;state=working\x07"

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from ptycassette.keys import Key, Line, read_keys
-from ptycassette.model import InputRecord, Size
+from ptycassette.keys.lines import Line
+from ptycassette.keys.reader import Key, read_keys
+from ptycassette.model.events import InputRecord
+from ptycassette.model.geometry import Size
 from ptycassette.timeline.match import Matching, nearest_entry
 from ptycassette.timeline.match_entries import Entry, read_entries
 from ptycassette.timeline.match_text import embedding_scorer, lexical_score, semantic_match

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.keys import KeyReader
-from ptycassette.model import InputRecord
+from ptycassette.keys.reader import KeyReader
+from ptycassette.model.events import InputRecord
 from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_entries import MOST_STEPS, read_entries
 

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from ptycassette.errors import ManifestError
-from ptycassette.keys import KeyReader
-from ptycassette.model import (
+from ptycassette.keys.reader import KeyReader
+from ptycassette.model.events import InputRecord
+from ptycassette.model.manifest import (
     Command,
     ContentDigest,
     EmulatorId,
     Harness,
-    InputRecord,
     Manifest,
     Provenance,
     Terminal,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ptycassette import open_cassette
-from ptycassette.model import Output, Size, Typed
-from ptycassette.terminal import PyteEmulator
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Output, Typed
+from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.testing import events_of
-from ptycassette.timeline import terminal_signals
+from ptycassette.timeline.signal_events import terminal_signals
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import Cursor, Event, FrameRecord, Output, Size
+from ptycassette.model.events import Event, FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Output
 from ptycassette.testing import events_of
-from ptycassette.timeline import between, chain, limit_idle, speed
+from ptycassette.timeline.transforms import between, chain, limit_idle, speed
 
 
 def _frame(t_ms: int) -> FrameRecord:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model import JournalEvent, Output, Typed
-from ptycassette.typed import TypedWatch
+from ptycassette.model.journal import JournalEvent, Output, Typed
+from ptycassette.typed._watch import TypedWatch
 
 SECRET = "hunter" + "-22x"
 

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import ptycassette.typed
-from ptycassette.typed import asks_for_secret
+from ptycassette.typed._prompts import asks_for_secret
 
 TABLES = tomllib.loads(
     Path(ptycassette.typed.__file__).with_name("prompts.toml").read_text("utf-8")

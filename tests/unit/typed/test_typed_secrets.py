@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model import JournalEvent, Output, Size, Typed
-from ptycassette.terminal import default_emulator
-from ptycassette.typed import TypedSecrets, at_cursor, readings
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Output, Typed
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.typed._at_cursor import at_cursor
+from ptycassette.typed._readings import readings
+from ptycassette.typed._secrets import TypedSecrets
 
 SECRET = "hunter" + "-22x"
 ENTER = "\r"

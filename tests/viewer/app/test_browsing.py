@@ -13,7 +13,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
 
-from ptycassette.model import Output
+from ptycassette.model.journal import Output
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.browse import BrowseScreen, age_text, entries, is_library, size_text
 from ptycassette_viewer.dialogs import ErrorDialog

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Input, Static
 
 from ptycassette import Size
-from ptycassette.model import Noted, Output, Resized, Signalled, Typed
+from ptycassette.model.journal import Noted, Output, Resized, Signalled, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.dialogs import AskDialog, HelpScreen
 from ptycassette_viewer.recording_screen import RecordingScreen

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from ptycassette import fork_between
-from ptycassette.model import Finished, JournalEvent, Noted, Output, Typed
+from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
 

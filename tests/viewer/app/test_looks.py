@@ -14,7 +14,8 @@ import pytest
 from textual.pilot import Pilot
 
 from ptycassette import Size
-from ptycassette.model import Harness, JournalEvent, Noted, Output, Resized, Signalled, Typed
+from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Signalled, Typed
+from ptycassette.model.manifest import Harness
 from ptycassette.testing import manifest_of, write_cassette
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen

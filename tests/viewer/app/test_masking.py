@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from ptycassette import open_cassette
-from ptycassette.model import Output, Typed
+from ptycassette.model.journal import Output, Typed
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.masking.mask_screen import MaskScreen
 from ptycassette_viewer.recording_screen import RecordingScreen

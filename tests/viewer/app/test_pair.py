@@ -13,7 +13,8 @@ from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher
 
 from ptycassette import Screen, Size
-from ptycassette.model import Cursor, JournalEvent, Output, Typed
+from ptycassette.model.geometry import Cursor
+from ptycassette.model.journal import JournalEvent, Output, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.comparison.differences import CommonRows

@@ -11,7 +11,8 @@ import pytest
 from textual.pilot import Pilot
 
 from ptycassette import Screen, Size
-from ptycassette.model import Cursor, Output
+from ptycassette.model.geometry import Cursor
+from ptycassette.model.journal import Output
 from ptycassette_viewer.widgets.divider import Divider
 from ptycassette_viewer.widgets.rows_as_lines import overlaid_lines, wrapped_lines
 from ptycassette_viewer.widgets.screen_view import ScreenView

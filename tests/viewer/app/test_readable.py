@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widgets import ContentSwitcher
 
 from ptycassette import CassetteError, Size
-from ptycassette.model import JournalEvent, Noted, Output, Typed
+from ptycassette.model.journal import JournalEvent, Noted, Output, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable
 
 from ptycassette import CassetteError
-from ptycassette.model import Output, Typed
+from ptycassette.model.journal import Output, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.recording_screen import RecordingScreen

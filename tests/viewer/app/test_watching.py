@@ -12,7 +12,8 @@ from textual.pilot import Pilot
 from textual.widgets import Static, Tree
 
 from ptycassette import CassetteError, JournalFollower, Size, live_journals
-from ptycassette.model import Finished, Harness, Noted, Resized, SessionMeta, Signalled, Typed
+from ptycassette.model.journal import Finished, Noted, Resized, SessionMeta, Signalled, Typed
+from ptycassette.model.manifest import Harness
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.testing import fixed_id
 from ptycassette_viewer.app import ViewerApp

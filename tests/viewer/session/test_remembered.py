@@ -11,10 +11,13 @@ import msgspec
 import pytest
 
 from ptycassette import Event, open_cassette
-from ptycassette.model import JournalEvent, Noted, Output, Resized, ScrubReport, Size, Typed
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Typed
+from ptycassette.model.records import ScrubReport
 from ptycassette_viewer.cache import Cache
-from ptycassette_viewer.session import CassetteSource, EventIndex, ViewerSession
-from ptycassette_viewer.session.index import IndexState
+from ptycassette_viewer.session.index import EventIndex, IndexState
+from ptycassette_viewer.session.session import ViewerSession
+from ptycassette_viewer.session.source import CassetteSource
 
 EVENTS: tuple[JournalEvent, ...] = (
     *(Output(n * 1_000, b"\x1b]0;title %d\x07line %d\r\n" % (n // 9, n)) for n in range(40)),

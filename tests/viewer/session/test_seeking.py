@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import InputRecord, Screen, Size, default_emulator, open_cassette, save_emulator
-from ptycassette.model import JournalEvent, Output, Resized, Typed
+from ptycassette.model.journal import JournalEvent, Output, Resized, Typed
 from ptycassette.testing import manifest_of, write_cassette
-from ptycassette_viewer.session import CassetteSource, ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
+from ptycassette_viewer.session.source import CassetteSource
 from tests.examples import examples
 
 PIECES = st.sampled_from(

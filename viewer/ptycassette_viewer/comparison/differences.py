@@ -15,7 +15,8 @@ import msgspec
 
 from ptycassette import Screen, visible
 from ptycassette_viewer.comparison.matching import matching_time
-from ptycassette_viewer.session import Head, ViewerSession
+from ptycassette_viewer.session.head import Head
+from ptycassette_viewer.session.session import ViewerSession
 
 MAX_DIFFERENCES = 10_000
 BLINK_US = 50_000

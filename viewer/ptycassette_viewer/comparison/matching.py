@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from ptycassette import Cursor, Screen, Size, cells_of_row
-from ptycassette_viewer.session import ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
 
 _BLANK = cells_of_row(Screen(size=Size(1, 1), rows=("",), cursor=Cursor(0, 0)), 0)[0]
 

@@ -11,7 +11,7 @@ from textual.widgets import Tabs
 
 from ptycassette import ForkBetween
 from ptycassette_viewer.comparison.matching import differing_cells, is_matched, matching_time
-from ptycassette_viewer.panels import Panel
+from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.recording.all_panels import all_panels
 from ptycassette_viewer.recording.finding import Finding
@@ -21,7 +21,7 @@ from ptycassette_viewer.recording.panes import PanesScreen, is_narrow
 from ptycassette_viewer.recording.status import top_text
 from ptycassette_viewer.search import Hit
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 

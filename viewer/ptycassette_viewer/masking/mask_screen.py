@@ -26,7 +26,7 @@ from ptycassette_viewer.masking.selection import SelectionView, changed_cells
 from ptycassette_viewer.patterns import Query, compiled
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.seeker import Shown
-from ptycassette_viewer.session import ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.widgets.line import Line
 
 Kind = Literal["region", "word", "exchange"]

@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from ptycassette_viewer.explain import explain, hex_lines
 from ptycassette_viewer.panels.panel import Panel, bytes_of
-from ptycassette_viewer.session import ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
 
 _SHOWN_BYTES = 4_096
 _WIDE_COLS = 80

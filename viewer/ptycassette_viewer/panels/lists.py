@@ -13,7 +13,7 @@ from textual.widgets import Static
 from ptycassette_viewer.panels.panel import Panel, event_line
 from ptycassette_viewer.panels.rows import AllRows, KindRows, Rows, SignalRows
 from ptycassette_viewer.playback import clock_text
-from ptycassette_viewer.session import ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
 _NOTABLE = "terminal signals"

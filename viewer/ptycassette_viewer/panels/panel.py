@@ -14,7 +14,7 @@ from textual.message import Message
 from ptycassette import visible_bytes
 from ptycassette_viewer.kinds import KIND_STYLES, MarkKind
 from ptycassette_viewer.playback import clock_text
-from ptycassette_viewer.session import ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
 
 _PREVIEW_BYTES = 96
 

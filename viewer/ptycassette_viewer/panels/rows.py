@@ -8,7 +8,9 @@ from typing import Protocol
 from rich.text import Text
 
 from ptycassette_viewer.panels.panel import event_line, signal_line
-from ptycassette_viewer.session import Kind, SignalLines, ViewerSession
+from ptycassette_viewer.session.index import Kind
+from ptycassette_viewer.session.session import ViewerSession
+from ptycassette_viewer.session.signals import SignalLines
 
 
 class Rows(Protocol):

@@ -16,7 +16,7 @@ from textual.widgets.tree import TreeNode
 from ptycassette import CassetteError, ServiceEventRecord, printable, visible
 from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import clock_text
-from ptycassette_viewer.session import ViewerSession
+from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.summaries import service_line
 from ptycassette_viewer.session.traffic import Body
 

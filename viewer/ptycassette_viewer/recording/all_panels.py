@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from ptycassette import ReportedDivergence, fork_of
-from ptycassette_viewer.panels import (
-    BytesPanel,
-    DivergencesPanel,
-    DocumentPanel,
-    EventsPanel,
-    ExchangesPanel,
-    InputsPanel,
-    LineagePanel,
-    Panel,
-    ServicePanel,
-)
-from ptycassette_viewer.session import CassetteSource, ViewerSession
+from ptycassette_viewer.panels.chunk import BytesPanel
+from ptycassette_viewer.panels.divergences import DivergencesPanel
+from ptycassette_viewer.panels.documents import DocumentPanel
+from ptycassette_viewer.panels.lineage import LineagePanel
+from ptycassette_viewer.panels.lists import EventsPanel, ExchangesPanel, InputsPanel
+from ptycassette_viewer.panels.panel import Panel
+from ptycassette_viewer.panels.service import ServicePanel
 from ptycassette_viewer.session.live import LiveSource
+from ptycassette_viewer.session.session import ViewerSession
+from ptycassette_viewer.session.source import CassetteSource
 
 
 def all_panels(

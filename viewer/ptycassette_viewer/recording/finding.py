@@ -16,7 +16,8 @@ from ptycassette_viewer.patterns import Pattern, compiled, parsed
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 from ptycassette_viewer.search import Hit, Search
 from ptycassette_viewer.seeker import Shown
-from ptycassette_viewer.session import ViewerSession, body_text
+from ptycassette_viewer.session.session import ViewerSession
+from ptycassette_viewer.session.source import body_text
 from ptycassette_viewer.widgets.screen_view import ScreenView
 
 _REPORT_S = 0.2

@@ -6,7 +6,7 @@ from ptycassette import printable
 from ptycassette_viewer.dialogs import AskDialog
 from ptycassette_viewer.keys import moment
 from ptycassette_viewer.recording.playhead import PlayheadScreen
-from ptycassette_viewer.session import Kind
+from ptycassette_viewer.session.index import Kind
 
 
 class Moving(PlayheadScreen):

@@ -13,14 +13,15 @@ from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
 from ptycassette import Cassette, CassetteError, ReportedDivergence
 from ptycassette_viewer.dialogs import ErrorDialog, LeaveDialog
-from ptycassette_viewer.panels import LineagePanel, Panel
+from ptycassette_viewer.panels.lineage import LineagePanel
+from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import Playback
 from ptycassette_viewer.recording.all_panels import all_panels
 from ptycassette_viewer.recording.panes import PanesScreen
 from ptycassette_viewer.recording.status import playing_text, top_text
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.session.first_sight import first_sight
+from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.source import CassetteSource
 from ptycassette_viewer.widgets.divider import Divider
 from ptycassette_viewer.widgets.line import Line

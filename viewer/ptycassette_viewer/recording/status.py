@@ -6,7 +6,8 @@ from ptycassette import printable, visible
 from ptycassette_viewer.browse import harness_text
 from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Shown
-from ptycassette_viewer.session import CassetteSource, Progress, ViewerSession
+from ptycassette_viewer.session.session import Progress, ViewerSession
+from ptycassette_viewer.session.source import CassetteSource
 
 
 def playing_text(playback: Playback, session: ViewerSession, *, live: bool) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette import CassetteError, Cursor, ReportedDivergence, Screen, Size, StyleRun
-from ptycassette.system.files import read_plain
+from ptycassette.system.files.plain_file import read_plain
 
 _MAX_BYTES = 100_000_000
 _MAX_ROWS = 1_000

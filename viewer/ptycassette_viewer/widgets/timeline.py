@@ -22,7 +22,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ptycassette_viewer.kinds import KIND_STYLES, MarkKind
-from ptycassette_viewer.session import EventIndex, SignalLines
+from ptycassette_viewer.session.index import EventIndex
+from ptycassette_viewer.session.signals import SignalLines
 from ptycassette_viewer.widgets.cells import DIFFERENT, FOUND
 
 _BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from PIL import ImageFont
 
-from ptycassette.system import program_of_ours
+from ptycassette.system.interpreter import program_of_ours
 
 _FORMAT = "%{file}\\n%{index}\\n%{weight}\\n%{slant}\\n%{color}\\n%{family}\\n"
 _BOLD = 180

@@ -16,9 +16,10 @@ from pathlib import Path
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from ptycassette.errors import UsageError
-from ptycassette.export.pictures import Metrics, hollow
 from ptycassette.export.pictures.io import fontconfig
 from ptycassette.export.pictures.io.fontconfig import FontFile
+from ptycassette.export.pictures.shapes import hollow
+from ptycassette.export.pictures.typeface import Metrics
 
 FONT_SIZE = 15
 """At which JetBrains Mono is 9 pixels wide, and needs no rounding."""

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from PIL import Image, ImageChops
 from PIL.GifImagePlugin import getdata
 
-from ptycassette.export.pictures import UNCHANGED, Patch
+from ptycassette.export.pictures.inks import UNCHANGED
+from ptycassette.export.pictures.painter import Patch
 
 _NO_DISPOSAL = 1 << 2
 _TRANSPARENT = 1

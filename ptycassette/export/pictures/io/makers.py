@@ -9,14 +9,15 @@ import msgspec
 
 from ptycassette.export._colors import DARK, Theme, theme_named
 from ptycassette.export.pace import pace_of
-from ptycassette.export.pictures import Painter, Reel, reel_of, reel_of_screen
 from ptycassette.export.pictures.io.fonts import Font, missing_text
 from ptycassette.export.pictures.io.gif import gif_pieces
 from ptycassette.export.pictures.io.png import apng_pieces, png_file
 from ptycassette.export.pictures.io.video import video_pieces
 from ptycassette.export.pictures.io.webp import webp_pieces
+from ptycassette.export.pictures.painter import Painter
+from ptycassette.export.pictures.reel import Reel, reel_of, reel_of_screen
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import Screen
+from ptycassette.model.screen import Screen
 
 LAST_US = 1 << 62
 """Later than any moment of a recording."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from PIL import Image
 
-from ptycassette.export.pictures import Patch
+from ptycassette.export.pictures.painter import Patch
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _TRUE_COLOR = 2

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Literal
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.export.pictures import Painter, Patch
 from ptycassette.export.pictures.io.png import apng_pieces
-from ptycassette.system import program_of_ours
-from ptycassette.system.files import temporary_folder, write_whole
+from ptycassette.export.pictures.painter import Painter, Patch
+from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.interpreter import program_of_ours
 
 Container = Literal["mp4", "webm"]
 

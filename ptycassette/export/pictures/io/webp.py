@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from PIL import Image
 
-from ptycassette.export.pictures import Patch
+from ptycassette.export.pictures.painter import Patch
 
 _ANIMATED = 0x02
 _NO_BLENDING = 0x02

@@ -14,7 +14,7 @@ import msgspec
 
 from ptycassette.errors import LimitError
 from ptycassette.harness.provider.wire.neutral import WireError
-from ptycassette.model import check_density
+from ptycassette.model.limits import check_density
 
 MAX_BODY_BYTES = 16 << 20
 """Of a body, unpacked, and of a WebSocket message. Agents send a tenth of it."""

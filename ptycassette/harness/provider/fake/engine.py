@@ -41,7 +41,7 @@ from ptycassette.harness.provider.fake.script import Failure, Pace, Reply, Route
 from ptycassette.harness.provider.wire import anthropic, gemini, openai_chat, openai_responses
 from ptycassette.harness.provider.wire import responses_events as events
 from ptycassette.harness.provider.wire.neutral import Answer, Api, Ask, Stamp, WireError
-from ptycassette.model import Clock
+from ptycassette.model.ports import Clock
 
 _Entry = dict[str, Any]
 

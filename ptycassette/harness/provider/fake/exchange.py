@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.scrub import secret_name
+from ptycassette.scrub.rules._names import secret_name
 
 Ending = Literal["complete", "disconnect"]
 

@@ -16,7 +16,8 @@ from ptycassette.errors import UsageError
 from ptycassette.harness.provider.fake._limits import RateLimits
 from ptycassette.harness.provider.wire.fields import UnknownFields
 from ptycassette.harness.provider.wire.neutral import Api, Stop
-from ptycassette.model import read_toml, resolved, suggest
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.toml_text import read_toml, suggest
 
 
 class _Checked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from ptycassette.harness.provider.wire.neutral import WireError
-from ptycassette.model import resolved
+from ptycassette.model.resolved_types import resolved
 
 _UNTOLD = frozenset({"", "thinking", "redacted_thinking", "reasoning"})
 """Types of blocks that are not even named where they have no text."""

@@ -14,11 +14,13 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire import Message, ToolResult, anthropic, gemini, openai_chat
+from ptycassette.harness.provider.wire import anthropic, gemini, openai_chat
 from ptycassette.harness.provider.wire.fields import Field
 from ptycassette.harness.provider.wire.openai_responses import turns_of
-from ptycassette.model import decoded_json, objects_in
-from ptycassette.tape import question_model
+from ptycassette.model.json_values import decoded_json, objects_in
+from ptycassette.tape._facts import question_model
+
+from .neutral import Message, ToolResult
 
 _OF_CHAT = frozenset({"developer", "tool"})
 """Roles that Anthropic's messages do not have."""

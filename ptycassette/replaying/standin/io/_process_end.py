@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from ptycassette.model import ExitStatus
+from ptycassette.model.events import ExitStatus
 
 _NO_END = {
     *(signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT),

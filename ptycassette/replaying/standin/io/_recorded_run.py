@@ -12,17 +12,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ptycassette.recording.io import (
-    JOURNAL_SUFFIX,
-    LIFELINE_END,
-    delete_journal,
-    given_kinds,
-    release_streams,
-)
-from ptycassette.replaying.io import find_real
-from ptycassette.system import python_command
-from ptycassette.system.files import journal_dir
-from ptycassette.system.pty import DriverSignals, NoCoreDumps, hand_over_terminal
+from ptycassette.recording.io.given_streams import given_kinds, release_streams
+from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX, delete_journal
+from ptycassette.recording.io.lifeline import LIFELINE_END
+from ptycassette.replaying.io.shims import find_real
+from ptycassette.system.files.state_dirs import journal_dir
+from ptycassette.system.interpreter import python_command
+from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.driver_signals import DriverSignals, hand_over_terminal
 
 _LOOK_S = 0.5
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ptycassette.cassette.io import Cassette
-from ptycassette.model import Size, painted_bytes
-from ptycassette.terminal import default_emulator
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import painted_bytes
+from ptycassette.terminal.emulator import default_emulator
 
 
 class RecordedScreens:

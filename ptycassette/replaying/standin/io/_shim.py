@@ -12,34 +12,31 @@ from typing import NoReturn
 
 import msgspec
 
-from ptycassette.cassette.io import PendingRecordings, hold_pending, open_cassette, refuse_unwanted
+from ptycassette.cassette.io.pending import PendingRecordings, hold_pending, refuse_unwanted
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, RefusedError
-from ptycassette.model import ExitStatus, visible
-from ptycassette.recording.io import check_network, diagnostic_path
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.visible_text import visible
+from ptycassette.recording.io._preflight import check_network
+from ptycassette.recording.io.diagnostic_writer import diagnostic_path
 from ptycassette.replaying.drifts import NO_DRIFT, Side, drift_lines
-from ptycassette.replaying.io import (
-    MODE_VARIABLE,
-    ChosenCassette,
-    Library,
-    ProgramStart,
-    ShimConfig,
-    action_of,
-    faulty_rerun,
-    find_real,
-    read_shim_config,
-    resolve_mode,
-    screen_drift,
-    side_of,
-)
+from ptycassette.replaying.io.faults import faulty_rerun
+from ptycassette.replaying.io.library import ChosenCassette, Library
+from ptycassette.replaying.io.library_rules import ProgramStart
+from ptycassette.replaying.io.modes import MODE_VARIABLE, action_of, resolve_mode
+from ptycassette.replaying.io.shims import ShimConfig, find_real, read_shim_config
+from ptycassette.replaying.io.sides import screen_drift, side_of
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io._process_end import end_process
 from ptycassette.replaying.standin.io._recorded_run import drop_journal, run_recorder
 from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report
-from ptycassette.scrub.io import concealed_words
-from ptycassette.system.files import PROJECT_VARIABLE, current_dir, temporary_folder
-from ptycassette.system.pty import DriverSignals
+from ptycassette.scrub.io.conceal import concealed_words
+from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.project_file import PROJECT_VARIABLE
+from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.system.pty.driver_signals import DriverSignals
 
 
 def run_shim(directory: str, program: str, args: Sequence[str]) -> int:
@@ -126,7 +123,7 @@ def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
     real = find_real(program, os.environ.get("PATH", ""))
     check_network(program, os.environ)
     # Imported here, because other modes do without it.
-    from ptycassette.system import required_guard  # noqa: PLC0415
+    from ptycassette.system.network import required_guard  # noqa: PLC0415
 
     path, words = real, [program, *args]
     guard = required_guard(words, os.environ)
@@ -241,7 +238,8 @@ def _rerecord(
 def _rerun(path: Path, report: str, argv: tuple[str, ...]) -> int:
     """Run the real program, answered from the tape; what the tape proves is reported."""
     # Imported here, because it loads an HTTP server, which replay does not need.
-    from ptycassette.rerun.io import RerunOptions, run_tape_only  # noqa: PLC0415
+    from ptycassette.rerun.io.driving import run_tape_only  # noqa: PLC0415
+    from ptycassette.rerun.io.options import RerunOptions  # noqa: PLC0415
 
     program, *args = argv
     real = find_real(program, os.environ.get("PATH", ""))

@@ -24,15 +24,11 @@ from collections.abc import Container, Iterator
 
 import msgspec
 
-from ptycassette.model import OutputStream, Size, StreamKinds
-from ptycassette.system.pty import (
-    STOPPING,
-    TAKEN,
-    WAITED,
-    WaitedSignals,
-    signal_name,
-    signal_number,
-)
+from ptycassette.model.events import OutputStream
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import StreamKinds
+from ptycassette.system.pty.signals import STOPPING, TAKEN, WAITED, signal_name, signal_number
+from ptycassette.system.pty.terminal import WaitedSignals
 
 READ_BYTES = 65_536
 

@@ -9,12 +9,13 @@ from typing import NamedTuple
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import resolved
-from ptycassette.replaying.io import resolve_secrets
+from ptycassette.model.resolved_types import resolved
+from ptycassette.replaying.io.modes import resolve_secrets
 from ptycassette.replaying.standin.decisions import StandinOptions
-from ptycassette.scrub.io import concealed
-from ptycassette.system.files import find_project
-from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, SecretsPolicy, secrets_named
+from ptycassette.scrub.io.conceal import concealed
+from ptycassette.system.files.project_file import find_project
+from ptycassette.timeline.match import Matching, SecretsPolicy, secrets_named
+from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
 
 
 class Option(NamedTuple):
@@ -125,7 +126,7 @@ class StandinSettings(msgspec.Struct, frozen=True, kw_only=True):
     def _custom(self) -> Callable[[str, str], bool] | None:
         if not self.hooks:
             return None
-        from ptycassette.recording.io import load_hooks  # noqa: PLC0415 - few need it
+        from ptycassette.recording.io.hooks_file import load_hooks  # noqa: PLC0415 - few need it
 
         return load_hooks(self.hooks).matches
 
@@ -206,7 +207,7 @@ def _converted(option: Option, value: str) -> tuple[str, object]:
 
 
 def _seconds(option: Option, value: str, *, unit: str = "s") -> float:
-    from ptycassette.keys import parse_time  # noqa: PLC0415 - few give a time
+    from ptycassette.keys.quantities import parse_time  # noqa: PLC0415 - few give a time
 
     try:
         return parse_time(value, unit=unit)

@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from ptycassette.cassette import refuse_in_process
-from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.cassette.edits import refuse_in_process
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.model import (
-    Event,
-    ExitStatus,
-    OutputRecord,
-    Size,
-    streams_of,
-    visible,
-)
+from ptycassette.model.events import Event, ExitStatus, OutputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.streams import streams_of
+from ptycassette.model.visible_text import visible
 from ptycassette.replaying.standin._report import StandinReport, report_lines
 from ptycassette.replaying.standin.decisions import Halt, Listen, Play, RunEnded
 from ptycassette.replaying.standin.engine import StandinEngine
@@ -40,8 +36,8 @@ from ptycassette.replaying.standin.io._standin_io import (
 )
 from ptycassette.replaying.standin.io.options import StandinSettings, parse_settings
 from ptycassette.replaying.standin.io.report_file import write_report
-from ptycassette.seal.io import require_seal
-from ptycassette.timeline import read_secrets
+from ptycassette.seal.io.policy import require_seal
+from ptycassette.timeline.match_secrets import read_secrets
 
 if TYPE_CHECKING:
     from ptycassette.replaying.standin.io._recorded_screens import RecordedScreens
@@ -73,7 +69,7 @@ def run(args: Sequence[str], started: Started | None = None) -> int:
     try:
         settings = parse_settings(args, report=fallback)
         if settings.fault:
-            from ptycassette.replaying.io import fault_in_force  # noqa: PLC0415 - few need it
+            from ptycassette.replaying.io.faults import fault_in_force  # noqa: PLC0415 - few need it
 
             fault_in_force(settings.fault, {})
     except UsageError as wrong:
@@ -165,7 +161,7 @@ class _Run:
         """The engine, with its fault if one was asked for, whose modules few need."""
         if not _fault_text(self._settings):
             return StandinEngine(self._cassette.events(), self._inputs, **options)
-        from ptycassette.replaying.io import fault_in_force, faulty_engine_of  # noqa: PLC0415
+        from ptycassette.replaying.io.faults import fault_in_force, faulty_engine_of  # noqa: PLC0415
 
         spec = fault_in_force(self._settings.fault, os.environ)
         return faulty_engine_of(self._cassette, spec, self._note_met, options)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import RecordError, StorageError
-from ptycassette.model import native, storable
+from ptycassette.model.json_values import native, storable
 from ptycassette.replaying.standin._report import StandinReport, report_lines, report_object
-from ptycassette.system.files import check_replaceable, read_plain, write_whole
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import check_replaceable, write_whole
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 MAX_REPORT_BYTES = 64 << 20

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ptycassette import FrameRecord, open_cassette
 from ptycassette.cassette.io import _frame_at as cassette_frame_at
 from ptycassette.errors import InvalidCassetteError, LimitError
-from ptycassette.model import Cursor, Size
+from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.limits import Limits
 from ptycassette.testing import write_cassette
 from tests.examples import examples

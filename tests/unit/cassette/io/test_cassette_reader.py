@@ -16,17 +16,9 @@ from typing import Any
 import pytest
 
 from ptycassette import Cassette, errors, open_cassette
-from ptycassette.model import (
-    Cursor,
-    FrameRecord,
-    Noted,
-    Output,
-    OutputRecord,
-    Resized,
-    Signalled,
-    Size,
-    Typed,
-)
+from ptycassette.model.events import FrameRecord, OutputRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Noted, Output, Resized, Signalled, Typed
 from ptycassette.model.limits import Limits
 from ptycassette.testing import manifest_of, write_cassette
 from tests.unreadable import unreadable

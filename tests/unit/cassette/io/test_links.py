@@ -18,8 +18,9 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.model import Limits, Output
-from ptycassette.system.files import FOLLOW_LINKS_VARIABLE
+from ptycassette.model.journal import Output
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import FOLLOW_LINKS_VARIABLE
 from ptycassette.testing import write_cassette
 from tests.unit.cli.conftest import Run, run
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from ptycassette import errors, open_cassette
-from ptycassette.cassette import GIT_ATTRIBUTES, LADDER, NEWEST
-from ptycassette.cassette.io import migrate_cassette
-from ptycassette.cassette.ladder import descended
+from ptycassette.cassette.io.migrating import migrate_cassette
+from ptycassette.cassette.ladder import LADDER, NEWEST, descended
+from ptycassette.cassette.layout import GIT_ATTRIBUTES
 
 FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 OLDEST = LADDER[0].name

@@ -10,8 +10,11 @@ import pytest
 from ptycassette.cassette.io.verdict import KEEP_MISMATCHES, verify_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.errors import DigestError, EmulatorPinError, NotFoundError, UnscrubbedError
-from ptycassette.model import Cursor, Finished, FrameRecord, Output, ScrubReport, Size
-from ptycassette.terminal import default_emulator
+from ptycassette.model.events import FrameRecord
+from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.journal import Finished, Output
+from ptycassette.model.records import ScrubReport
+from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import events_of, manifest_of, write_cassette
 
 SIZE = Size(rows=2, cols=10)

@@ -20,7 +20,7 @@ from ptycassette.errors import UsageError
 from ptycassette.harness.io import doctor
 from ptycassette.harness.io.doctor import Finding, doctor_findings
 from ptycassette.harness.io.files import Installed
-from ptycassette.terminal import default_emulator
+from ptycassette.terminal.emulator import default_emulator
 
 
 def _finding(name: str) -> Finding:

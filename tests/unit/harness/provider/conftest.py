@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from ptycassette.harness.provider.fake import FakeProvider, HttpRequest, PlannedAnswer, Script
+from ptycassette.harness.provider.fake.engine import FakeProvider
+from ptycassette.harness.provider.fake.exchange import HttpRequest, PlannedAnswer
+from ptycassette.harness.provider.fake.script import Script
 from ptycassette.testing import ManualClock
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.harness.provider.fake import HttpRequest, withheld_values
-from ptycassette.harness.provider.fake.exchange import shown_headers, shown_query
+from ptycassette.harness.provider.fake.exchange import (
+    HttpRequest,
+    shown_headers,
+    shown_query,
+    withheld_values,
+)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.harness.provider.fake import Script
+from ptycassette.harness.provider.fake.script import Script
 
 HEAD = "version = 1\n"
 

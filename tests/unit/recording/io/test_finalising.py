@@ -9,18 +9,10 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.model import (
-    ExitStatus,
-    Finished,
-    Harness,
-    InputRecord,
-    JournalEvent,
-    Output,
-    Resized,
-    SessionMeta,
-    Size,
-    Typed,
-)
+from ptycassette.model.events import ExitStatus, InputRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, SessionMeta, Typed
+from ptycassette.model.manifest import Harness
 from ptycassette.recording.io import finalising
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.scrub.io.process_secrets import remembered

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.model import same_version
+from ptycassette.model.manifest import same_version
 from ptycassette.recording.io.binary_probe import (
     architecture,
     locale_of,

@@ -12,7 +12,7 @@ import pytest
 from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError, LockedError, NotFoundError, StorageError
-from ptycassette.model import Noted, Output, Typed
+from ptycassette.model.journal import Noted, Output, Typed
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.recovery import recover

@@ -10,7 +10,8 @@ import pytest
 from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError
-from ptycassette.model import ExitStatus, Finished, Output
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished, Output
 from ptycassette.recording.io import _live_journal_source
 from ptycassette.recording.io._flood import Flood
 from ptycassette.recording.io._journal_source import JournalSource

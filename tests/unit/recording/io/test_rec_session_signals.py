@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from ptycassette.model import Size
+from ptycassette.model.geometry import Size
 from ptycassette.recording.io import _user_signals
 from ptycassette.recording.io.rec_session import _EndingSignals
 from ptycassette.system.pty.signals import disposition

@@ -23,17 +23,14 @@ from ptycassette.errors import (
     SpawnError,
     WaitTimeoutError,
 )
-from ptycassette.model import (
-    Begun,
-    DiscoveryRecord,
-    EventSource,
-    ExitStatus,
-    Harness,
-    QuotaRecord,
-    SessionMeta,
-)
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Begun, SessionMeta
+from ptycassette.model.manifest import Harness
+from ptycassette.model.ports import EventSource
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.recording._unscrubbed import Unscrubbed
-from ptycassette.recording.io import Finaliser, cassette_session
+from ptycassette.recording.io._cassette_session import cassette_session
+from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder

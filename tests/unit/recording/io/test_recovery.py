@@ -17,18 +17,11 @@ from ptycassette.errors import (
     SecretLeftError,
     UsageError,
 )
-from ptycassette.model import (
-    EventSource,
-    ExitStatus,
-    Finished,
-    Harness,
-    JournalEvent,
-    Manifest,
-    Output,
-    SessionMeta,
-    Size,
-    Typed,
-)
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Output, SessionMeta, Typed
+from ptycassette.model.manifest import Harness, Manifest
+from ptycassette.model.ports import EventSource
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile

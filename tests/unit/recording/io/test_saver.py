@@ -20,11 +20,8 @@ from record_doubles import PLAIN
 
 from ptycassette.cassette.io import staging
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.model import (
-    ExitStatus,
-    Finished,
-    Typed,
-)
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.journal import Finished, Typed
 from ptycassette.recording.io import _saver_priority, saver_process
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._saver_messages import Begin, Failed, Published, send

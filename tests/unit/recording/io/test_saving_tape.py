@@ -14,15 +14,14 @@ import pytest
 from tape_doubles import END, IDS, META, SECRET, Saved, event, http
 
 from ptycassette import open_cassette
-from ptycassette.cassette.io import verify_cassette
-from ptycassette.model import (
-    Begun,
-    Noted,
-    Output,
-)
-from ptycassette.recording.io import Finaliser, find_secrets_left, scrub_cassette
-from ptycassette.scrub.io import session_scrubber
-from ptycassette.tape import (
+from ptycassette.cassette.io.verdict import verify_cassette
+from ptycassette.model.journal import Begun, Noted, Output
+from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.recording.io.rescrub import scrub_cassette
+from ptycassette.recording.io.secrets_left import find_secrets_left
+from ptycassette.scrub.io.setup import session_scrubber
+from ptycassette.tape.io.journal_file import TapeJournalFile
+from ptycassette.tape.items import (
     AnswerBegun,
     ExchangeEnded,
     RequestBegun,
@@ -30,7 +29,6 @@ from ptycassette.tape import (
     SocketMessage,
     TapeItem,
 )
-from ptycassette.tape.io import TapeJournalFile
 
 
 def test_an_exchange_stands_where_it_happened(tmp_path: Path) -> None:

@@ -15,15 +15,18 @@ import pytest
 from tape_doubles import META, event, http
 
 from ptycassette import open_cassette
-from ptycassette.cassette.io import verify_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import RunFailedError
-from ptycassette.model import Begun
-from ptycassette.recording.io import JournalFile, Recorder, Saver, recover
+from ptycassette.model.journal import Begun
+from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.recording.io.options import plan_of
+from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import recording_with
-from ptycassette.tape import AnswerData
-from ptycassette.tape.io import TapeJournalFile
+from ptycassette.recording.io.recovery import recover
+from ptycassette.recording.io.saver import Saver
+from ptycassette.tape.io.journal_file import TapeJournalFile
+from ptycassette.tape.items import AnswerData
 from ptycassette.testing import ManualClock, ScriptedPty
 
 PIECES = [event(piece=f"<{number}>", noise="n" * 50) for number in range(6)]

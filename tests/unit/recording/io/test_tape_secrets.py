@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tape_doubles import META, SECRET, Saved, event, http
 
-from ptycassette.model import Output, Typed
-from ptycassette.tape import (
+from ptycassette.model.journal import Output, Typed
+from ptycassette.tape.items import (
     AnswerBegun,
     RequestBegun,
     RequestComplete,

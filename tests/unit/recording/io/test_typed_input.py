@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.model import Harness, SessionMeta, Size, Typed
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import SessionMeta, Typed
+from ptycassette.model.manifest import Harness
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._typed_input import TypedInput
 from ptycassette.recording.io._user_screen import SECRET_OFF, SECRET_ON, UserScreen

@@ -8,21 +8,15 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model import (
-    Event,
-    FinalRecord,
-    Finished,
-    JournalEvent,
-    Manifest,
-    Output,
-    Resized,
-    Size,
-    Typed,
-)
+from ptycassette.model.events import Event, FinalRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Typed
+from ptycassette.model.manifest import Manifest
 from ptycassette.replaying.io.player import Player, PlayOptions, status_line
 from ptycassette.replaying.io.player_checkpoints import Checkpoints
 from ptycassette.replaying.io.player_views import PaintedView, RawView
-from ptycassette.terminal import default_emulator, load_emulator, save_emulator
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.state import load_emulator, save_emulator
 from ptycassette.testing import ManualClock, events_of, manifest_of
 
 SIZE = Size(rows=3, cols=20)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ptycassette.model import Emulator, Event, Output, Size
+from ptycassette.model.events import Event
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Output
+from ptycassette.model.ports import Emulator
 from ptycassette.replaying.io.player_checkpoints import KEEP, Checkpoints
-from ptycassette.terminal import default_emulator, load_emulator, save_emulator
+from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.state import load_emulator, save_emulator
 from ptycassette.testing import events_of
 
 SIZE = Size(rows=2, cols=20)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import RecordError, StorageError
-from ptycassette.model import ExitStatus
+from ptycassette.model.events import ExitStatus
 from ptycassette.replaying.divergence import Divergence, DivergenceSide
 from ptycassette.replaying.standin._report import StandinReport, report_lines
 from ptycassette.replaying.standin.decisions import Unplayed

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.cassette.io import Cassette
-from ptycassette.model import Output, Resized, Size, Typed
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Output, Resized, Typed
 from ptycassette.replaying.standin.io._recorded_screens import RecordedScreens
 from ptycassette.testing import write_cassette
 

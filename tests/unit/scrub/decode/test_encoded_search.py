@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from ptycassette.scrub.decode import EncodedSearch
+from ptycassette.scrub.decode._encoded_search import EncodedSearch
 from ptycassette.scrub.match import canonical
 from ptycassette.testing import scrub_chunks
 

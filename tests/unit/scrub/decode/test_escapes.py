@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.decode import Decoded, decoded_views
+from ptycassette.scrub.decode._decoded import Decoded
+from ptycassette.scrub.decode._decoder import decoded_views
 from ptycassette.testing import scrub_chunks
 
 

@@ -7,7 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from ptycassette.scrub.rules import RuleSet, default_rules
+from ptycassette.scrub.rules._load import default_rules
+from ptycassette.scrub.rules._rule_set import RuleSet
 from ptycassette.testing import scrub_chunks
 
 RULES = RuleSet(default_rules())

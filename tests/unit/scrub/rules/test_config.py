@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.scrub import default_scrubber
-from ptycassette.scrub.rules import RuleSet, parse_config
+from ptycassette.scrub.rules._config import parse_config
+from ptycassette.scrub.rules._rule_set import RuleSet
+from ptycassette.scrub.session import default_scrubber
 
 GOOD = """
 [other]

@@ -11,7 +11,8 @@ import pytest
 
 from ptycassette.scrub.discover import environment_values
 from ptycassette.scrub.io.sources import credential_values
-from ptycassette.scrub.rules import RuleSet, secret_rules
+from ptycassette.scrub.rules._load import secret_rules
+from ptycassette.scrub.rules._rule_set import RuleSet
 
 from .conftest import Expand
 

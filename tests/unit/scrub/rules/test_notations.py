@@ -10,7 +10,7 @@ import string
 
 import pytest
 
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.session import default_scrubber
 
 GENERATED = "".join(random.Random(11).choices(string.ascii_letters + string.digits, k=15)) + "7"
 DIGITS = "".join(random.Random(5).choices("123456789", k=6))

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from ptycassette.model import PatternError
-from ptycassette.scrub.rules import Rule, RuleSet, default_rules
+from ptycassette.model.re2_engine import PatternError
+from ptycassette.scrub.rules._load import default_rules
+from ptycassette.scrub.rules._rule_set import Rule, RuleSet
 
 
 def test_an_edge_keeps_words_apart() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.scrub._mask import mask
-from ptycassette.scrub.rules import Rule
-from ptycassette.scrub.search import KnownValues, _learning
+from ptycassette.scrub.rules._rule_set import Rule
+from ptycassette.scrub.search import _learning
+from ptycassette.scrub.search._known import KnownValues
 from ptycassette.scrub.search._learning import Learner
 
 TOKEN = "ghp_" + "vMYbnprykVjiRyY5dF1WEspdT07BYH9nZIJ1"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.search import Lesson, SearchedTexts, _learning
+from ptycassette.scrub.search import _learning
+from ptycassette.scrub.search._known import Lesson
+from ptycassette.scrub.search._learning import SearchedTexts
 
 
 @pytest.mark.parametrize(

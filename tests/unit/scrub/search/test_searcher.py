@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ptycassette.scrub.rules import Found, Rule, RuleSet
-from ptycassette.scrub.search import KnownValue, KnownValues, Searcher
+from ptycassette.scrub.rules._rule_set import Found, Rule, RuleSet
+from ptycassette.scrub.search._known import KnownValue, KnownValues
+from ptycassette.scrub.search._searcher import Searcher
 
 
 def test_what_is_new_can_be_searched_for_alone() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.keys import edited_text
+from ptycassette.keys.lines import edited_text
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.views import TypedView
+from ptycassette.scrub.views._typed import TypedView
 from ptycassette.testing import scrub_chunks
 
 

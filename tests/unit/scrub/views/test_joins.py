@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.scrub.views import View, _joined_lines, joined_lines
+from ptycassette.scrub.views import _joined_lines
+from ptycassette.scrub.views._joined_lines import joined_lines
+from ptycassette.scrub.views._view import View
 from ptycassette.testing import scrub_chunks
 from tests.examples import examples
 

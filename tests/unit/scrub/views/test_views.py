@@ -7,23 +7,16 @@ from itertools import pairwise
 
 import pytest
 
-from ptycassette.keys import typed_text
+from ptycassette.keys.lines import typed_text
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.views import (
-    BLOCK,
-    Blocks,
-    Joined,
-    Messages,
-    RunsView,
-    StreamText,
-    TypedView,
-    View,
-    input_views,
-    printed_views,
-    rewrite,
-    strings_of,
-)
+from ptycassette.scrub.views._channels import BLOCK, Blocks
+from ptycassette.scrub.views._messages import Messages
+from ptycassette.scrub.views._printed import printed_views
+from ptycassette.scrub.views._streams import StreamText
+from ptycassette.scrub.views._structured import Joined, rewrite, strings_of
+from ptycassette.scrub.views._typed import TypedView, input_views
+from ptycassette.scrub.views._view import RunsView, View
 
 
 def test_the_print_stream_has_no_colours() -> None:

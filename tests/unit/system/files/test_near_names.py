@@ -8,8 +8,8 @@ import pytest
 
 from ptycassette import open_cassette, use
 from ptycassette.errors import NotFoundError
-from ptycassette.model import Output
-from ptycassette.system.files import did_you_mean
+from ptycassette.model.journal import Output
+from ptycassette.system.files.near_names import did_you_mean
 from ptycassette.testing import write_cassette
 
 

@@ -8,19 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.model import BodyPlace, Chunk
-from ptycassette.tape import Draw
-from ptycassette.tape.matching import (
-    Hit,
+from ptycassette.model.tape import BodyPlace, Chunk
+from ptycassette.tape.draws import Draw
+from ptycassette.tape.matching import _fingerprint, _recorded, checking
+from ptycassette.tape.matching._waiting import Waiting
+from ptycassette.tape.matching.checking import (
     TapeFinding,
-    _fingerprint,
-    _recorded,
     check_tape,
-    checking,
     tape_damage,
     tape_fingerprint,
 )
-from ptycassette.tape.matching._waiting import Waiting
+from ptycassette.tape.matching.matcher import Hit
 from tests.tapes import KEY, MemoryExchange, asked, cli_rules, matcher, rules, tape
 
 

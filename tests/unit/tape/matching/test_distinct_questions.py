@@ -10,16 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.tape.matching import (
-    Hit,
-    Matcher,
-    Miss,
-    Question,
-    QuestionKeys,
-    check_tape,
-    question,
-    tape_fingerprint,
-)
+from ptycassette.tape.matching import question
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.checking import check_tape, tape_fingerprint
+from ptycassette.tape.matching.matcher import Hit, Matcher
+from ptycassette.tape.matching.question import Question, QuestionKeys
 from tests.tapes import (
     KEY,
     MemoryExchange,

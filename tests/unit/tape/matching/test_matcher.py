@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from ptycassette.tape.matching import Hit, Miss, Question
+from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.question import Question
 from tests.tapes import answered, asked, cli_rules, matcher, rules, tape
 
 
