@@ -17,13 +17,11 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine, run
 from ptycassette import open_cassette
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, SessionMeta
-from ptycassette.model.manifest import Harness
-from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.model.records import ExitStatus, Finished, Harness, SessionMeta
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.saver import JournalSource
 from ptycassette.system.clock import random_id
 
 __all__ = ["measure"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 
 from ptycassette.errors import UsageError
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.terminal._conformance import KNOWN, differences, table_lines
-from ptycassette.terminal.backends import available_backends, backend
+from ptycassette.terminal.emulator import available_backends, backend
 
 __all__ = ["main"]
 

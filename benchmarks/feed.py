@@ -17,10 +17,9 @@ from functools import partial
 
 import pyte
 
-from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Emulator
-from ptycassette.terminal.backends import available_backends, backend
-from ptycassette.terminal.emulator import default_emulator
+from ptycassette.model.screen import Size
+from ptycassette.terminal.emulator import available_backends, backend, default_emulator
 
 CHUNK = 4096
 SIZE = Size(rows=24, cols=80)

@@ -25,8 +25,8 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, Row, machine, percentile, run
 from benchmarks.viewer_cassettes import AGENTS, PAUSE_US, make_cassette
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
+from ptycassette.model.screen import Size
 from ptycassette.testing import manifest_of, write_cassette
 from tests.chromium import Browser, Tab, opened_tab
 

@@ -28,10 +28,10 @@ from PIL import Image
 
 from benchmarks.measuring import Report, Row, machine, run
 from benchmarks.viewer_cassettes import recorded
-from ptycassette.export._colors import DARK
 from ptycassette.export.pictures.painter import MARGIN
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output
+from ptycassette.export.svg import DARK
+from ptycassette.model.records import Output
+from ptycassette.model.screen import Size
 from ptycassette.testing import manifest_of, write_cassette
 
 __all__ = ["measure"]

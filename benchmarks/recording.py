@@ -25,13 +25,11 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, machine, percentile, run
 from benchmarks.terminals import Wrap, contenders, ptycassette_rec, terminal
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output, SessionMeta
-from ptycassette.model.manifest import Harness
-from ptycassette.recording.io._interactive import PassThrough
-from ptycassette.recording.io._journal_source import JournalSource
-from ptycassette.recording.io._user_signals import Streams
+from ptycassette.model.records import Harness, Output, SessionMeta
+from ptycassette.model.screen import Size
+from ptycassette.recording.io._interactive import PassThrough, Streams
 from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.saver import JournalSource
 from ptycassette.system.clock import MonotonicClock, random_id
 from ptycassette.system.pty.process import spawn
 

@@ -32,11 +32,11 @@ import msgspec
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.harness.drive import Drive
-from ptycassette.harness.io._drive import walk
 from ptycassette.harness.io.files import find_binary, load_profile
-from ptycassette.model.geometry import Size
-from ptycassette.recording.io.binary_probe import ask_version
+from ptycassette.harness.io.probe import walk
+from ptycassette.harness.probe import Drive
+from ptycassette.model.screen import Size
+from ptycassette.recording.io.options import ask_version
 from ptycassette.session.session import Session
 
 ROOT = Path(__file__).parent.parent

@@ -29,7 +29,7 @@ from benchmarks import safety_inputs
 from benchmarks.processor_time import Stopwatch
 from ptycassette.cassette._lines import LineReader
 from ptycassette.cassette._manifest import decode_manifest
-from ptycassette.cassette._records import (
+from ptycassette.cassette.layout import (
     FRAME_CODEC,
     INPUT_CODEC,
     OUTPUT_CODEC,
@@ -38,9 +38,9 @@ from ptycassette.cassette._records import (
 )
 from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
 from ptycassette.export.text import TextStream
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.recording._journal_codec import JournalDecoder
-from ptycassette.recording.io.recovery import recover
+from ptycassette.recording.io.finalising import recover
 from ptycassette.replaying.paint import paint
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import scrub_chunks

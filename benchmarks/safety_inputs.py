@@ -21,20 +21,21 @@ import msgspec
 
 from benchmarks.scrub_hostile import FAMILIES, hostile
 from ptycassette.cassette.framing import MARK
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import (
+from ptycassette.model.records import (
+    DiscoveryRecord,
+    ExitStatus,
     Finished,
+    Harness,
     Noted,
     Output,
     Probed,
+    QuotaRecord,
     Resized,
     SessionMeta,
     Signalled,
     Typed,
 )
-from ptycassette.model.manifest import Harness
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord
+from ptycassette.model.screen import Size
 from ptycassette.recording._journal_codec import MAGIC, JournalEncoder
 
 __all__ = ["JSON_WORDS", "TERMINAL_WORDS", "Maker", "journal", "manifest", "mutated", "records",

@@ -41,9 +41,9 @@ from benchmarks.kills import run_kills
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main as command_line
 from ptycassette.errors import NotFoundError
-from ptycassette.model.journal import Output
-from ptycassette.recording.io import rec_session
-from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.model.records import Output
+from ptycassette.recording.io import recording as rec_session
+from ptycassette.recording.io.finalising import left_journals, recover
 from ptycassette.recording.io.rescrub import scrub_cassette
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.system.files.state_dirs import journal_dir

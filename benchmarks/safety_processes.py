@@ -28,7 +28,7 @@ import msgspec
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main as command_line
-from ptycassette.recording.io import rec_session
+from ptycassette.recording.io import recording as rec_session
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.system.pty._supervisor import descendants
 

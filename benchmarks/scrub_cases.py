@@ -25,9 +25,8 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Noted, Output, Resized, SessionMeta, Typed
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import Harness, Noted, Output, Resized, SessionMeta, Typed
+from ptycassette.model.screen import Size
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.terminal.emulator import default_emulator
 

@@ -12,9 +12,8 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Output, SessionMeta, Typed
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import Harness, JournalEvent, Output, SessionMeta, Typed
+from ptycassette.model.screen import Size
 from ptycassette.scrub.session import default_scrubber
 
 __all__ = ["FAMILIES", "Family", "hostile"]

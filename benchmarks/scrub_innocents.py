@@ -14,9 +14,8 @@ from collections.abc import Callable
 
 from benchmarks.scrub_blocks import WORDS, blocks
 from benchmarks.scrub_cases import CASES
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output, SessionMeta
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import Harness, Output, SessionMeta
+from ptycassette.model.screen import Size
 from ptycassette.scrub.session import default_scrubber
 
 Maker = Callable[[random.Random], str]

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from ptycassette.scrub.rules._spelling import LETTERS, NAMES, Spelling, place, places
+from ptycassette.scrub.rules.values import LETTERS, NAMES, Spelling, place, places
 
 STDLIB = Path(sysconfig.get_path("stdlib"))
 INSTALLED = Path(sysconfig.get_path("purelib"))

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from benchmarks.scrub_cases import CASES, events, meta
-from ptycassette.model.journal import Output, Resized, Typed
+from ptycassette.model.records import Output, Resized, Typed
 from ptycassette.scrub.session import default_scrubber
 
 

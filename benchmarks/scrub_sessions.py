@@ -26,9 +26,8 @@ from ptyprocess.ptyprocess import PtyProcess
 from rich.console import Console
 from rich.syntax import Syntax
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output, SessionMeta
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import Harness, Output, SessionMeta
+from ptycassette.model.screen import Size
 from ptycassette.scrub.session import default_scrubber
 
 ROOT = Path(__file__).resolve().parents[1]

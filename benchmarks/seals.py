@@ -20,8 +20,7 @@ from itertools import cycle
 from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine, run
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output
+from ptycassette.model.records import ExitStatus, Finished, Output
 from ptycassette.seal.io.key_files import write_new_key
 from ptycassette.testing import write_cassette
 

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine, run
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.records import ExitStatus, Finished, Output, Typed
 from ptycassette.replaying.standin.io import boot
 from ptycassette.testing import write_cassette
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine, run
 from ptycassette import model, tool_call, use_tape
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
 from ptycassette.testing import write_cassette
 
 __all__ = ["measure"]

@@ -39,13 +39,12 @@ from ptycassette.importing.io.importer import import_file
 from ptycassette.importing.registry import import_named
 from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
 from ptycassette.tape.io.journal_file import TapeJournalReader
-from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy
 from ptycassette.tape.items import AnswerData
 from ptycassette.tape.matching.checking import check_tape
 from ptycassette.tape.matching.matcher import Hit, Matcher
-from ptycassette.tape.matching.question import Question, QuestionKeys
-from ptycassette.tape.matching.rules import Rules
+from ptycassette.tape.matching.question import Question, QuestionKeys, Rules
 
 DIRECT, PUMP, PROXY = "direct", "through a pump", "through the proxy"
 _LINES, _STREAMS = 20, 100

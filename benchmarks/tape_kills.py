@@ -35,8 +35,8 @@ import psutil
 from benchmarks.kills import run_kills
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
-from ptycassette.recording.io.recovery import left_journals, recover
-from ptycassette.rerun.io.rerunning import rerun_cassette
+from ptycassette.recording.io.finalising import left_journals, recover
+from ptycassette.rerun.io.driving import rerun_cassette
 from ptycassette.system.files.state_dirs import journal_dir
 
 VICTIMS = ("recorder", "saver", "proxy")

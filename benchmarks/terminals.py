@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ptycassette.system.pty.polling import PURE_PYTHON
+from ptycassette.system.pty.process import PURE_PYTHON
 
 __all__ = ["Terminal", "contenders", "ptycassette_rec", "terminal"]
 

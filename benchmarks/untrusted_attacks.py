@@ -12,8 +12,8 @@ import struct
 import zlib
 from collections.abc import Callable
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Typed
+from ptycassette.model.records import JournalEvent, Noted, Output, Resized, Typed
+from ptycassette.model.screen import Size
 
 __all__ = [
     "CASSETTE",

@@ -31,32 +31,30 @@ from benchmarks.processor_time import Stopwatch
 from ptycassette import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli import entry
-from ptycassette.cli._rec_emulator import _profile as answers_profile
 from ptycassette.cli._rec_evidence import manifest_sha256
 from ptycassette.cli._rec_plan import MAX_SCRIPT_BYTES, steps_of
+from ptycassette.cli._rec_plan import _profile as answers_profile
 from ptycassette.errors import CassetteError, UnreadableError
 from ptycassette.export.registry import exports_of
-from ptycassette.export.screen_text import recording_text
-from ptycassette.harness.io._logs import read_logs
+from ptycassette.export.shown_lines import recording_text
 from ptycassette.harness.io.fake_provider import read_script
 from ptycassette.harness.io.files import load_probe, load_profile
+from ptycassette.harness.io.logs import read_logs
 from ptycassette.harness.provider.fake.engine import FakeProvider
-from ptycassette.harness.provider.fake.exchange import HttpRequest
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.harness.provider.fake.script import HttpRequest, Script
 from ptycassette.importing.io.importer import import_file
 from ptycassette.importing.registry import import_named
 from ptycassette.importing.session import BadImportError
-from ptycassette.model.events import Event, FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, Noted, Resized, Typed
+from ptycassette.model.records import Event, Finished, FrameRecord, Noted, Resized, Typed
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.model.toml_text import MAX_TOML_BYTES as TOML_BYTES
-from ptycassette.recording.io.recovery import recover
+from ptycassette.recording.io.finalising import recover
 from ptycassette.replaying.io.library import Library
-from ptycassette.replaying.standin.io.report_file import read_reports
+from ptycassette.replaying.standin.io.process import read_reports
+from ptycassette.scenario.evaluation import MAX_YAML_BYTES as YAML_BYTES
 from ptycassette.scenario.evaluation import check_scenario
-from ptycassette.scenario.evidence import Evidence
 from ptycassette.scenario.io import evidence_of, load_scenario
-from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES as YAML_BYTES
+from ptycassette.scenario.predicate import Evidence
 from ptycassette.scrub.io.setup import load_config
 from ptycassette.seal.io.bundles import check_bundle
 from ptycassette.seal.trust import Trust

@@ -36,9 +36,8 @@ from pathlib import Path
 from benchmarks.measuring import Report, Row, machine, percentile
 from benchmarks.viewer_cassettes import make_cassette, make_large
 from ptycassette import open_cassette
-from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.app import RecordingScreen, ViewerApp
 from ptycassette_viewer.cache import Cache
-from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.seeker import Seeker, Shown
 from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.source import CassetteSource

@@ -7,11 +7,19 @@ from pathlib import Path
 
 from ptycassette import Cursor, FrameRecord, OutputRecord, open_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
-from ptycassette.model.events import ExitStatus, FinalRecord, InputRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Output, SessionMeta, Typed
-from ptycassette.model.manifest import Harness
-from ptycassette.model.records import ScrubReport
+from ptycassette.model.records import (
+    ExitStatus,
+    FinalRecord,
+    Finished,
+    Harness,
+    InputRecord,
+    JournalEvent,
+    Output,
+    ScrubReport,
+    SessionMeta,
+    Typed,
+)
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.system.clock import random_id
 from ptycassette.testing import manifest_of

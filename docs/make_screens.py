@@ -17,8 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.compare_screen import CompareScreen
+from ptycassette_viewer.app import CompareScreen, ViewerApp
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 
 DOCS = Path(__file__).resolve().parent

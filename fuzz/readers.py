@@ -41,39 +41,35 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.repair import fix_cassette, protect_from_git
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli._promoting import fixture_of
-from ptycassette.cli._rec_emulator import _profile as answers_of
+from ptycassette.cli._rec_plan import _profile as answers_of
 from ptycassette.cli._rec_plan import steps_of
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.export.git_text import git_lines
 from ptycassette.fork.io.reading_lineage import read_lineage
-from ptycassette.harness.io._logs import read_log_file
 from ptycassette.harness.io.fake_provider import read_script
 from ptycassette.harness.io.files import load_probe, load_profile
+from ptycassette.harness.io.logs import read_log_file
 from ptycassette.harness.provider.fake.engine import FakeProvider
-from ptycassette.harness.provider.fake.exchange import HttpRequest
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.harness.provider.fake.script import HttpRequest, Script
 from ptycassette.harness.provider.wire.questions import read_question
 from ptycassette.importing.io.importer import import_file, import_of
 from ptycassette.importing.io.scripts import import_script
 from ptycassette.importing.registry import IMPORTS, ImportFormat
 from ptycassette.importing.session import BadImportError
-from ptycassette.model.json_values import NOT_JSON
-from ptycassette.pytest_plugin.traces.index import write_index
+from ptycassette.model.records import NOT_JSON
+from ptycassette.pytest_plugin.traces.page import write_index
+from ptycassette.recording.io.finalising import recover
 from ptycassette.recording.io.git_head import git_commit
-from ptycassette.recording.io.recovery import recover
-from ptycassette.replaying.io.library import Library
+from ptycassette.replaying.io.library import STARTS_FILE, Library, StartCounts
 from ptycassette.replaying.io.shims import CONFIG_NAME, read_shim_config
-from ptycassette.replaying.io.start_counts import STARTS_FILE, StartCounts
-from ptycassette.replaying.standin.io.report_file import read_reports
+from ptycassette.replaying.standin.io.process import read_reports
 from ptycassette.scrub.io.setup import load_config
 from ptycassette.seal.bundle.transcripts import answer_of
 from ptycassette.seal.io.bundles import check_bundle
-from ptycassette.seal.io.checking import judged_seal
 from ptycassette.seal.io.key_files import read_signer, read_trust
+from ptycassette.seal.io.sealing import judged_seal
 from ptycassette.seal.trust import Trust
 from ptycassette.system.files.project_file import find_project
-from ptycassette.tape._assembling import Assembler
-from ptycassette.tape._facts import AnswerFacts, question_model, tool_results
 from ptycassette.tape._frames import MessageFollower, NotFollowedError
 from ptycassette.tape._heads import (
     answer_follower,
@@ -83,21 +79,30 @@ from ptycassette.tape._heads import (
     noted_headers,
     read_request,
 )
-from ptycassette.tape._unpacking import unpacker_for
-from ptycassette.tape.consent._forbidden import UnsearchedBodyError, search_body
-from ptycassette.tape.consent.terms import Approval
+from ptycassette.tape.consent.terms import Approval, UnsearchedBodyError, search_body
 from ptycassette.tape.draws import read_draws
 from ptycassette.tape.io.journal_file import TapeJournalReader
-from ptycassette.tape.io.matching_rules import load_matching_rules
-from ptycassette.tape.items import AnswerBegun, AnswerData, ExchangeEnded, RequestBegun, RequestData
+from ptycassette.tape.io.recorded_answers import load_matching_rules
+from ptycassette.tape.items import (
+    AnswerBegun,
+    AnswerData,
+    AnswerFacts,
+    Assembler,
+    ExchangeEnded,
+    RequestBegun,
+    RequestData,
+    question_model,
+    tool_results,
+)
 from ptycassette.tape.journal_codec import TapeEncoder, TapeHead
 from ptycassette.tape.matching.checking import check_tape
-from ptycassette.tape.matching.rules import Rules
+from ptycassette.tape.matching.question import Rules
 from ptycassette.tape.retries import wait_s
 from ptycassette.tape.routing import NotServedError, Routes
+from ptycassette.tape.unpacking import unpacker_for
 from ptycassette.testing import ManualClock
 from ptycassette_viewer.annotations import Annotations, sidecar
-from ptycassette_viewer.traces.trace_file import read_trace
+from ptycassette_viewer.traces.trace_screen import read_trace
 
 ROOT = Path(__file__).resolve().parents[1]
 FIXTURES = ROOT / "fixtures"
@@ -574,10 +579,16 @@ def _sealed() -> tuple[bytes, Trust, dict[str, str]]:
     """A seal, whom to trust, and the digests of what it seals."""
     import sigstore.verify  # noqa: F401, PLC0415 - its first import tries what sockets there are
 
-    from ptycassette.seal.io._files import digests_of  # noqa: PLC0415
-    from ptycassette.seal.io.sealing import KeySealer, seal_cassette  # noqa: PLC0415
-    from ptycassette.seal.keys import new_private_key, signer_of  # noqa: PLC0415
-    from ptycassette.seal.trust import TrustedKey  # noqa: PLC0415
+    from ptycassette.seal.io.sealing import (  # noqa: PLC0415
+        KeySealer,
+        digests_of,
+        seal_cassette,
+    )
+    from ptycassette.seal.trust import (  # noqa: PLC0415
+        TrustedKey,
+        new_private_key,
+        signer_of,
+    )
 
     with tempfile.TemporaryDirectory() as place:
         whole = Path(place, "login")
@@ -611,7 +622,7 @@ def _seals() -> Iterator[bytes]:
 
 
 def _keys() -> Iterator[bytes]:
-    from ptycassette.seal.keys import new_private_key, signer_of  # noqa: PLC0415
+    from ptycassette.seal.trust import new_private_key, signer_of  # noqa: PLC0415
 
     private = new_private_key()
     yield private
@@ -892,7 +903,7 @@ def _git(path: Path) -> None:
 
 def _npm(path: Path) -> None:
     """The package that a program belongs to, by the files around it."""
-    from ptycassette.recording.io.binary_probe import installed_version  # noqa: PLC0415
+    from ptycassette.recording.io.options import installed_version  # noqa: PLC0415
 
     program = path.parent / "node_modules" / "x" / "bin" / "x.js"
     program.parent.mkdir(parents=True)

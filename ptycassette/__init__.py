@@ -12,51 +12,52 @@ from ptycassette.version import __version__
 
 TYPE_CHECKING = False  # importing typing takes 8 ms, too long for the start of the stand-in
 if TYPE_CHECKING:
+    from ptycassette.editing.io.editing import mask_cassette, preview_mask
     from ptycassette.errors import CassetteError
-
-    from .cassette.io.reader import Cassette, open_cassette
-    from .cassette.io.writer import CassetteWriter
-    from .editing.io.masking import mask_cassette, preview_mask
-    from .editing.masking import Mask, Region
-    from .export.html import screen_html
-    from .export.registry import export_of_file, exports_of
-    from .export.svg import still_svg
-    from .fork.io.reading_lineage import ForkBetween, fork_between, fork_mark, read_lineage
-    from .fork.lineage import lineage_lines
-    from .fork.record import ForkRecord, fork_of
-    from .harness.io.environment_of_scenario import scenario_environment
-    from .inprocess.calls import ToolError
-    from .inprocess.drifting import drift, semantic_drift
-    from .inprocess.forking import TapeFork
-    from .inprocess.shown import with_turns
-    from .inprocess.tools import tape_tool, tool_call
-    from .inprocess.using_tape import OpenTape, TapeResult, UseTape, use_tape
-    from .keys.quantities import parse_time
-    from .model.events import (
+    from ptycassette.fork.report import ForkRecord, fork_of, lineage_lines
+    from ptycassette.inprocess.drifting import with_turns
+    from ptycassette.model.records import (
         Event,
         FinalRecord,
         FrameRecord,
         InputRecord,
         OutputRecord,
         ServiceEventRecord,
+        SessionMeta,
+        StreamKinds,
+        painted_bytes,
+        streams_of,
     )
-    from .model.geometry import Cursor, Size
-    from .model.journal import SessionMeta
+    from ptycassette.model.screen import Cursor, Size
+    from ptycassette.replaying.divergence import Drift, drift_lines
+    from ptycassette.replaying.paint import Cell, cells_of_row
+    from ptycassette.replaying.standin.io.process import read_reports
+    from ptycassette.rerun.io.driving import rerun_cassette
+
+    from .cassette.io.reader import Cassette, open_cassette
+    from .cassette.io.writer import CassetteWriter
+    from .editing.masking import Mask, Region
+    from .export.html import screen_html
+    from .export.registry import export_of_file, exports_of
+    from .export.svg import still_svg
+    from .fork.io.reading_lineage import ForkBetween, fork_between, fork_mark, read_lineage
+    from .harness.io.environment_of_scenario import scenario_environment
+    from .inprocess.calls import ToolError
+    from .inprocess.drifting import drift, semantic_drift
+    from .inprocess.forking import TapeFork
+    from .inprocess.tools import tape_tool, tool_call
+    from .inprocess.using_tape import OpenTape, TapeResult, UseTape, use_tape
+    from .keys.quantities import parse_time
     from .model.screen import Screen, Style, StyleRun
     from .model.stored_screen import screen_of
-    from .model.streams import StreamKinds, painted_bytes, streams_of
     from .model.visible_text import printable, visible, visible_bytes
     from .recording.io.async_record import AsyncRecording, arecord
     from .recording.io.journal_follower import JournalFollower, live_journals
     from .recording.io.recording import Recording, record
-    from .replaying.cells import Cell, cells_of_row
-    from .replaying.drifts import Drift, drift_lines
     from .replaying.io.embeddings import embeddings_scorer
     from .replaying.io.replayer import areplay, replay
     from .replaying.io.using import Use, UseResult, use
-    from .replaying.standin.io.report_file import read_reports
     from .replaying.standin.reported import ReportedDivergence, reported_divergences
-    from .rerun.io.rerunning import rerun_cassette
     from .rerun.report import RerunReport
     from .session.async_session import AsyncSession
     from .session.session import Session
@@ -72,41 +73,39 @@ if TYPE_CHECKING:
 _MODULES = {
     "cassette.io.reader": "Cassette open_cassette",
     "cassette.io.writer": "CassetteWriter",
-    "editing.io.masking": "mask_cassette preview_mask",
+    "editing.io.editing": "mask_cassette preview_mask",
     "editing.masking": "Mask Region",
     "errors": "CassetteError",
     "export.html": "screen_html",
     "export.registry": "export_of_file exports_of",
     "export.svg": "still_svg",
     "fork.io.reading_lineage": "ForkBetween fork_between fork_mark read_lineage",
-    "fork.lineage": "lineage_lines",
-    "fork.record": "ForkRecord fork_of",
+    "fork.report": "ForkRecord fork_of lineage_lines",
     "harness.io.environment_of_scenario": "scenario_environment",
     "inprocess.calls": "ToolError",
-    "inprocess.drifting": "drift semantic_drift",
+    "inprocess.drifting": "drift semantic_drift with_turns",
     "inprocess.forking": "TapeFork",
-    "inprocess.shown": "with_turns",
     "inprocess.tools": "tape_tool tool_call",
     "inprocess.using_tape": "OpenTape TapeResult UseTape use_tape",
     "keys.quantities": "parse_time",
-    "model.events": "Event FinalRecord FrameRecord InputRecord OutputRecord ServiceEventRecord",
-    "model.geometry": "Cursor Size",
-    "model.journal": "SessionMeta",
-    "model.screen": "Screen Style StyleRun",
+    "model.records": (
+        "Event FinalRecord FrameRecord InputRecord OutputRecord ServiceEventRecord "
+        "SessionMeta StreamKinds painted_bytes streams_of"
+    ),
+    "model.screen": "Cursor Screen Size Style StyleRun",
     "model.stored_screen": "screen_of",
-    "model.streams": "StreamKinds painted_bytes streams_of",
     "model.visible_text": "printable visible visible_bytes",
     "recording.io.async_record": "AsyncRecording arecord",
     "recording.io.journal_follower": "JournalFollower live_journals",
     "recording.io.recording": "Recording record",
-    "replaying.cells": "Cell cells_of_row",
-    "replaying.drifts": "Drift drift_lines",
+    "replaying.divergence": "Drift drift_lines",
     "replaying.io.embeddings": "embeddings_scorer",
     "replaying.io.replayer": "areplay replay",
     "replaying.io.using": "Use UseResult use",
-    "replaying.standin.io.report_file": "read_reports",
+    "replaying.paint": "Cell cells_of_row",
+    "replaying.standin.io.process": "read_reports",
     "replaying.standin.reported": "ReportedDivergence reported_divergences",
-    "rerun.io.rerunning": "rerun_cassette",
+    "rerun.io.driving": "rerun_cassette",
     "rerun.report": "RerunReport",
     "session.async_session": "AsyncSession",
     "session.session": "Session",

@@ -8,26 +8,33 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from .cassette.io.writer import CassetteWriter
-from .model.events import Event, FrameRecord, moment_us
-from .model.geometry import Size
-from .model.journal import Finished, JournalEvent, Output, SessionMeta, Typed
-from .model.manifest import (
+from ptycassette.model.records import (
     Command,
     ContentDigest,
     EmulatorId,
+    Event,
+    Finished,
+    FrameRecord,
     Harness,
+    JournalEvent,
     Manifest,
+    Output,
     Provenance,
+    SessionMeta,
     Terminal,
     Timing,
+    Typed,
+    moment_us,
 )
+from ptycassette.model.screen import Size
+from ptycassette.recording.sink_writer import event_of
+from ptycassette.system.pty.terminal import LineMode
+from ptycassette.terminal.emulator import backend
+
+from .cassette.io.writer import CassetteWriter
 from .model.records import ScrubReport
-from .recording.journal_events import event_of
 from .scrub.session import default_scrubber
-from .system.pty.port import LineMode
 from .system.pty.scripted import ScriptedPty
-from .terminal.backends import backend
 from .terminal.checking import CheckedScreen
 from .terminal.emulator import default_emulator
 

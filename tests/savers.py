@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import psutil
 
-from ptycassette.model.events import Event
+from ptycassette.model.records import Event
 from ptycassette.recording.io.journal_follower import JournalFollower
 from ptycassette.system.files.state_dirs import journal_dir
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptycassette.model.events import FrameRecord, InputRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent
-from ptycassette.replaying.standin.decisions import Halt, Listen, Play, StandinOptions
-from ptycassette.replaying.standin.decisions import RunEnded as Over
+from ptycassette.model.records import FrameRecord, InputRecord, JournalEvent
+from ptycassette.model.screen import Size
+from ptycassette.replaying.standin.comparison import Halt, Listen, Play, StandinOptions
+from ptycassette.replaying.standin.comparison import RunEnded as Over
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.testing import events_of
 from ptycassette.timeline.match import Matching

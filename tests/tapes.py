@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 
 from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
-from ptycassette.tape.io.matching_rules import load_matching_rules
-from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.matching.matcher import Hit, Matcher
-from ptycassette.tape.matching.question import Question, QuestionKeys
-from ptycassette.tape.matching.rules import Rules
+from ptycassette.tape.matching.misses import Miss
+from ptycassette.tape.matching.question import Question, QuestionKeys, Rules
 
 __all__ = [
     "KEY",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import default_emulator
 
 _SIZE = Size(rows=6, cols=20)

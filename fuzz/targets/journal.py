@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from ptycassette.cassette.framing import MARK
 from ptycassette.errors import JournalError
-from ptycassette.model.journal import JournalEvent
+from ptycassette.model.records import JournalEvent
 from ptycassette.recording._journal_codec import MAGIC, JournalDecoder
-from ptycassette.recording.journal_events import event_of
+from ptycassette.recording.sink_writer import event_of
 
 _HEAD = struct.Struct("<4sIIQB")
 _SALT = 7

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ptycassette.cassette._artifacts import read_artifacts
 from ptycassette.cassette._manifest import decode_manifest, encode_manifest
-from ptycassette.cassette._manifest_digest import check_manifest_digest
+from ptycassette.cassette.layout import read_artifacts
+from ptycassette.cassette.manifest_digest import check_manifest_digest
 from ptycassette.errors import CassetteError
-from ptycassette.timeline.match_secrets import read_secrets
+from ptycassette.timeline.match import read_secrets
 
 
 def check(data: bytes) -> None:

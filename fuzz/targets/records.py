@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ptycassette.cassette._lines import LineReader
-from ptycassette.cassette._records import (
+from ptycassette.cassette.layout import (
     FRAME_CODEC,
     INPUT_CODEC,
     OUTPUT_CODEC,

@@ -10,7 +10,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.export.html import screen_html
 from ptycassette.export.svg import still_svg
 from ptycassette.export.text import TextStream
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import printable, visible, visible_bytes
 from ptycassette.replaying.divergence import (
     Divergence,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from fuzz.plain import is_plain
 from ptycassette.errors import UsageError
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import SessionMeta, Typed
-from ptycassette.model.manifest import Harness
-from ptycassette.scrub.rules._config import parse_config
+from ptycassette.model.records import Harness, SessionMeta, Typed
+from ptycassette.model.screen import Size
+from ptycassette.scrub.rules.rule_set import parse_config
 from ptycassette.scrub.session import default_scrubber
 
 _META = SessionMeta(

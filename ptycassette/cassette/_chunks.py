@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ptycassette.errors import ChunkError, LimitError
-from ptycassette.model.events import FrameRecord, OutputRecord
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.records import FrameRecord, OutputRecord
 from ptycassette.model.visible_text import visible
 
 

@@ -11,13 +11,15 @@ other line that cannot be read is a *corrupt* one (``RecordError``).
 from __future__ import annotations
 
 import hashlib
-from typing import Generic
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic
 
 import msgspec
 
-from ptycassette.cassette._records import R, RecordCodec
-from ptycassette.errors import LimitError, RecordError, TruncatedError
+from ptycassette.errors import LimitError, RecordError, SequenceError, TimeError, TruncatedError
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits, check_density
+
+from .layout import R, RecordCodec
 
 
 class Batch(msgspec.Struct, Generic[R], frozen=True, gc=False):
@@ -122,3 +124,154 @@ class LineReader(Generic[R]):
                 f"a line of over {self._limits.max_line_bytes} bytes",
                 where=f"{self._place} line {number}",
             )
+
+
+# All streams of a cassette in one order: ``seq`` from 1 without a gap, time never back.
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A stream to merge: ``place`` is what errors call it; its batches come in file order."""
+
+    place: str
+    batches: Iterator[Batch[Any]]
+
+
+class Run(msgspec.Struct, frozen=True, gc=False):
+    """Consecutive records of source number ``source``."""
+
+    source: int
+    first_line: int
+    records: list[Any]
+
+
+class _Head:
+    """The position in one source: its batch and the index in it."""
+
+    __slots__ = ("first_line", "place", "position", "records", "source")
+
+    def __init__(self, source: Source) -> None:
+        self.source = source.batches
+        self.place = source.place
+        self.records: list[Any] = []
+        self.position = 0
+        self.first_line = 1
+        self.refill()
+
+    def refill(self) -> None:
+        """Load the next batch that is not empty, or none at the end."""
+        for batch in self.source:
+            if batch.records:
+                self.records, self.position = batch.records, 0
+                self.first_line = batch.first_line
+                return
+        self.records, self.position = [], 0
+
+    def where(self) -> str:
+        record = self.records[self.position]
+        line = self.first_line + self.position
+        return f"{self.place} line {line} (seq {record.seq}, t_ms {record.t_ms})"
+
+
+def merge_runs(sources: Sequence[Source], *, resolution_ms: int) -> Iterator[Run]:
+    """The records of all sources, as runs in the order of ``seq``.
+
+    Args:
+        sources: the streams; each must be ascending by itself.
+        resolution_ms: the manifest's resolution, for ``t_us`` against ``t_ms``.
+
+    Raises:
+        SequenceError: ``seq`` is not contiguous from 1 over all sources together.
+        TimeError: ``t_ms`` or ``t_us`` goes back, or the two do not fit together.
+    """
+    heads = [_Head(source) for source in sources]
+    clock = _Clock(resolution_ms)
+    expected = 1
+    while (number := _holder(heads, expected)) is not None:
+        head = heads[number]
+        records, start = head.records, head.position
+        end = start + 1
+        expected += 1
+        bound = _next_of_others(heads, head)
+        while end < len(records) and expected != bound and records[end].seq == expected:
+            end += 1
+            expected += 1
+        run = records if end - start == len(records) else records[start:end]
+        clock.check(run, head, start)
+        first_line = head.first_line + start
+        head.position = end
+        if end == len(records):
+            head.refill()
+        yield Run(number, first_line, run)
+    _complain(heads, expected)
+
+
+def _holder(heads: Sequence[_Head], seq: int) -> int | None:
+    """The number of the source whose next record has ``seq``, if no other has an earlier one."""
+    holder = None
+    for number, head in enumerate(heads):
+        if head.records:
+            found = head.records[head.position].seq
+            if found < seq:
+                return None
+            if found == seq:
+                holder = number
+    return holder
+
+
+def _next_of_others(heads: Sequence[_Head], head: _Head) -> int | None:
+    """The end of the run of ``head``, chosen so that a duplicate ``seq`` is noticed at once."""
+    nexts = [each.records[each.position].seq for each in heads if each is not head and each.records]
+    return min(nexts, default=None)
+
+
+def _complain(heads: Sequence[_Head], expected: int) -> None:
+    """Raise for the first record that is left, if one is."""
+    left = [head for head in heads if head.records]
+    if not left:
+        return
+    head = min(left, key=lambda each: each.records[each.position].seq)
+    seq = head.records[head.position].seq
+    reason = (
+        f"seq {seq} is there twice or out of order"
+        if seq < expected
+        else f"seq {expected} is missing: {seq} comes next"
+    )
+    raise SequenceError(
+        reason,
+        where=head.where(),
+        hint="seq must be contiguous from 1 over all streams together",
+    )
+
+
+class _Clock:
+    """Time over all streams."""
+
+    __slots__ = ("_resolution_ms", "_t_ms", "_t_us")
+
+    def __init__(self, resolution_ms: int) -> None:
+        self._resolution_ms = resolution_ms
+        self._t_ms = 0
+        self._t_us = 0
+
+    def check(self, run: list[Any], head: _Head, start: int) -> None:
+        last_ms, last_us, resolution_ms = self._t_ms, self._t_us, self._resolution_ms
+        for position, record in enumerate(run, start):
+            t_ms = record.t_ms
+            if t_ms < last_ms:
+                head.position = position
+                raise TimeError(f"t_ms goes back from {last_ms} to {t_ms}", where=head.where())
+            last_ms = t_ms
+            t_us = record.t_us
+            if t_us is None:
+                continue
+            if t_us < last_us:
+                head.position = position
+                raise TimeError(f"t_us goes back from {last_us} to {t_us}", where=head.where())
+            last_us = t_us
+            if not t_ms <= t_us // 1000 < t_ms + resolution_ms:
+                head.position = position
+                raise TimeError(
+                    f"t_ms {t_ms} is not t_us {t_us} floored to {resolution_ms} ms",
+                    where=head.where(),
+                )
+        self._t_ms, self._t_us = last_ms, last_us

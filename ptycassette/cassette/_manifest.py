@@ -20,22 +20,115 @@ What must exist as files, and what the files hold, comes after that.
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from ptycassette.cassette._artifacts import Artifact, read_artifacts
-from ptycassette.cassette._digests import is_sha256
-from ptycassette.cassette._pins import check_pins, require_any_emulator
-from ptycassette.cassette._times import is_time
-from ptycassette.cassette.documents import encode_document, parse_document
 from ptycassette.cassette.layout import FORMAT_VERSION, KNOWN_FEATURES, MANIFEST
 from ptycassette.cassette.strict_json import check_keys, explain
-from ptycassette.errors import ManifestError, RequiredFeatureError, VersionError
+from ptycassette.errors import (
+    DigestPinError,
+    EmulatorMissingError,
+    EmulatorPinError,
+    IdPinError,
+    ManifestError,
+    RequiredFeatureError,
+    VersionError,
+)
 from ptycassette.model.limits import DEFAULT_LIMITS, UINT16_MAX, Limits
-from ptycassette.model.manifest import EmulatorId, Manifest
+from ptycassette.model.records import EmulatorId, Manifest
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import visible
+
+from .layout import Artifact, encode_document, is_sha256, parse_document, read_artifacts
+
+# What a caller pins: this id, this digest, this emulator, and no other.
+
+
+def require_any_emulator(document: Any, required: EmulatorId | None, *, where: str) -> None:
+    """Check in a manifest not yet validated that it names an emulator, if one is required.
+
+    Raises:
+        EmulatorMissingError: it names none.
+    """
+    if required is None:
+        return
+    terminal = document.get("terminal") if isinstance(document, dict) else None
+    emulator = terminal.get("emulator") if isinstance(terminal, dict) else None
+    if isinstance(emulator, dict) and emulator.get("name") and emulator.get("version"):
+        return
+    raise EmulatorMissingError(
+        f"the emulator {_shown(required)} is required, and the manifest names none",
+        where=where,
+        hint="record it again with an emulator, or do not require one",
+    )
+
+
+def check_pins(
+    manifest: Manifest,
+    *,
+    where: str,
+    expect_id: str | None = None,
+    expect_sha256: str | None = None,
+    require_emulator: EmulatorId | None = None,
+) -> None:
+    """Check a valid manifest against what the caller pins; None pins nothing.
+
+    An empty ``version`` in ``require_emulator`` allows any version.
+
+    Raises:
+        IdPinError: another id.
+        DigestPinError: another digest of ``output.raw``.
+        EmulatorPinError: another emulator, or another version of it.
+    """
+    hint = "it was recorded again or replaced: look at what changed, then update the pin"
+    if expect_id is not None and manifest.id != expect_id:
+        raise IdPinError(
+            f"expected the id {visible(expect_id)}, and it is {visible(manifest.id, limit=200)}",
+            where=where,
+            hint=hint,
+        )
+    digest = manifest.content_digest.sha256
+    if expect_sha256 is not None and digest != expect_sha256.lower():
+        raise DigestPinError(
+            f"expected the digest {visible(expect_sha256)}, and it is {digest}",
+            where=where,
+            hint=hint,
+        )
+    if require_emulator is None:
+        return
+    found = manifest.terminal.emulator
+    same_version = require_emulator.version in {"", found.version}
+    if found.name != require_emulator.name or not same_version:
+        raise EmulatorPinError(
+            f"the emulator {_shown(require_emulator)} is required, "
+            f"and the frames were made by {_shown(found)}",
+            where=where,
+            hint="derive the frames again with the required emulator, or record again",
+        )
+
+
+def _shown(emulator: EmulatorId) -> str:
+    return visible(f"{emulator.name} {emulator.version}".strip(), limit=200)
+
+
+# Times in a cassette: RFC 3339.
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)")
+
+
+def is_time(text: str) -> bool:
+    """Whether ``text`` is an existing date and time, with a zone (RFC 3339, section 5.6)."""
+    if not _TIME.fullmatch(text):
+        return False
+    try:
+        datetime.fromisoformat(f"{text[:10]}T00:00:00+00:00")
+    except ValueError:
+        return False
+    return True
 
 
 class ManifestPage(msgspec.Struct, frozen=True):

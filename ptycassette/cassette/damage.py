@@ -30,7 +30,7 @@ from itertools import combinations, pairwise, product
 
 import msgspec
 
-from ptycassette.model.events import OutputRecord
+from ptycassette.model.records import OutputRecord
 
 LINE_ENDS_REMOVED = "CRs of its line ends were removed"
 LINE_ENDS_ADDED = "CRs were added to its line ends"

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from ptycassette.cassette._digests import is_sha256
 from ptycassette.errors import UsageError
-from ptycassette.model.journal import Finished, JournalEvent, Noted
-from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import Finished, JournalEvent, Manifest, Noted
+
+from .layout import is_sha256
 
 EDITED_KEY: Final = "edited"
 

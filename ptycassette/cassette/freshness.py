@@ -6,7 +6,7 @@ import math
 from datetime import datetime, timedelta
 
 from ptycassette.keys.quantities import parse_time
-from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import Manifest
 
 _SHOWN = 40
 

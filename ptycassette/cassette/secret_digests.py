@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 
-from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.re2_engine import lazy_pattern
 
 LEAST_BITS = 48
 """What a secret must have, as ``guessing_bits`` counts. 97 of 100 random texts of 24 letters and

@@ -23,8 +23,8 @@ from typing import Any, NoReturn, get_args
 import msgspec
 
 from ptycassette.errors import InvalidCassetteError, LimitError
-from ptycassette.model.json_values import NOT_JSON
 from ptycassette.model.limits import INT64_MAX, INT64_MIN, Limits
+from ptycassette.model.records import NOT_JSON
 from ptycassette.model.visible_text import visible
 
 _MAX_INT_DIGITS = 20  # the longest int64 has 19 digits and a sign

@@ -17,7 +17,7 @@ from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
     from ptycassette.editing.io.editing import Edited
-    from ptycassette.editing.session import Take
+    from ptycassette.editing.masking import Take
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -59,7 +59,7 @@ def json_text(value: Any) -> str:
 
     import msgspec
 
-    from ptycassette.model.json_values import native, storable
+    from ptycassette.model.records import native, storable
 
     value = msgspec.to_builtins(value)
     text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "))

@@ -17,7 +17,7 @@ from ptycassette.importing.registry import ImportFormat, import_named
 from ptycassette.inprocess.calls import recorded_tools
 from ptycassette.model.visible_text import visible
 from ptycassette.system.files.whole_file import write_whole
-from ptycassette.tape.matching.rules import SECRET
+from ptycassette.tape.matching.question import SECRET
 
 _PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _FUNCTION = re.compile(rf"({_PATH}):({_PATH})", re.ASCII)

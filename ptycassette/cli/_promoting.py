@@ -20,11 +20,11 @@ from ptycassette.cassette.layout import is_litter
 from ptycassette.cli._rec_evidence import answer_checks, manifest_sha256
 from ptycassette.cli.tape import lines_of
 from ptycassette.errors import ExistsError, NotFoundError, RefusedError, UnreadableError
-from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.records import NOT_JSON
 from ptycassette.model.resolved_types import resolved
-from ptycassette.scenario.drafting import draft_expectations
+from ptycassette.scenario.evaluation import parse_scenario
 from ptycassette.scenario.io import evidence_of, run_scenario
-from ptycassette.scenario.reading import parse_scenario
+from ptycassette.scenario.predicate import draft_expectations
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.whole_file import copy_tree
 

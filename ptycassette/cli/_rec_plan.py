@@ -5,21 +5,322 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ptycassette.cli._rec_emulator import chosen_emulator
-from ptycassette.cli._rec_tape import refuse_without_tape, retries_of, terms_of
-from ptycassette.cli._saving_line import SavingLine
+from ._options import TimeType
+from ._rec_evidence import tape_lines
 
 if TYPE_CHECKING:
-    from ptycassette.model.streams import StreamKinds
+    from ptycassette.model.ports import EmulatorFactory
+    from ptycassette.model.records import StreamKinds
     from ptycassette.profiles.profile import Profile
     from ptycassette.recording.input_script import ScriptStep
+    from ptycassette.recording.io.recorder import Recorder
+    from ptycassette.recording.io.recording import RecordingEnded
+    from ptycassette.tape.consent.terms import Terms
+    from ptycassette.tape.retries import Retries
+    from ptycassette.terminal.query_profiles import QueryProfile
+
+
+# The terminal of a recording: the options ``rec --emulator`` and ``--answers``.
+
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def emulator_options(command: Decorated) -> Decorated:
+    """The two options."""
+    emulator = click.option(
+        "--emulator",
+        metavar="NAME",
+        help="Make the frames with pyte (default), ghostty, stock-pyte, or an emulator of another"
+        " package.",
+    )
+    answers = click.option(
+        "--answers",
+        metavar="PROFILE",
+        help="Without your terminal: answer the program's terminal queries as xterm (default),"
+        " dumb (no answers), or a TOML file (docs/screens.md).",
+    )
+    return emulator(answers(command))
+
+
+def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
+    """The chosen factory.
+
+    Raises:
+        UsageError: there is no such emulator, or it does not support the profile.
+        CassetteError: the profile cannot be read.
+    """
+    from ptycassette.terminal.emulator import answering, backend, default_emulator
+
+    if given["emulator"] is None and given["answers"] is None:
+        return default_emulator
+    factory = backend(given["emulator"] or "pyte")
+    return factory if given["answers"] is None else answering(factory, _profile(given["answers"]))
+
+
+def _profile(name: str) -> QueryProfile:
+    from ptycassette.errors import UsageError
+    from ptycassette.model.toml_text import MAX_TOML_BYTES
+    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.terminal.query_profiles import PROFILES, query_profile_of
+
+    if name in PROFILES:
+        return PROFILES[name]
+    if "/" not in name and not name.endswith(".toml"):
+        raise UsageError(
+            f"no profile named {name!r}", hint=f"there are: {', '.join(PROFILES)}; or name a file"
+        )
+    try:
+        return query_profile_of(read_plain(name, max_bytes=MAX_TOML_BYTES))
+    except ValueError as exc:
+        raise UsageError(f"no profile of answers: {exc}", where=name) from exc
+
+
+# The options of ``ptycassette rec`` about model traffic, and what they agree to.
+
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+def limit_options(when: str) -> tuple[Callable[[_Command], _Command], ...]:
+    """The options that say what may be asked, and at most; ``when`` is the option they go with."""
+    return (
+        click.option(
+            "--approval",
+            metavar="FILE",
+            type=click.Path(),
+            help=f"With {when}: read the agreement of a reviewer from FILE (docs/tape.md).",
+        ),
+        click.option(
+            "--max-requests",
+            type=click.IntRange(0),
+            metavar="N",
+            help=f"With {when}: send at most N requests.",
+        ),
+        click.option(
+            "--max-tokens",
+            type=click.IntRange(0),
+            metavar="N",
+            help=f"With {when}: use at most N tokens.",
+        ),
+        click.option(
+            "--max-usd",
+            type=click.FloatRange(0),
+            metavar="USD",
+            help=f"With {when}: spend at most USD dollars.",
+        ),
+        click.option(
+            "--forbid",
+            metavar="KEY",
+            multiple=True,
+            help=f"With {when}: refuse input with this JSON key, instead of the usual keys.",
+        ),
+        click.option(
+            "--strip",
+            is_flag=True,
+            help=f"With {when}: remove forbidden keys and send the rest, instead of refusing.",
+        ),
+        click.option(
+            "--unsearched",
+            is_flag=True,
+            help=f"With {when}: also send bodies that cannot be searched for forbidden keys.",
+        ),
+        click.option(
+            "--unknown-models",
+            is_flag=True,
+            help="With --max-usd: allow models without a known price.",
+        ),
+    )
+
+
+_OPTIONS = (
+    click.option(
+        "--tape",
+        is_flag=True,
+        help="Also record the model traffic, through a proxy on 127.0.0.1 (docs/tape.md).",
+    ),
+    click.option(
+        "--provider",
+        metavar="NAME",
+        help="With --tape: send requests to anthropic, openai, gemini, or a base URL. Default: the"
+        " provider of the harness.",
+    ),
+    click.option(
+        "--proxy-env",
+        is_flag=True,
+        help="With --tape: redirect the program with HTTPS_PROXY and a certificate made for this"
+        " recording.",
+    ),
+    click.option(
+        "--yes",
+        is_flag=True,
+        help="With --tape: agree that the program sends data to its provider.",
+    ),
+    *limit_options("--tape"),
+    click.option(
+        "--retries",
+        metavar="N",
+        type=click.IntRange(0, 20),
+        help="With --tape: retry up to N times after 429, 5xx or no answer; end with 6 if all"
+        " fail.",
+    ),
+    click.option(
+        "--answer-timeout",
+        metavar="TIME",
+        type=TimeType(least=0.1, longest_s=3600),
+        help="With --retries: wait this long for an answer to begin. Default: 120 s.",
+    ),
+    click.option(
+        "--fallback",
+        metavar="CASSETTE",
+        type=click.Path(),
+        help="With --retries: if all retries fail, answer from this recording.",
+    ),
+    click.option(
+        "--shared-network",
+        is_flag=True,
+        help="With --tape: let the program also reach other hosts. What it sends there is not"
+        " recorded.",
+    ),
+    click.option(
+        "--evidence",
+        metavar="DIR",
+        type=click.Path(),
+        help="With --tape: write evidence for a reviewer into the new directory DIR.",
+    ),
+)
+_ONLY_WITH_TAPE = (
+    *("provider", "proxy_env", "yes", "approval", "max_requests", "max_tokens", "max_usd"),
+    *("forbid", "strip", "unsearched", "unknown_models", "evidence"),
+    *("retries", "answer_timeout", "fallback", "shared_network"),
+)
+_MAX_APPROVAL_BYTES = 1 << 20
+
+
+def tape_options(command: _Command) -> _Command:
+    """Add them to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def refuse_without_tape(given: dict[str, Any]) -> None:
+    """Refuse options that say nothing without ``--tape``."""
+    for name in _ONLY_WITH_TAPE:
+        if given[name] not in {None, False, ()}:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --tape only")
+
+
+def retries_of(given: dict[str, Any]) -> Retries | None:
+    """What to do about errors of providers; None to pass them on as they are."""
+    from ptycassette.tape.retries import Retries
+
+    if given["retries"] is None:
+        for name in ("answer_timeout", "fallback"):
+            if given[name] is not None:
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --retries only")
+        return None
+    return Retries(
+        times=given["retries"],
+        timeout_s=given["answer_timeout"] or Retries().timeout_s,
+        fallback=given["fallback"] or "",
+    )
+
+
+def terms_of(given: dict[str, Any]) -> Terms:
+    """What may leave the machine.
+
+    Raises:
+        CassetteError: the approval cannot be read, or is over.
+    """
+    from datetime import datetime
+
+    from ptycassette.system.files.plain_file import read_plain
+    from ptycassette.tape.consent.terms import ANYWHERE, Approval, Limit, Terms
+
+    terms = Terms(
+        upstreams=(ANYWHERE,) if given["yes"] else (),
+        limit=Limit(
+            requests=given["max_requests"], tokens=given["max_tokens"], usd=given["max_usd"]
+        ),
+        forbidden=given["forbid"] or None,
+        strip=given["strip"],
+        unsearched=given["unsearched"],
+        unknown_models=given["unknown_models"],
+    )
+    path = given["approval"]
+    if path is None:
+        return terms
+    text = read_plain(path, max_bytes=_MAX_APPROVAL_BYTES).decode("utf-8", "replace")
+    approval = Approval.parse(text, where=path)
+    return approval.terms(terms, today=datetime.now().astimezone().date())
+
+
+# One line on the terminal while a recording is saved: bytes left, seconds left.
+
+
+_SHOWN_AFTER_S = 0.5
+_SHOWN_EACH_S = 0.1
+_ERASE = "\r\x1b[K"
+
+
+class SavingLine:
+    """Shows the progress of saving on a terminal, if it takes more than half a second.
+
+    Args:
+        fd: where it is shown.
+        now_s: a monotonic clock.
+    """
+
+    def __init__(self, fd: int = 2, *, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._fd, self._now_s = fd, now_s
+        self._start_s: float | None = None
+        self._start_bytes = 0
+        self._due_s = 0.0
+        self._shown = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show that ``done`` of about ``total`` bytes are saved."""
+        now_s = self._now_s()
+        if self._start_s is None:
+            self._start_s = now_s
+            self._due_s = now_s + _SHOWN_AFTER_S
+        if not self._start_bytes:
+            self._start_bytes = done  # what had been saved while the program ran
+        if now_s < self._due_s or not os.isatty(self._fd):
+            return
+        self._due_s = now_s + _SHOWN_EACH_S
+        self._shown = True
+        self._write(
+            f"{_ERASE}ptycassette: saving, {self._left(now_s - self._start_s, done, total)}"
+        )
+
+    def _left(self, passed_s: float, done: int, total: int) -> str:
+        from ptycassette.keys.quantities import bytes_text
+
+        text = f"{bytes_text(max(0, total - done))} left"
+        rate = (done - self._start_bytes) / passed_s
+        return f"{text}, {max(1, round((total - done) / rate))} s" if rate > 0 else text
+
+    def close(self) -> None:
+        """Remove the line. Idempotent."""
+        if self._shown:
+            self._shown = False
+            self._write(_ERASE)
+
+    def _write(self, text: str) -> None:
+        try:
+            os.write(self._fd, text.encode("ascii"))
+        except OSError:  # the terminal is gone
+            self._shown = False
 
 
 MAX_SCRIPT_BYTES = 2 << 20
@@ -199,8 +500,8 @@ def plan_of(
     environment: dict[str, str] = {}
     at_end = capability = None
     if profile is not None:
-        from ptycassette.harness.io.record import plain_environment, reader_for
-        from ptycassette.profiles.capability import capability_of
+        from ptycassette.harness.io.logs import plain_environment, reader_for
+        from ptycassette.profiles.profile import capability_of
 
         environment = plain_environment(profile)
         at_end = reader_for(profile, given["cwd"], (base_env or {}).get("HOME"))
@@ -286,7 +587,7 @@ def _fixed(text: str) -> Callable[[], str]:
 
 
 def _size(given: dict[str, Any], *, interactive: bool) -> Any:
-    from ptycassette.model.geometry import Size
+    from ptycassette.model.screen import Size
     from ptycassette.system.pty.terminal import DEFAULT_SIZE, window_size
 
     fds = _terminal_fds(given, interactive=interactive)
@@ -296,7 +597,7 @@ def _size(given: dict[str, Any], *, interactive: bool) -> Any:
 
 def _terminal(given: dict[str, Any], *, interactive: bool) -> Any:
     """The settings of the user's terminal; None if it does not show the program."""
-    from ptycassette.system.pty.modes import TerminalTemplate
+    from ptycassette.system.pty.terminal import TerminalTemplate
 
     fds = _terminal_fds(given, interactive=interactive)
     like = next(filter(None, map(TerminalTemplate.of_terminal, fds)), None)
@@ -327,7 +628,7 @@ def _pair(word: str, option: str) -> tuple[str, str]:
 
 
 def _value(text: str) -> Any:
-    from ptycassette.model.json_values import foreign_json, native, storable_text
+    from ptycassette.model.records import foreign_json, native, storable_text
 
     try:
         return native(foreign_json(storable_text(text)))
@@ -336,7 +637,7 @@ def _value(text: str) -> Any:
 
 
 def _note(text: str) -> Any:
-    from ptycassette.model.json_values import foreign_json, storable_text
+    from ptycassette.model.records import foreign_json, storable_text
 
     try:
         return foreign_json(storable_text(text))
@@ -350,3 +651,142 @@ def _show(data: bytes) -> None:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(1, rest) :]
+
+
+# Runs the recorder of ``ptycassette rec``, and says where the recording is.
+
+
+_MASKED_SHOWN = 10
+
+
+def run_recorder(
+    recorder: Recorder,
+    steps: tuple[ScriptStep, ...] | None,
+    *,
+    interactive: bool,
+    given: dict[str, Any],
+) -> tuple[int, bool]:
+    """Record to the end, with the options as click gives them.
+
+    Returns:
+        The exit status, and whether there is a cassette: none if the user stopped the saving.
+
+    Raises:
+        CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
+    """
+    from ptycassette.errors import RunFailedError
+    from ptycassette.recording.io.recording import record_headless, record_interactive, shell_status
+
+    quiet = given["quiet"]
+    fixed = any(given[name] is not None for name in ("size", "cols", "rows"))
+    try:
+        if given["streams"] is not None:
+            from ptycassette.recording.io.given_streams import record_streams  # few have pipes
+
+            with recorder:
+                ended = record_streams(
+                    recorder,
+                    given["streams"],
+                    passes_signals=given["pass_signals"],
+                    secret_key=secret_key_of(given["secret_key"]),
+                    keeps_stderr=not quiet,
+                )
+        elif interactive:
+            with recorder:
+                if not quiet:
+                    _say(f"ptycassette: recording to {_shown(recorder)}; exit the program to stop")
+                ended = record_interactive(
+                    recorder,
+                    fixed_size=fixed,
+                    passes_signals=given["pass_signals"],
+                    secret_key=secret_key_of(given["secret_key"]),
+                )
+        else:
+            in_fd = 0 if steps is None and not sys.stdin.isatty() else None
+            ended = record_headless(
+                recorder, steps, in_fd=in_fd, passes_signals=given["pass_signals"]
+            )
+    except KeyboardInterrupt:
+        if not recorder.saving or recorder.status is None:
+            raise
+        kept = f"the recording is kept: ptycassette recover {_journal(recorder)}"
+        _say(f"ptycassette: saving was stopped; {kept}")
+        return shell_status(recorder.status), False
+    except RunFailedError as exc:
+        exc.hint = exc.hint or f"what was recorded: {_shown(recorder)}.diagnostic"
+        raise
+    finally:
+        if isinstance(recorder.plan.progress, SavingLine):
+            recorder.plan.progress.close()
+    if not quiet and (given["streams"] is None or os.isatty(2)):
+        for line in _summary(recorder, ended):
+            _say(f"ptycassette: {line}")
+    if ended.signal is not None:
+        return 128 + ended.signal, True
+    return shell_status(ended.status), True
+
+
+def say_of_tape(recorder: Recorder, status: int, given: dict[str, Any]) -> int:
+    """Report on the tape; returns the exit status, which is another one if something is wrong."""
+    lines, own_status = tape_lines(
+        recorder.target, tuple(recorder.reports), insists=given["retries"] is not None
+    )
+    if recorder.cut_off and status:
+        lines.append(
+            "the program could reach only its provider; --shared-network lets it reach more"
+        )
+    for line in lines if not given["quiet"] else ():
+        _say(f"ptycassette: {line}")
+    return status if own_status is None else own_status
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):  # the terminal may be gone
+        click.echo(line, err=True)
+
+
+def _shown(recorder: Recorder) -> str:
+    from ptycassette.model.visible_text import visible
+
+    path = recorder.target
+    with suppress(ValueError):
+        path = path.relative_to(path.cwd())
+    return visible(str(path))
+
+
+def _journal(recorder: Recorder) -> str:
+    from ptycassette.model.visible_text import visible
+
+    return visible(str(recorder.journal.path))
+
+
+def _masked_lines(recorder: Recorder) -> Iterator[str]:
+    """Which inputs were taken for secrets, as another text may be accepted there."""
+    with suppress(OSError):
+        if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
+            return
+    from ptycassette.cassette.io.reader import open_cassette
+    from ptycassette.timeline.match_entries import read_entries
+
+    with open_cassette(recorder.target, check="manifest", allow_unscrubbed=True) as cassette:
+        numbers = [entry.number for entry in read_entries(cassette.inputs()) if entry.masked]
+    if numbers:
+        secrets, inputs = (
+            ("secret was", "input") if len(numbers) == 1 else ("secrets were", "inputs")
+        )
+        shown = ", ".join(map(str, numbers[:_MASKED_SHOWN]))
+        more = ", ..." if len(numbers) > _MASKED_SHOWN else ""
+        yield f"{len(numbers)} typed {secrets} masked: {inputs} {shown}{more}"
+
+
+def _summary(recorder: Recorder, ended: RecordingEnded) -> Iterator[str]:
+    """What was saved, what was masked in it, and what is not in it."""
+    from ._present import time_text
+
+    yield from recorder.cautions
+    scrubbed = "" if recorder.plan.scrub else ", NOT scrubbed"
+    yield f"saved {_shown(recorder)} ({time_text(ended.duration_us)}{scrubbed})"
+    yield from _masked_lines(recorder)
+    missing = (ended.manifest.optional or {}).get("binary_version_missing")
+    if missing is not None:
+        yield f"its version is not in the manifest: {missing}"

@@ -15,12 +15,21 @@ from ptycassette.cassette.io.listing import ListedCassette
 from ptycassette.cli._error_report import ErrorReport
 from ptycassette.cli._seal_reports import SealReport
 from ptycassette.export.event_lines import EventLine
-from ptycassette.model.events import ExitStatus, FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.manifest import Command, EmulatorId, Harness, Provenance, Timing
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
-from ptycassette.model.streams import StreamKinds
-from ptycassette.replaying.drifts import DriftChange
+from ptycassette.model.records import (
+    Command,
+    DiscoveryRecord,
+    EmulatorId,
+    ExitStatus,
+    FrameRecord,
+    Harness,
+    Provenance,
+    QuotaRecord,
+    ScrubReport,
+    StreamKinds,
+    Timing,
+)
+from ptycassette.model.screen import Cursor, Size
+from ptycassette.replaying.divergence import DriftChange
 
 __all__ = [
     "Check",

@@ -11,8 +11,7 @@ from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
     from ptycassette.cli._seal_reports import SealReport
-    from ptycassette.seal.judging import SealVerdict
-    from ptycassette.seal.trust import Trust
+    from ptycassette.seal.trust import SealVerdict, Trust
 
 
 def trust_in_force(named: Path | None) -> Trust:

@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptycassette.cli._junit import JUnitCase, junit_xml
 from ptycassette.cli._options import follow_links_option
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
-from ptycassette.model.json_values import native_text, storable_text
+from ptycassette.model.records import native_text, storable_text
 from ptycassette.model.visible_text import visible
-from ptycassette.scenario.drafting import draft_scenario, repin_scenario
-from ptycassette.scenario.evaluation import ScenarioOutcome, check_scenario, outcome_lines
+from ptycassette.scenario.evaluation import (
+    MAX_YAML_BYTES,
+    ScenarioOutcome,
+    check_scenario,
+    outcome_lines,
+    scenario_schema,
+)
 from ptycassette.scenario.io import (
     cassette_of,
     check_file,
@@ -29,10 +33,11 @@ from ptycassette.scenario.io import (
     find_scenarios,
     load_scenario,
 )
-from ptycassette.scenario.reading import scenario_schema
-from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
+from ptycassette.scenario.predicate import draft_scenario, repin_scenario
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.whole_file import check_replaceable, write_whole
+
+from .rerun import JUnitCase, junit_xml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +139,7 @@ def _write_page(
     *,
     overwrite: bool,
 ) -> None:
-    from ptycassette.cli._run_pages import check_page
+    from .blame import check_page
 
     paths = [
         None if outcome.refusal is not None else Path(cassette or cassette_of(file))

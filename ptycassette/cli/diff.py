@@ -19,7 +19,7 @@ from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.replaying.drifts import Drift, DriftChange
+    from ptycassette.replaying.divergence import Drift, DriftChange
 
 DIFFER_STATUS = 1
 PATH_LIMIT = 200

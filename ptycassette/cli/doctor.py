@@ -85,11 +85,11 @@ def command(
         query = (provider or "", key_env or "") if models else None
         return _drift(drift, now, versions=versions, models=query, as_json=as_json)
     from ptycassette.cli._reports import Check, DoctorReport
-    from ptycassette.harness.io.doctor import doctor_findings
+    from ptycassette.harness.io.probe import doctor_findings
 
     if profile is not None:
         with needing_extra("provider"):
-            from ptycassette.harness.io.profile_check import profile_findings
+            from ptycassette.harness.io.offline import profile_findings
         found = profile_findings(profile)
     else:
         found = doctor_findings(versions=versions)
@@ -122,8 +122,7 @@ def _drift(
 ) -> int:
     """``doctor --drift``."""
     from ptycassette.cli._drift_report import DriftReport
-    from ptycassette.harness.io.drift import drift_causes
-    from ptycassette.harness.io.offered_models import ModelsQuery
+    from ptycassette.harness.io.drift import ModelsQuery, drift_causes
     from ptycassette.harness.surroundings import DriftStatus
 
     query = None if models is None else ModelsQuery(provider=models[0], key_variable=models[1])

@@ -11,16 +11,80 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ptycassette.cli._guarded_stdout import StdoutError, guarded_stdout
 from ptycassette.errors import CassetteError, NotFoundError, StorageError, UnreadableError
 from ptycassette.version import __version__
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+# A stdout whose errors can be recognised as its own.
+
+
+_REFUSES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What writing to stdout says when its disk is full or broken."""
+
+
+class StdoutError(OSError):
+    """Writing to stdout failed: its disk is full or broken."""
+
+
+@contextmanager
+def direct_writes() -> Iterator[None]:
+    """A context for code that writes only to the descriptor of stdout.
+
+    Raises:
+        StdoutError: writing failed.
+    """
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno in _REFUSES:
+            raise StdoutError(exc.errno, exc.strerror) from exc
+        raise
+
+
+class _Guarded(io.FileIO):
+    """The descriptor of stdout."""
+
+    def write(self, data: ReadableBuffer, /) -> int | None:  # type: ignore[override]
+        """As ``FileIO``; raises as ``direct_writes``."""
+        with direct_writes():
+            return super().write(data)
+
+
+@contextmanager
+def guarded_stdout() -> Iterator[None]:
+    """While entered, ``sys.stdout`` raises ``StdoutError`` if writing fails.
+
+    A replacement of ``sys.stdout`` (by a test or an embedding program) is not changed.
+    """
+    before = sys.stdout
+    buffer = getattr(before, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is no buffer in between
+    if not isinstance(before, io.TextIOWrapper) or type(raw) is not io.FileIO:
+        yield
+        return
+    before.flush()  # what was printed until now comes first
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_Guarded(raw.fileno(), "w", closefd=False)),
+        encoding=before.encoding,
+        errors=before.errors,
+        line_buffering=before.line_buffering,
+        write_through=before.write_through,
+    )
+    try:
+        yield
+    finally:
+        sys.stdout = before
+
 
 # section -> name -> (module, one line for the list of commands), in the order of the list. The
 # command object in the module is called ``command``.

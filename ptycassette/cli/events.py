@@ -22,7 +22,7 @@ from ptycassette.model.visible_text import visible, visible_bytes
 
 if TYPE_CHECKING:
     from ptycassette.export.event_lines import EventLine
-    from ptycassette.model.events import Event, InputRecord
+    from ptycassette.model.records import Event, InputRecord
     from ptycassette.model.screen import Screen
     from ptycassette.timeline.signal_events import TerminalSignal
 
@@ -134,7 +134,7 @@ def _between(
 
 
 def _lines(events: Iterator[Listed], *, as_json: bool, full: bool) -> Iterator[str]:
-    from ptycassette.model.events import Event
+    from ptycassette.model.records import Event
 
     limit = 10**9 if full else DETAIL_LIMIT
     for event in events:
@@ -145,7 +145,7 @@ def _lines(events: Iterator[Listed], *, as_json: bool, full: bool) -> Iterator[s
 
 
 def _wanted(event: Listed, kinds: tuple[str, ...], source: str | None, *, signals: bool) -> bool:
-    from ptycassette.model.events import Event
+    from ptycassette.model.records import Event
 
     if not isinstance(event, Event):
         return source is None and (signals or TERMINAL_SIGNAL in kinds)
@@ -184,7 +184,7 @@ def _line(seq: int, t_us: int, kind: str, detail: str) -> str:
 
 def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
     """The content of the event, shortened and escaped."""
-    from ptycassette.model.events import (
+    from ptycassette.model.records import (
         FinalRecord,
         FrameRecord,
         InputRecord,

@@ -21,7 +21,7 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import check_stdout_takes
 from ptycassette.errors import UsageError
-from ptycassette.export.losses import left_out
+from ptycassette.export.asciicast import left_out
 from ptycassette.export.options import EXPORT_OPTIONS, ExportOption
 from ptycassette.export.registry import ExportFormat, export_named, export_of_file, exports_of
 from ptycassette.model.visible_text import visible
@@ -83,7 +83,7 @@ def _read_range(_: click.Context, __: click.Parameter, given: str | None) -> tup
 def _read_reports(_: click.Context, __: click.Parameter, path: str | None) -> tuple[Any, ...]:
     if path is None:
         return ()
-    from ptycassette.replaying.standin.io.report_file import read_reports
+    from ptycassette.replaying.standin.io.process import read_reports
 
     found = tuple(read_reports(path))
     if not found:

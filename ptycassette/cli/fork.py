@@ -2,22 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ptycassette.cli._fork_live import live_options, live_terms_of
 from ptycassette.cli._options import json_option, opened
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._program_words import CommandWithProgram
 from ptycassette.cli._running_options import is_of_code, program_options, run_options
 from ptycassette.extras import needing_extra
 
+from ._rec_plan import limit_options, terms_of
+from ._running_options import CommandWithProgram
+
 if TYPE_CHECKING:
-    from ptycassette.fork.changes import Change
-    from ptycassette.fork.places import ForkPlace
+    from ptycassette.fork.io.live import LiveTerms
+    from ptycassette.fork.places import Change, ForkPlace
     from ptycassette.recording.input_script import ScriptStep
+
+
+# The options of ``ptycassette fork`` about a live tail: whom it asks, and what was agreed to.
+
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+_OPTIONS = (
+    click.option(
+        "--provider",
+        metavar="NAME",
+        help="With --tail live: ask this provider: anthropic, openai, gemini, or a base URL."
+        " Default: the recorded one.",
+    ),
+    click.option(
+        "--key-env",
+        metavar="NAME",
+        help="With --tail live: read your key from the variable NAME. Default: the usual one of"
+        " the API.",
+    ),
+    click.option(
+        "--yes", is_flag=True, help="With --tail live: agree that data is sent to the provider."
+    ),
+    *limit_options("--tail live"),
+)
+_NAMES = ("provider", "key_env", "yes", "approval", "max_requests", "max_tokens", "max_usd",
+          "forbid", "strip", "unsearched", "unknown_models")  # fmt: skip
+
+
+def live_options(command: _Command) -> _Command:
+    """Add them to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def live_terms_of(given: dict[str, Any]) -> LiveTerms:
+    """What may be asked of whom.
+
+    Raises:
+        UsageError: an option says nothing without a live tail.
+        CassetteError: the approval cannot be read, or is over.
+    """
+    from ptycassette.fork.io.live import LiveTerms
+
+    if given["tail"] != "live":
+        for name in _NAMES:
+            if given[name] not in {None, False, ()}:
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --tail live only")
+        return LiveTerms()
+    return LiveTerms(
+        provider=given["provider"] or "",
+        terms=terms_of(given),
+        key_variable=given["key_env"] or "",
+    )
+
 
 REFUSED_STATUS = 6
 """A live tail was not sent all that the program asked, as with ``rec --tape``."""
@@ -121,7 +178,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
         raise click.UsageError("--script goes with --tail scripted only")
     with needing_extra("tape"):
         from ptycassette.fork.io.forking import fork
-        from ptycassette.fork.io.options import ForkOptions
+        from ptycassette.fork.io.live import ForkOptions
         from ptycassette.fork.report import fork_json, fork_lines
 
     options = ForkOptions(
@@ -147,8 +204,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
 
 def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
     """What is changed, and where: ``--change`` with ``--at``, or ``--fault``."""
-    from ptycassette.fork.changes import Change
-    from ptycassette.fork.places import ForkPlace
+    from ptycassette.fork.places import Change, ForkPlace
 
     if given["fault"] is None:
         for name in ("at", "change"):

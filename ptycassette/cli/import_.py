@@ -18,7 +18,7 @@ from ptycassette.model.visible_text import visible
 if TYPE_CHECKING:
     from ptycassette.importing.io.importer import Imported
     from ptycassette.importing.io.scripts import ImportedSteps
-    from ptycassette.model.geometry import Size
+    from ptycassette.model.screen import Size
 
 _FILE = click.Path(path_type=Path)
 

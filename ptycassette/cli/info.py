@@ -20,10 +20,9 @@ from ptycassette.keys.quantities import bytes_text
 from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.cassette.io.verify import Verified
+    from ptycassette.cassette.io.reader import Cassette, Verified
     from ptycassette.cli._reports import ImportedFrom, InfoReport
-    from ptycassette.model.events import ExitStatus
+    from ptycassette.model.records import ExitStatus
 
 FIELD_LIMIT = 200
 SHOWN_OPTIONAL = (
@@ -51,8 +50,8 @@ def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
     """Everything that ``info`` prints."""
     from ptycassette.cassette.edits import edits_of
     from ptycassette.cli._reports import InfoReport, StreamCounts
-    from ptycassette.model.geometry import Size
-    from ptycassette.model.streams import streams_of
+    from ptycassette.model.records import streams_of
+    from ptycassette.model.screen import Size
 
     manifest, final = cassette.manifest, cassette.final
     optional = manifest.optional or {}

@@ -22,7 +22,7 @@ def command(path: Path, as_json: bool) -> int:
     Example: ptycassette lineage fixtures
     """
     from ptycassette.fork.io.reading_lineage import read_lineage
-    from ptycassette.fork.lineage import lineage_json, lineage_lines
+    from ptycassette.fork.report import lineage_json, lineage_lines
 
     recordings = read_lineage(path)
     if as_json:

@@ -57,7 +57,7 @@ def command(
 
     Example: ptycassette mask demo.cassette --exchanges 4 -o shown.cassette
     """
-    from ptycassette.editing.io.masking import mask_cassette
+    from ptycassette.editing.io.editing import mask_cassette
     from ptycassette.editing.masking import Mask
 
     hidden = _words(words, word_file)

@@ -97,7 +97,7 @@ def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, An
     with needing_extra("provider"):
         from ptycassette.harness.io.foreground import run_in_foreground
         from ptycassette.harness.io.offline import offline_run
-    from ptycassette.session.options import child_environment
+    from ptycassette.session.base import child_environment
     from ptycassette.system.files.state_dirs import current_dir, state_dir
     from ptycassette.tape.io.running_proxy import PROVIDER_VARIABLE
 

@@ -17,9 +17,8 @@ from ptycassette.cli._options import (
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.model.geometry import Size
-    from ptycassette.model.screen import Screen
-    from ptycassette.replaying.io.player import PlayOptions
+    from ptycassette.model.screen import Screen, Size
+    from ptycassette.replaying.io.replayer import PlayOptions
     from ptycassette.replaying.scheduler import ReplayMode
 
 
@@ -90,7 +89,7 @@ def command(
     on_terminal = sys.stdout.isatty()
     if loop and not on_terminal:
         raise click.UsageError("--loop needs a terminal on stdout")
-    from ptycassette.replaying.io.player import PlayOptions
+    from ptycassette.replaying.io.replayer import PlayOptions
 
     fallback: ReplayMode = "realtime" if on_terminal else "collapsed"
     with opened(cassette, allow_unscrubbed=allow_unscrubbed, shown=True) as source:
@@ -118,7 +117,7 @@ def _suggested_idle_limit(source: Cassette) -> float | None:
 
 
 def _size(source: Cassette) -> Size:
-    from ptycassette.model.geometry import Size
+    from ptycassette.model.screen import Size
 
     terminal = source.manifest.terminal
     return Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
@@ -126,13 +125,12 @@ def _size(source: Cassette) -> Size:
 
 def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Play on the user's terminal, and leave the last screen in its scrollback."""
-    from ptycassette.cli._guarded_stdout import direct_writes
-    from ptycassette.replaying.io.player import Player
-    from ptycassette.replaying.io.player_checkpoints import Checkpoints
     from ptycassette.replaying.io.player_terminal import Interrupted, PlayerTerminal
-    from ptycassette.replaying.io.player_views import PaintedView, RawView
+    from ptycassette.replaying.io.replayer import Checkpoints, PaintedView, Player, RawView
     from ptycassette.terminal.emulator import default_emulator
     from ptycassette.terminal.state import load_emulator, save_emulator
+
+    from .entry import direct_writes
 
     colors = not os.environ.get("NO_COLOR")
     keys = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
@@ -170,9 +168,10 @@ def _leave_behind(screen: Screen, *, colors: bool) -> None:
 def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Write text (or, on demand, the bytes) to a pipe or file, paced if a mode is given."""
     from ptycassette.cassette.io.raw_output import write_all, write_raw
-    from ptycassette.cli._guarded_stdout import direct_writes
     from ptycassette.export.text import TextStream
     from ptycassette.replaying.io.replayer import replay
+
+    from .entry import direct_writes
 
     sys.stdout.flush()
     out = sys.stdout.fileno()

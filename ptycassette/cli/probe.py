@@ -14,7 +14,7 @@ from ptycassette.errors import UsageError
 from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.harness.probe_run import ProbeResult
+    from ptycassette.harness.probe import ProbeResult
 
 NOT_OK_STATUS = 1
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._options import SIZE, TIME, TextType
-from ptycassette.cli._rec_emulator import emulator_options
 from ptycassette.cli._rec_evidence import evidence
 from ptycassette.cli._rec_plan import (
     argv_of,
@@ -23,16 +22,16 @@ from ptycassette.cli._rec_plan import (
     steps_of,
     submitted_as,
 )
-from ptycassette.cli._rec_run import run_recorder, say_of_tape
-from ptycassette.cli._rec_tape import tape_options
 from ptycassette.cli.rec_name import RecCommand, generated_names
 from ptycassette.terminal.policies import POLICY_NAMES
+
+from ._rec_plan import emulator_options, run_recorder, say_of_tape, tape_options
 
 if TYPE_CHECKING:
     import socket
 
-    from ptycassette.recording.io.lifeline import Lifeline
     from ptycassette.recording.io.options import RecordPlan
+    from ptycassette.recording.io.recorder import Lifeline
     from ptycassette.recording.io.saver import Saver
 
 
@@ -292,7 +291,7 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     Example: ptycassette rec --tape --harness codex codex.cassette -- codex exec 'say hi'
     """
     from ptycassette.recording.io.recorder import Recorder
-    from ptycassette.system.pty.signals import block_waited_signals
+    from ptycassette.system.pty.terminal import block_waited_signals
 
     block_waited_signals()  # before there are threads
     fill_from_project(given)
@@ -332,7 +331,7 @@ def _names_for(words: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:
 def _lifeline(given: dict[str, Any]) -> Lifeline | None:
     if given["lifeline"] is None:
         return None
-    from ptycassette.recording.io.lifeline import Lifeline
+    from ptycassette.recording.io.recorder import Lifeline
 
     try:
         return Lifeline(

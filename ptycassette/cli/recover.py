@@ -16,7 +16,7 @@ from ptycassette.keys.quantities import bytes_text
 
 if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
-    from ptycassette.recording.io.recovery import LeftJournal, Recovered
+    from ptycassette.recording.io.finalising import LeftJournal, Recovered
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ def command(
 
     Example: ptycassette recover --all
     """
-    from ptycassette.recording.io.recovery import left_journals
+    from ptycassette.recording.io.finalising import left_journals
     from ptycassette.system.files.state_dirs import journal_dirs
 
     if listing and (journals or everything):
@@ -94,7 +94,7 @@ def command(
             for left in left_journals(place)
             if left.state != "live"
         )
-    from ptycassette.recording.io.recovery import discard, recover
+    from ptycassette.recording.io.finalising import discard, recover
 
     done, failed, status = _each(
         journals,

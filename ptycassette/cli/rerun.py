@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
+from html import escape
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET  # only written here, never parsed
 
 import click
+import msgspec
 
 from ptycassette.cli._options import (
     follow_links_option,
@@ -15,18 +21,19 @@ from ptycassette.cli._options import (
     opened,
 )
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._program_words import CommandWithProgram
 from ptycassette.cli._running_options import program_options, run_options
 from ptycassette.extras import needing_extra
-from ptycassette.model.visible_text import visible
+from ptycassette.model.records import moment_us
+from ptycassette.model.visible_text import printable, visible
+
+from ._running_options import CommandWithProgram
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.cli._rerun_reports import Reruns
+    from ptycassette.export.page.recording import Item
     from ptycassette.rerun.io.options import RerunOptions
-    from ptycassette.rerun.report import RerunReport
+    from ptycassette.rerun.report import RerunFinding, RerunReport
+
 
 DIFFER_STATUS = 1
 DROVE_OTHERWISE = 125
@@ -172,7 +179,7 @@ def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
     from ptycassette.rerun.report import report_lines
 
     with needing_extra("tape"):
-        from ptycassette.rerun.io.rerunning import rerun
+        from ptycassette.rerun.io.driving import rerun
 
     reruns: list[tuple[str, RerunReport]] = []
     for path in paths:
@@ -189,7 +196,7 @@ def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
 
 def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool) -> int:
     """``--tape-only``: whoever started us drives the program."""
-    from ptycassette.recording.io.rec_session import shell_status
+    from ptycassette.recording.io.recording import shell_status
     from ptycassette.rerun.report import report_lines
 
     with needing_extra("tape"):
@@ -221,7 +228,6 @@ def _json(reruns: Reruns) -> str:
 
 
 def _write_reports(reruns: Reruns, *, junit: str | None, html: str | None, overwrite: bool) -> None:
-    from ptycassette.cli._rerun_reports import rerun_html, rerun_junit
     from ptycassette.system.files.whole_file import write_whole
 
     if junit is not None:
@@ -234,3 +240,154 @@ def _write(path: Path, report: str) -> None:
     from ptycassette.system.files.whole_file import write_whole
 
     write_whole(path, [f"{report}\n".encode()])
+
+
+# JUnit XML as CI systems read it.
+
+
+class JUnitCase(msgspec.Struct, frozen=True):
+    """A check: its group, its name, and if it failed, why, and what was there instead."""
+
+    group: str
+    name: str
+    failure: str | None = None
+    lines: tuple[str, ...] = ()
+
+
+def junit_xml(name: str, suites: Iterable[tuple[str, Iterable[JUnitCase]]]) -> bytes:
+    """A report: of each suite its name and its checks."""
+    root = ET.Element("testsuites", name=name)
+    for title, checks in suites:
+        cases = list(checks)
+        suite = ET.SubElement(
+            root,
+            "testsuite",
+            name=visible(title),
+            tests=str(len(cases)),
+            failures=str(sum(one.failure is not None for one in cases)),
+        )
+        for one in cases:
+            case = ET.SubElement(
+                suite, "testcase", classname=visible(one.group), name=visible(one.name)
+            )
+            if one.failure is not None:
+                failure = ET.SubElement(case, "failure", message=printable(one.failure))
+                failure.text = "\n".join(visible(line) for line in one.lines)
+    text: str = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
+
+
+# Reruns for CI and for a browser: JUnit XML, and one HTML page that loads nothing.
+
+
+Reruns = Sequence[tuple[str, "RerunReport"]]
+"""The path of each cassette, and what its rerun showed."""
+
+_CHECKS = (
+    *("tape", "requests", "screens", "draws", "inputs", "exit", "final text", "fingerprint"),
+)
+
+
+def rerun_junit(reruns: Reruns) -> bytes:
+    """A suite for each cassette, a case for each thing that is compared."""
+    return junit_xml("ptycassette rerun", ((path, _cases(report)) for path, report in reruns))
+
+
+def _cases(report: RerunReport) -> Iterator[JUnitCase]:
+    from ptycassette.rerun.report import findings_of
+
+    findings = list(findings_of(report))
+    for check in _CHECKS:
+        found = [one for one in findings if one.check == check]
+        lines = tuple(line for one in found for line in (one.text, *one.lines))
+        yield JUnitCase("rerun", check, found[0].text if found else None, lines)
+
+
+def rerun_html(reruns: Reruns) -> Iterator[bytes]:
+    """The pieces of the page: of each cassette what differs, recorded and now side by side."""
+    from ptycassette.export.page.runs import RunPart, run_page
+    from ptycassette.export.page.styles import StyleClasses
+
+    from .blame import played
+
+    classes = StyleClasses()
+    failed = sum(not report.passed for _, report in reruns)
+    parts = [
+        RunPart(
+            name=path,
+            passed=report.passed,
+            found=_section(report),
+            played=played(path, classes, partial(_items, report)),
+        )
+        for path, report in reruns
+    ]
+    return run_page(parts, classes, title=f"{len(reruns)} reruns, {failed} with differences")
+
+
+def _items(report: RerunReport, cassette: Cassette) -> Iterator[Item]:
+    """The differences at their moments: of a screen before its input, of a request at its entry."""
+    from ptycassette.export.page.recording import Item
+    from ptycassette.rerun.report import findings_of
+    from ptycassette.rerun.script import script_of
+
+    final = cassette.final
+    inputs = {
+        step.number: (step.record.seq - 1, step.t_us) for step in script_of(cassette.events()).steps
+    }
+    tape = cassette.tape() if cassette.has_tape else ()
+    entries = {one.entry.entry: (one.entry.seq, one.entry.t_us) for one in tape}
+    end = (final.seq, moment_us(final))
+    for finding in findings_of(report):
+        place = end if finding.entry is None else entries.get(finding.entry, end)
+        place = place if finding.input is None else inputs.get(finding.input, end)
+        bodies: list[tuple[str, str]] = []
+        if finding.sides is not None:
+            texts = ("\n".join(_without_blank_end(rows)) for rows in finding.sides)
+            bodies += zip(("recorded", "now"), texts, strict=True)
+        elif finding.lines:
+            bodies.append(("what differs", "\n".join(finding.lines)))
+        yield Item(
+            kind="divergence", seq=place[0], t_us=place[1], label=finding.check,
+            text=finding.text, bodies=tuple(bodies),
+        )  # fmt: skip
+
+
+def _section(report: RerunReport) -> Iterator[str]:
+    from ptycassette.rerun.report import findings_of, summary_lines
+
+    yield "".join(f"<p>{_text(line)}</p>" for line in summary_lines(report))
+    for finding in findings_of(report):
+        yield f'<div class="why"><h3>{_text(finding.text)}</h3>'
+        yield from _both(finding)
+        yield "</div>"
+
+
+def _both(finding: RerunFinding) -> Iterator[str]:
+    """Both sides where there are two, else the lines."""
+    if finding.sides is None:
+        if finding.lines:
+            yield f"<pre>{_text_of(finding.lines)}</pre>"
+        return
+    marked: list[list[str]] = [[], []]
+    for old, new in zip_longest(*map(_without_blank_end, finding.sides), fillvalue=""):
+        for rows, row, tag in ((marked[0], old, "del"), (marked[1], new, "ins")):
+            rows.append(_text(row) if old == new else f"<{tag}>{_text(row) or ' '}</{tag}>")
+    yield '<div class="pair">'
+    for caption, rows in zip(("recorded", "now"), marked, strict=True):
+        shown = "\n".join(rows)
+        yield f"<figure><figcaption>{caption}</figcaption>"
+        yield f'<pre class="screen">{shown}</pre></figure>'
+    yield "</div>"
+
+
+def _without_blank_end(rows: Sequence[str]) -> Sequence[str]:
+    used = (number for number, row in enumerate(rows, 1) if row.strip())
+    return rows[: max(used, default=0)]
+
+
+def _text_of(lines: Sequence[str]) -> str:
+    return "\n".join(map(_text, lines))
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))

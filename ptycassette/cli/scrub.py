@@ -14,8 +14,8 @@ from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
     from ptycassette.model.records import ScrubReport
+    from ptycassette.scrub.placeholders import Replacement
     from ptycassette.scrub.session import SessionScrubber
-    from ptycassette.scrub.tally import Replacement
 
 F = TypeVar("F", bound=Callable[..., Any])
 SHOWN = 200

@@ -60,8 +60,7 @@ def command(
     _check(cassettes, key=key, new_key=new_key, identity=identity, sigstore=sigstore)
     with needing_extra("seal"):
         from ptycassette.seal.io.key_files import read_signer, write_new_key
-        from ptycassette.seal.io.sealing import KeySealer, Sealer, seal_cassettes
-        from ptycassette.seal.io.sigstore_bundles import IdentitySealer
+        from ptycassette.seal.io.sealing import IdentitySealer, KeySealer, Sealer, seal_cassettes
 
     if new_key is not None:
         line = write_new_key(str(new_key)).line

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from ptycassette.model.visible_text import visible
+from ptycassette.replaying.io.library import forget_starts
 from ptycassette.replaying.io.modes import MODE_HELP, mode_named
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
-from ptycassette.replaying.io.start_counts import forget_starts
 from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.system.files.project_file import find_project
 from ptycassette.system.files.state_dirs import absolute

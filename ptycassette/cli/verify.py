@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ptycassette.cassette.io.repair import Fixed
     from ptycassette.cassette.io.verdict import Verdict
     from ptycassette.cli._reports import VerifiedCassette
-    from ptycassette.seal.judging import SealVerdict
+    from ptycassette.seal.trust import SealVerdict
 
 MISMATCH_STATUS = 1
 LARGE_BYTES = 20_000_000
@@ -168,7 +168,7 @@ def _ignored(path: str) -> tuple[str, ...]:
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
     """``verify --sealed``."""
     with needing_extra("seal"):
-        from ptycassette.seal.io.checking import check_seals
+        from ptycassette.seal.io.sealing import check_seals
 
         found = check_seals(cassettes_named(cassettes), trust_in_force(trust))
     verdicts = []
@@ -190,7 +190,7 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
 def _seal_checker(trust: Path | None) -> Callable[[str], SealVerdict]:
     """What checks one seal."""
     with needing_extra("seal"):
-        from ptycassette.seal.io.checking import check_seal
+        from ptycassette.seal.io.sealing import check_seal
 
         in_force = trust_in_force(trust)
     return lambda path: check_seal(path, in_force)
@@ -215,7 +215,7 @@ def _status(verdict: Verdict) -> int:
 
 def _tape_damage(cassette: Cassette) -> list[str] | None:
     """What in a tape is not as it was published."""
-    from ptycassette.tape.io.matching_rules import published_damage
+    from ptycassette.tape.io.recorded_answers import published_damage
 
     return published_damage(cassette)
 
@@ -389,7 +389,7 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     Text of others is inline code: outside of it, GitHub makes links of URLs and mentions of names,
     even of escaped ones.
     """
-    from ptycassette.export.markdown_text import inline_code
+    from ptycassette.export.markdown import inline_code
 
     rows = [
         f"| {inline_code(verdict.path[:300])} | {'valid' if verdict.ok else '**not valid**'}"

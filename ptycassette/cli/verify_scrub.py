@@ -50,7 +50,7 @@ def command(
 
     Example: ptycassette verify-scrub tests/cassettes/*
     """
-    from ptycassette.recording.io.secrets_left import find_secrets_left
+    from ptycassette.recording.io.rescrub import find_secrets_left
     from ptycassette.scrub.io.auditors import audit
 
     reports = []

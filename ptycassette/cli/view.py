@@ -131,7 +131,7 @@ def _traces(path: str, other: str | None) -> list[Path]:
     Raises:
         NotFoundError: they name traces, and there are none.
     """
-    from ptycassette.pytest_plugin.traces.directories import PLACE, find_traces, traces_at
+    from ptycassette.pytest_plugin.traces.page import PLACE, find_traces, traces_at
     from ptycassette.system.files.state_dirs import current_dir
 
     given = Path(path)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.export.registry import ExportSource
-from ptycassette.model.events import (
+from ptycassette.model.records import (
     Event,
     ExitStatus,
     FinalRecord,
@@ -18,7 +18,7 @@ from ptycassette.model.events import (
     OutputRecord,
     ServiceEventRecord,
 )
-from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.screen import Cursor, Size
 
 
 class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

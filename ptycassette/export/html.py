@@ -10,15 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ptycassette.errors import UsageError
-from ptycassette.export._colors import DARK, Theme, theme_named
 from ptycassette.export.registry import ExportSource
 from ptycassette.model.screen import Screen
 from ptycassette.model.stored_screen import screen_of
 
-from .page.recording import played_page
-from .page.rows import screen_lines
-from .page.shell import document
-from .page.styles import SCREEN_CSS, StyleClasses, theme_css
+from .page.recording import document, played_page
+from .page.styles import SCREEN_CSS, StyleClasses, screen_lines, theme_css
+from .svg import DARK, Theme, theme_named
 
 _STYLE = "body{margin:0;background:var(--bg)}pre{margin:1em;font-size:14px;line-height:1.3}"
 

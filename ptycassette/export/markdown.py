@@ -7,20 +7,45 @@ their heads, and inline code or in a fence below.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from html import escape
 
 from ptycassette.errors import UsageError
-from ptycassette.export.markdown_text import fenced, inline_code, screen_text_lines
 from ptycassette.export.registry import ExportSource
 from ptycassette.keys.quantities import clock_text
-from ptycassette.model.visible_text import printable
+from ptycassette.model.visible_text import printable, visible
+from ptycassette.replaying.divergence import folded_rows
 
-from .page.beside import turn_name
-from .page.item import Item
-from .page.items import ListedTurn
-from .page.recording import read_turns
+from .page.recording import Item, ListedTurn, read_turns, turn_name
+
+# Text of others in Markdown: inline code and fences that nothing in them can end.
+
+
+def inline_code(text: str) -> str:
+    """Inline code, also in a table, between more backticks than it contains."""
+    shown = printable(text).replace("|", "\\|")
+    ticks = "`" * (_longest_ticks(shown) + 1)
+    space = " " if not shown.strip() or "`" in (shown[0], shown[-1]) else ""
+    return f"{ticks}{space}{shown}{space}{ticks}"
+
+
+def fenced(lines: Iterable[str]) -> Iterator[str]:
+    """Literal lines in a fence that no line can close."""
+    kept = list(lines)
+    fence = "`" * max(3, 1 + max((_longest_ticks(line) for line in kept), default=0))
+    yield from ("", fence, *kept, fence)
+
+
+def screen_text_lines(rows: Iterable[str]) -> Iterator[str]:
+    """The rows of a screen, blank ones folded."""
+    for row in folded_rows(list(rows)):
+        yield f"... {row} blank rows ..." if isinstance(row, int) else visible(row)
+
+
+def _longest_ticks(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
 
 
 def recording_markdown(

@@ -17,9 +17,14 @@ from ptycassette.cassette.edits import refuse_in_process
 from ptycassette.errors import UsageError
 from ptycassette.export.registry import ExportSource
 from ptycassette.keys.names import encode_key
-from ptycassette.model.events import FinalRecord, FrameRecord, InputRecord, moment_us
-from ptycassette.model.json_values import native_text
-from ptycassette.model.streams import streams_of
+from ptycassette.model.records import (
+    FinalRecord,
+    FrameRecord,
+    InputRecord,
+    moment_us,
+    native_text,
+    streams_of,
+)
 from ptycassette.model.visible_text import visible
 from ptycassette.timeline.match_entries import Entry, read_entries
 

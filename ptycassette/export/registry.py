@@ -16,8 +16,7 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.export.options import EXPORT_OPTIONS
-from ptycassette.model.events import Event, FrameRecord
-from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import Event, FrameRecord, Manifest
 from ptycassette.model.screen import Screen
 
 Made = Literal["recording", "screen"]
@@ -114,7 +113,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
 _FILM_OPTIONS = (
     "idle_limit", "theme", "speed", "start", "end", "caption", "font", "font_size",
 )  # fmt: skip
-_CONVERSATION = "trajectory.conversation:left_out_of"
+_CONVERSATION = "trajectory.from_tape:left_out_of"
 
 EXPORTS = (
     ExportFormat(
@@ -129,8 +128,8 @@ EXPORTS = (
         name="png",
         endings=(".png",),
         writes="a picture of the last screen, or that at `--to`; of one screen, a picture",
-        of_recording="pictures.io.makers:recording_png",
-        of_screen="pictures.io.makers:screen_png",
+        of_recording="pictures.io.fonts:recording_png",
+        of_screen="pictures.io.fonts:screen_png",
         options=("theme", "end", "caption", "font", "font_size"),
         is_binary=True,
     ),
@@ -139,7 +138,7 @@ EXPORTS = (
             name=name,
             endings=(f".{name}",),
             writes=writes,
-            of_recording=f"pictures.io.makers:recording_{name}",
+            of_recording=f"pictures.io.fonts:recording_{name}",
             options=_FILM_OPTIONS,
             is_binary=True,
         )
@@ -179,14 +178,14 @@ EXPORTS = (
         name="ttyrec",
         endings=(".ttyrec",),
         writes="a ttyrec",
-        of_recording="terminal_logs:recording_ttyrec",
+        of_recording="asciicast:recording_ttyrec",
         holds=frozenset({"output"}),
     ),
     ExportFormat(
         name="typescript",
         endings=(".typescript",),
         writes="a typescript of script(1), to go with its timing",
-        of_recording="terminal_logs:recording_typescript",
+        of_recording="asciicast:recording_typescript",
         options=("with_input",),
         holds=frozenset({"output", "input", "resize", "signal", "exit"}),
     ),
@@ -194,7 +193,7 @@ EXPORTS = (
         name="timing",
         endings=(".timing",),
         writes="the timing of a typescript",
-        of_recording="terminal_logs:recording_timing",
+        of_recording="asciicast:recording_timing",
         options=("with_input",),
         holds=frozenset({"output", "input", "resize", "signal", "exit"}),
     ),
@@ -202,8 +201,8 @@ EXPORTS = (
         name="text",
         endings=(".txt",),
         writes="the text of the session, as one would copy it; of one screen, its text",
-        of_recording="screen_text:recording_text",
-        of_screen="screen_text:screen_text",
+        of_recording="shown_lines:recording_text",
+        of_screen="shown_lines:screen_text",
         options=("scrollback", "frames", "all"),
     ),
     ExportFormat(
@@ -245,7 +244,7 @@ EXPORTS = (
         name="atif",
         endings=(".atif.json", "trajectory.json"),
         writes="the conversation with the model as a trajectory in ATIF, as harbor reads it",
-        of_recording="trajectory.atif:recording_atif",
+        of_recording="trajectory.from_tape:recording_atif",
         losses=_CONVERSATION,
         of_records=True,
     ),
@@ -261,7 +260,7 @@ EXPORTS = (
         name="inspect",
         endings=(".inspect.json",),
         writes="the conversation with the model as an eval log of Inspect",
-        of_recording="trajectory.inspect_log:recording_inspect",
+        of_recording="trajectory.from_tape:recording_inspect",
         losses=_CONVERSATION,
         of_records=True,
     ),
@@ -269,7 +268,7 @@ EXPORTS = (
         name="ansi",
         endings=(".ansi",),
         writes="text with colours, for terminals; of one screen",
-        of_screen="screen_text:screen_ansi",
+        of_screen="shown_lines:screen_ansi",
     ),
     ExportFormat(
         name="html",

@@ -13,17 +13,179 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 from xml.sax.saxutils import escape
 
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.export._colors import DARK, Theme, css_color, css_lines, theme_named
-from ptycassette.export.pace import Pace, pace_of, paced
 from ptycassette.export.registry import ExportSource
 from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
 from ptycassette.model.stored_screen import screen_of
 from ptycassette.terminal.cells import split_clusters
+
+# A style in CSS: colours as ``#rrggbb`` (a theme, and xterm's fixed 256-colour cube), and lines.
+
+
+_CUBE = (0, 95, 135, 175, 215, 255)
+_HEX = re.compile(r"#[0-9a-fA-F]{6}\Z")
+
+
+class Theme(msgspec.Struct, frozen=True, kw_only=True):
+    """Default colours and the sixteen that applications name by index."""
+
+    foreground: str
+    background: str
+    cursor: str
+    palette: tuple[str, ...]
+
+
+DARK = Theme(
+    foreground="#d8dee4",
+    background="#14181d",
+    cursor="#d8dee4",
+    palette=(
+        "#1f242b",
+        "#e5534b",
+        "#57ab5a",
+        "#c69026",
+        "#539bf5",
+        "#b083f0",
+        "#39c5cf",
+        "#b8c0c8",
+        "#636e7b",
+        "#ff938a",
+        "#6bc46d",
+        "#daaa3f",
+        "#6cb6ff",
+        "#dcbdfb",
+        "#56d4dd",
+        "#f0f3f6",
+    ),
+)
+LIGHT = Theme(
+    foreground="#1f2328",
+    background="#ffffff",
+    cursor="#1f2328",
+    palette=(
+        "#24292f",
+        "#cf222e",
+        "#116329",
+        "#7d4e00",
+        "#0969da",
+        "#8250df",
+        "#1b7c83",
+        "#6e7781",
+        "#57606a",
+        "#a40e26",
+        "#1a7f37",
+        "#633c01",
+        "#218bff",
+        "#a475f9",
+        "#3192aa",
+        "#8c959f",
+    ),
+)
+
+
+def theme_named(name: str) -> Theme:
+    """``light``, or else ``dark``."""
+    return LIGHT if name == "light" else DARK
+
+
+def css_color(color: int | str | None, theme: Theme, default: str) -> str:
+    """A colour of a ``Style`` as ``#rrggbb``; ``default`` for None and for anything malformed."""
+    match color:
+        case int() if 0 <= color < 16:
+            return theme.palette[color]
+        case int() if 16 <= color < 232:
+            index = color - 16
+            parts = (_CUBE[index // 36], _CUBE[index // 6 % 6], _CUBE[index % 6])
+            return "#{:02x}{:02x}{:02x}".format(*parts)
+        case int() if 232 <= color < 256:
+            return "#" + f"{8 + 10 * (color - 232):02x}" * 3
+        case str() if _HEX.match(color):
+            return color.lower()
+        case _:
+            return default
+
+
+def css_lines(style: Style) -> str:
+    """The value of ``text-decoration``; empty for none."""
+    lines = (
+        ("underline", style.underline),
+        ("line-through", style.strike),
+        ("overline", style.overline),
+    )
+    return " ".join(name for name, on in lines if on)
+
+
+# Which stretch of a recording is shown, and how fast: times of frames, without their pictures.
+
+
+T = TypeVar("T")
+
+IDLE_LIMIT_S = 2.0
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """Times in microseconds; those of the stretch and ``idle_limit_us`` are as recorded.
+
+    ``end_us`` is included. Pauses longer than ``idle_limit_us`` are shortened to it. Frames that
+    would be closer together than ``min_frame_us`` when shown are merged, the later one wins.
+    """
+
+    start_us: int = 0
+    end_us: int | None = None
+    speed: float = 1.0
+    idle_limit_us: int = round(IDLE_LIMIT_S * 1_000_000)
+    min_frame_us: int = 33_000
+
+
+def pace_of(
+    *, idle_limit: float | None, speed: float | None, start: float | None, end: float | None
+) -> Pace:
+    """The pace that options ask for, in seconds; None is the default.
+
+    Raises:
+        UsageError: the stretch ends before it starts.
+    """
+    if start is not None and end is not None and end < start:
+        raise UsageError(f"--to {end:g} is before --from {start:g}", hint="swap the two times")
+    return Pace(
+        start_us=round((start or 0) * 1_000_000),
+        end_us=None if end is None else round(end * 1_000_000),
+        speed=1.0 if speed is None else speed,
+        idle_limit_us=round((IDLE_LIMIT_S if idle_limit is None else idle_limit) * 1_000_000),
+    )
+
+
+def paced(frames: Iterable[tuple[int, T]], pace: Pace) -> list[tuple[int, T]]:
+    """Frames ``(t_us, picture)`` in order of time as they are to be shown, from 0 on.
+
+    The first one is what was there at the start of the stretch. A frame equal to the one before
+    is left out.
+    """
+    shown: list[tuple[int, T]] = []
+    now_us = last_us = 0
+    for t_us, picture in frames:
+        if pace.end_us is not None and t_us > pace.end_us and shown:
+            break
+        if t_us <= pace.start_us or not shown:
+            now_us = last_us = max(t_us, pace.start_us)
+            shown = [(now_us, picture)]
+            continue
+        now_us += min(max(0, t_us - last_us), pace.idle_limit_us)
+        last_us = max(last_us, t_us)
+        if picture == shown[-1][1]:
+            continue
+        if now_us - shown[-1][0] < pace.min_frame_us * pace.speed:
+            shown[-1] = (shown[-1][0], picture)
+        else:
+            shown.append((now_us, picture))
+    first_us = shown[0][0] if shown else 0
+    return [(round((t_us - first_us) / pace.speed), picture) for t_us, picture in shown]
+
 
 _FORBIDDEN = re.compile("[^\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]")
 # Bidirectional and other invisible controls, which would hide what is there.

@@ -18,7 +18,7 @@ import msgspec
 import yaml
 
 from ptycassette.errors import UsageError
-from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import Manifest
 from ptycassette.model.tape import Chunk, TapeEntry
 from ptycassette.model.visible_text import has_active, visible_json
 from ptycassette.version import __version__

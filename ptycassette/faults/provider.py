@@ -6,21 +6,87 @@ asked. Faults of the connection and of time happen to the recorded answer.
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.faults.edited_questions import with_swapped
 from ptycassette.faults.fault import Fault
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.model.json_values import NOT_JSON
 from ptycassette.model.ports import Clock
+from ptycassette.model.records import NOT_JSON, decoded_json
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.tape import Chunk
-from ptycassette.rerun.made_answers import MadeAnswers, PacedHit, made_hit
+from ptycassette.rerun.report import MadeAnswers, PacedHit, made_hit
+from ptycassette.tape.items import ToolPlace, tool_results
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
+
+# A question as the provider gets it after a change: another model, other tool results. Pure.
+
+
+_GEMINI_MODEL = re.compile(r"(/models/)([^/:?]+)")
+_OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output", "local_shell_call_output"))
+
+
+def with_model(question: Question, model: str) -> Question:
+    """The question, to another model; unchanged where it names none."""
+    target = _GEMINI_MODEL.sub(lambda found: f"{found[1]}{model}", question.target)
+    document = decoded_json(question.body)
+    if not isinstance(document, dict) or not isinstance(document.get("model"), str):
+        return msgspec.structs.replace(question, target=target)
+    body = msgspec.json.encode({**document, "model": model})
+    return msgspec.structs.replace(question, target=target, body=body)
+
+
+def last_call(body: bytes) -> str | None:
+    """The call whose result is the last one in a request; None where there is none."""
+    places = _places(decoded_json(body))
+    return places[-1].call if places else None
+
+
+def with_result(question: Question, call: str, text: str) -> Question:
+    """The question with another result of that call, wherever it has one."""
+    document = decoded_json(question.body)
+    changed = False
+    for place in _places(document):
+        if place.call == call:
+            place.within[place.member] = {"output": text} if place.member == "response" else text
+            changed = True
+    if not changed:
+        return question
+    return msgspec.structs.replace(question, body=msgspec.json.encode(document))
+
+
+def with_swapped(question: Question) -> Question | None:
+    """The question with its last two results of tools, each given as that of the other call.
+
+    None where it does not tell two results that differ. Ids and order stay, so it is a valid
+    request of its API.
+    """
+    document = decoded_json(question.body)
+    places = _places(document)
+    results = {place.call: place.within.get(place.member, "") for place in places}
+    last = list(dict.fromkeys(place.call for place in reversed(places)))[:2]
+    if len(last) < 2 or results[last[0]] == results[last[1]]:
+        return None
+    other = {last[0]: results[last[1]], last[1]: results[last[0]]}
+    for place in places:
+        if place.call in other:
+            place.within[place.member] = other[place.call]
+    return msgspec.structs.replace(question, body=msgspec.json.encode(document))
+
+
+def _places(document: Any) -> list[ToolPlace]:
+    """The results of tools in a request, in order; a call without an id has its result's number."""
+    found: list[ToolPlace] = []
+    for place in tool_results(document):
+        if place.member != "output" or place.within.get("type") in _OUTPUTS:
+            named = place.call or str(len(found) + 1)
+            found.append(msgspec.structs.replace(place, call=named))
+    return found
+
 
 _DROP_BYTES = 8
 _BROKEN = b'@\\"}'

@@ -8,12 +8,12 @@ from typing import Any
 from ptycassette.errors import UsageError
 from ptycassette.faults.fault import MOST_S, Fault, FaultSpec
 from ptycassette.faults.provider import PROVIDER_FAULTS, ProviderFault
-from ptycassette.faults.scene import Scene
-from ptycassette.faults.screens import SCREEN_FAULTS
-from ptycassette.faults.streams import STREAM_FAULTS
 from ptycassette.faults.terminal import TerminalFault
 from ptycassette.keys.quantities import parse_time
 from ptycassette.model.visible_text import visible
+
+from .fault import Scene
+from .terminal import SCREEN_FAULTS, STREAM_FAULTS
 
 TERMINAL_FAULTS: dict[str, type[TerminalFault]] = {
     one.name: one for one in (*SCREEN_FAULTS, *STREAM_FAULTS)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model.json_values import decoded_json
+from ptycassette.model.records import decoded_json
 
 _PREVIOUS = "previous_response_id"
 _OF_A_MESSAGE = ("type", "generate", _PREVIOUS)

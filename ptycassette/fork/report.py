@@ -2,14 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from ptycassette.fork.record import ForkRecord
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.visible_text import printable
+from ptycassette.model.records import ExitStatus
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.visible_text import printable, visible
+
+# What a child says of its origin: the parent, the place, the change, the proof. Pure.
+
+
+FORK = "fork"
+"""The type of the service event, and the name in the metadata."""
+
+
+class ParentOf(msgspec.Struct, frozen=True, kw_only=True):
+    """Which recording was forked: its id, and the SHA-256 of its ``manifest.json``.
+
+    The digest is empty in a child from which an edit removed something: it would let a reader
+    check guesses about what was removed.
+    """
+
+    id: str
+    manifest_sha256: str = ""
+
+
+class PrefixProof(msgspec.Struct, frozen=True, kw_only=True):
+    """What was verified before the change.
+
+    Attributes:
+        entries: the entries of the parent's tape that were asked for and equal.
+        fingerprint: recomputed from what was asked and served for these; empty without a tape.
+        screens: how many screens were awaited and equal.
+        inputs: how many inputs were sent.
+    """
+
+    entries: tuple[int, ...] = ()
+    fingerprint: str = ""
+    screens: int = 0
+    inputs: int = 0
+
+
+class ForkRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The origin of a child.
+
+    Attributes:
+        type: of the service event.
+        parent: which recording.
+        at: the place, ``exchange:3`` or ``tape:2``.
+        change: what was changed, and ``value`` to what.
+        tail: who answered afterwards.
+        prefix: what was verified.
+    """
+
+    type: str = FORK
+    parent: ParentOf
+    at: str
+    change: str
+    value: str
+    tail: str
+    prefix: PrefixProof
+
+    @property
+    def changed(self) -> str:
+        """The change for people: ``input=TEXT``, or ``skip``."""
+        return f"{self.change}={self.value}" if self.value else self.change
+
+    @property
+    def line(self) -> str:
+        """Place, change and proof in one line, safe to show."""
+        change = visible(self.changed, limit=60)
+        return (
+            f"at {visible(self.at, limit=20)}: {change} ({visible(self.tail, limit=20)};"
+            f" verified: requests {len(self.prefix.entries)}, screens {self.prefix.screens})"
+        )
+
+
+def fork_of(metadata: Mapping[str, Any] | None) -> ForkRecord | None:
+    """The origin that a final record tells; None where it tells none, or nonsense."""
+    said = (metadata or {}).get(FORK)
+    if said is None:
+        return None
+    try:
+        return msgspec.convert(said, resolved(ForkRecord))
+    except msgspec.ValidationError:
+        return None
 
 
 class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,3 +152,88 @@ def _exit(status: ExitStatus | None) -> str:
     if status is None:
         return "no end"
     return f"signal {status.signal}" if status.signaled else f"status {status.code}"
+
+
+# Where recordings come from: parents and children, by the digests of their manifests. Pure.
+
+
+_SHORT = 12
+
+
+class Descent(msgspec.Struct, frozen=True, kw_only=True):
+    """A recording and its origin, None if it is no child. ``sha256`` is of its manifest."""
+
+    path: str
+    id: str
+    sha256: str
+    origin: ForkRecord | None = None
+
+
+def lineage_lines(recordings: Sequence[Descent]) -> Iterator[str]:
+    """Trees: each child two columns to the right of its parent, missing parents said."""
+    for root, children in _roots(recordings):
+        if isinstance(root, Descent):
+            yield from _tree(root, recordings, depth=0)
+            continue
+        yield f"missing parent {root[:_SHORT]} (id {visible(children[0].id, limit=40)})"
+        for child in children[1:]:
+            yield from _tree(child, recordings, depth=1)
+
+
+def lineage_json(recordings: Sequence[Descent]) -> dict[str, Any]:
+    """The same for programs: each recording with its origin."""
+    known = {one.sha256 for one in recordings}
+    return {
+        "recordings": [
+            {
+                **msgspec.to_builtins(one),
+                "parent_found": one.origin is not None
+                and one.origin.parent.manifest_sha256 in known,
+            }
+            for one in recordings
+        ]
+    }
+
+
+def related(recordings: Sequence[Descent], path: str) -> list[Descent]:
+    """The recordings of the tree that the one of this path belongs to."""
+    wanted = {one.sha256 for one in recordings if one.path == path}
+    wanted |= {_parent(one) for one in recordings if one.path == path} - {""}
+    while True:
+        more = {
+            digest
+            for one in recordings
+            if wanted & {one.sha256, _parent(one)}
+            for digest in (one.sha256, _parent(one))
+            if digest
+        }
+        if more <= wanted:
+            return [one for one in recordings if one.sha256 in wanted]
+        wanted |= more
+
+
+def _roots(
+    recordings: Sequence[Descent],
+) -> Iterator[tuple[Descent | str, Sequence[Descent]]]:
+    """Recordings without a parent, and parents that are not there, with their children."""
+    known = {one.sha256 for one in recordings}
+    missing: dict[str, list[Descent]] = {}
+    for one in recordings:
+        if one.origin is None:
+            yield one, ()
+        elif _parent(one) not in known:
+            first = Descent(path="", id=one.origin.parent.id, sha256=_parent(one))
+            missing.setdefault(_parent(one), [first]).append(one)
+    yield from missing.items()
+
+
+def _tree(one: Descent, recordings: Sequence[Descent], *, depth: int) -> Iterator[str]:
+    said = "" if one.origin is None else f"  {one.origin.line}"
+    yield f"{'  ' * depth}{visible(one.path)}  {one.sha256[:_SHORT]}{said}"
+    for child in recordings:
+        if _parent(child) == one.sha256 and child.sha256 != one.sha256:
+            yield from _tree(child, recordings, depth=depth + 1)
+
+
+def _parent(one: Descent) -> str:
+    return "" if one.origin is None else one.origin.parent.manifest_sha256

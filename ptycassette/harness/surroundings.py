@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
-from ptycassette.model.manifest import same_version
+from ptycassette.model.records import same_version
 
 
 class DriftStatus(StrEnum):

@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Callable, Iterable, Iterator
 
 from ptycassette.errors import UsageError
-from ptycassette.model.journal import JournalEvent, Output, Typed
+from ptycassette.model.records import JournalEvent, Output, Typed
 from ptycassette.model.visible_text import visible
 
 _SEQUENCE = "\x1b[1;31m\r\n"

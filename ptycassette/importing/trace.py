@@ -13,7 +13,13 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.provider.wire.questions import rebuilt_question
-from ptycassette.importing.calls import (
+from ptycassette.importing.session import ImportedSession
+from ptycassette.model.records import Noted
+from ptycassette.tape.routing import known_providers
+
+from .asciicast import objects_of
+from .cendor import CHAT, JSON, NOWHERE, base_of, chat_answer, chat_question
+from .har import (
     Call,
     Headers,
     Skipped,
@@ -27,18 +33,6 @@ from ptycassette.importing.calls import (
     tool_failure,
     without_packing,
 )
-from ptycassette.importing.json_lines import objects_of
-from ptycassette.importing.rebuilt import (
-    CHAT,
-    JSON,
-    NOWHERE,
-    base_of,
-    chat_answer,
-    chat_question,
-)
-from ptycassette.importing.session import ImportedSession
-from ptycassette.model.journal import Noted
-from ptycassette.tape.providers import known_providers
 
 _BEGUN = ("timestamp", "started_at", "start_time", "time", "ts")
 _ENDED = ("ended_at", "end_time")

@@ -13,11 +13,12 @@ import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from ptycassette.importing._checked_events import Skipped, checked_session
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Output, Resized
+from ptycassette.model.records import JournalEvent, Output, Resized
+from ptycassette.model.screen import Size
 from ptycassette.model.stored_screen import MAX_SIDE
+
+from .session import Skipped, checked_session
 
 _HEAD = struct.Struct("<III")
 _RESIZE = re.compile(rb"\x1b\[8;(\d{1,5});(\d{1,5})t")

@@ -15,18 +15,13 @@ from datetime import UTC, datetime
 import msgspec
 
 from ptycassette.errors import LimitError
-from ptycassette.importing._checked_events import (
-    Skipped,
-    checked_session,
-    checked_size,
-    microseconds,
-)
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Output, Resized
-from ptycassette.model.json_values import foreign_json
 from ptycassette.model.limits import check_density
+from ptycassette.model.records import JournalEvent, Output, Resized, foreign_json
 from ptycassette.model.resolved_types import resolved
+from ptycassette.model.screen import Size
+
+from .session import Skipped, checked_session, checked_size, microseconds
 
 _MAX_BYTES = 64 << 20
 _MAX_VALUES = 1_000_000

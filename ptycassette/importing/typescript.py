@@ -14,15 +14,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from ptycassette.importing._checked_events import (
-    Skipped,
-    checked_session,
-    checked_size,
-    exited,
-    microseconds,
-)
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Signalled, Typed
+from ptycassette.model.records import Finished, JournalEvent, Output, Resized, Signalled, Typed
+
+from .session import Skipped, checked_session, checked_size, exited, microseconds
 
 _STARTED = b"Script started on "
 _DONE = re.compile(rb"\n?(?:Script done on [^\n]*\n?)?")

@@ -19,7 +19,12 @@ from urllib.parse import urlencode
 import msgspec
 import yaml
 
-from ptycassette.importing.calls import (
+from ptycassette.importing.session import HALVES, BadImportError, ImportedSession
+from ptycassette.model.records import without_halves
+from ptycassette.model.visible_text import visible
+
+from .asciicast import decoded
+from .har import (
     Call,
     Headers,
     Skipped,
@@ -30,10 +35,6 @@ from ptycassette.importing.calls import (
     session_of_calls,
     unpacked,
 )
-from ptycassette.importing.json_lines import decoded
-from ptycassette.importing.session import HALVES, BadImportError, ImportedSession
-from ptycassette.model.json_values import without_halves
-from ptycassette.model.visible_text import visible
 
 MAX_DEPTH = 64
 MAX_VALUES = 200_000

@@ -27,8 +27,8 @@ from ptycassette.inprocess.calls import (
     miss_body,
     served_headers,
 )
-from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
 
 if TYPE_CHECKING:
     from ptycassette.inprocess.using_tape import OpenTape

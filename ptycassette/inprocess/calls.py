@@ -21,33 +21,38 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ptycassette.cassette._tape_lines import tape_facts
 from ptycassette.cassette.io.reader import Cassette
 from ptycassette.cassette.io.tape import RecordedExchange
 from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
+from ptycassette.cassette.tape_lines import tape_facts
 from ptycassette.errors import CassetteError, TapeError, UsageError
 from ptycassette.inprocess.active import Work, current_owner
-from ptycassette.model.events import ServiceEventRecord
-from ptycassette.model.journal import JournalEvent, Noted
-from ptycassette.model.json_values import NOT_JSON, decoded_json, storable, storable_text
+from ptycassette.model.records import (
+    NOT_JSON,
+    JournalEvent,
+    Noted,
+    ServiceEventRecord,
+    decoded_json,
+    storable,
+    storable_text,
+)
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.tape import ExchangeOutcome, TapeEntry
 from ptycassette.model.visible_text import visible
-from ptycassette.replaying.divergence import Divergence, DivergenceSide
-from ptycassette.replaying.divergence_kinds import (
+from ptycassette.replaying.divergence import (
     CALL_CHANGED,
     CALL_MISSING,
     CALL_ORDER,
     TOOL_CHANGED,
+    Divergence,
+    DivergenceSide,
 )
 from ptycassette.replaying.io.faults import FAULT_VARIABLE, note_met
-from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun.report import TapeDesk
 from ptycassette.system.clock import MonotonicClock, monotonic_s
-from ptycassette.tape._kept import kept_target
-from ptycassette.tape._unpacking import unpacked_body
 from ptycassette.tape.draws import Draw, Draws, RecordedDraws, ServedDraws, draw_event, drawn_in
 from ptycassette.tape.io.draw_log import MachineDraws
-from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
@@ -56,11 +61,13 @@ from ptycassette.tape.items import (
     RequestComplete,
     RequestData,
     TapeItem,
+    kept_target,
 )
-from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
 from ptycassette.tape.routing import host_and_port
+from ptycassette.tape.unpacking import unpacked_body
 
 if TYPE_CHECKING:
     from ptycassette.scrub.session import SessionScrubber
@@ -741,7 +748,7 @@ class ServedCalls:
         if "fork" not in (cassette.final.metadata or {}):
             return
         from ptycassette.fork.places import ForkPlace  # noqa: PLC0415 - few are children
-        from ptycassette.fork.record import fork_of  # noqa: PLC0415 - few are children
+        from ptycassette.fork.report import fork_of  # noqa: PLC0415 - few are children
 
         origin = fork_of(cassette.final.metadata)
         if origin is None or origin.change != "tool-result" or not origin.at.startswith("tool:"):

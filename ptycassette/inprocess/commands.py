@@ -18,14 +18,19 @@ from pathlib import Path
 import msgspec
 
 from ptycassette import errors
-from ptycassette.blame.io.blaming import BlamedCode, BlameOptions, blame
-from ptycassette.blame.io.oracles import exit_text, text_outcome
-from ptycassette.blame.io.reading_steps import steps_of
-from ptycassette.blame.io.running import Job, run_job
+from ptycassette.blame.io.blaming import (
+    BlamedCode,
+    BlameOptions,
+    Job,
+    blame,
+    exit_text,
+    run_job,
+    steps_of,
+    text_outcome,
+)
 from ptycassette.blame.oracle import Oracle
 from ptycassette.blame.report import BlameReport
-from ptycassette.blame.runs import Ran
-from ptycassette.blame.steps import Step
+from ptycassette.blame.steps import Ran, Step
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import (
     CassetteError,
@@ -36,20 +41,19 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.export.trajectory.from_tape import read_tape
-from ptycassette.faults.edited_questions import last_call
-from ptycassette.fork.io.options import ForkOptions
+from ptycassette.faults.provider import last_call
+from ptycassette.fork.io.live import ForkOptions
 from ptycassette.fork.io.reading_lineage import manifest_sha256
 from ptycassette.fork.places import ForkPlace
 from ptycassette.fork.report import ForkReport
 from ptycassette.inprocess.calls import FORK_VARIABLE, RecordedTool, recorded_tools
 from ptycassette.inprocess.forking import ForkOrder, ForkResult, checked_options
-from ptycassette.model.events import ExitStatus, moment_us
-from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.records import NOT_JSON, ExitStatus, moment_us
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import printable, visible
 from ptycassette.replaying.io.faults import FAULT_VARIABLE
 from ptycassette.replaying.io.modes import MODE_VARIABLE
-from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.interpreter import python_command
 from ptycassette.system.network import guarded_command

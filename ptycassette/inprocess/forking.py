@@ -22,16 +22,13 @@ from ptycassette.cassette.io.reader import Cassette
 from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import CassetteError, DivergenceError, NotFoundError, UsageError
 from ptycassette.faults.registry import parse_fault
-from ptycassette.fork.changes import Change, Tail
 from ptycassette.fork.io.branch import AnswerSource, Branch
-from ptycassette.fork.io.live import LiveTail, LiveTerms
-from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.io.live import ForkOptions, LiveTail, LiveTerms
 from ptycassette.fork.io.reading_lineage import manifest_sha256
 from ptycassette.fork.io.tails import MadeTail, check_request, other_answer, tail_of, wire
-from ptycassette.fork.places import Cut, ForkPlace
-from ptycassette.fork.record import FORK, ForkRecord, ParentOf, PrefixProof
-from ptycassette.fork.report import ForkReport
-from ptycassette.inprocess import saving
+from ptycassette.fork.places import Change, Cut, ForkPlace, Tail
+from ptycassette.fork.report import FORK, ForkRecord, ForkReport, ParentOf, PrefixProof
+from ptycassette.inprocess import using_tape as saving
 from ptycassette.inprocess.active import below
 from ptycassette.inprocess.calls import (
     FORK_VARIABLE,
@@ -45,7 +42,7 @@ from ptycassette.inprocess.calls import (
     miss_body,
     recorded_tools,
 )
-from ptycassette.model.json_values import NOT_JSON, decoded_json
+from ptycassette.model.records import NOT_JSON, decoded_json
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import visible
@@ -57,8 +54,8 @@ from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.state_dirs import current_dir
 from ptycassette.tape.draws import Draw, draw_event
 from ptycassette.tape.io.draw_log import MachineDraws
-from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 
 T = TypeVar("T")

@@ -15,13 +15,19 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import platform
+import secrets
 import tempfile
 import threading
+import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -32,6 +38,7 @@ from ptycassette.errors import (
     NotFoundError,
     RefusedError,
     SessionClosedError,
+    StorageError,
     UsageError,
 )
 from ptycassette.inprocess.active import activated
@@ -46,9 +53,28 @@ from ptycassette.inprocess.calls import (
     ToolOutcome,
     fault_of_environment,
 )
+from ptycassette.model.ports import EventSource
+from ptycassette.model.records import (
+    Finished,
+    Harness,
+    JournalEvent,
+    Manifest,
+    Noted,
+    SessionMeta,
+    StreamKinds,
+)
+from ptycassette.model.screen import Size
 from ptycassette.model.tape import TapeEntry
-from ptycassette.replaying.divergence import Divergence, divergence_error, divergence_lines
-from ptycassette.replaying.divergence_kinds import CALL_CHANGED
+from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.recording.io.options import architecture, system, timestamp
+from ptycassette.recording.tape_option import TAPE_OPTION
+from ptycassette.recording.tape_source import TapeSource
+from ptycassette.replaying.divergence import (
+    CALL_CHANGED,
+    Divergence,
+    divergence_error,
+    divergence_lines,
+)
 from ptycassette.replaying.io.modes import action_of, mode_in_force, resolve_secrets
 from ptycassette.replaying.io.places import folders_of, folders_of_callers, found_path
 from ptycassette.replaying.io.watched_uses import (
@@ -56,23 +82,31 @@ from ptycassette.replaying.io.watched_uses import (
     announce_recording,
     announce_use,
 )
+from ptycassette.scrub.session import default_scrubber
 from ptycassette.seal.io.policy import require_seal
-from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.state_dirs import current_dir
 from ptycassette.system.ownership import owned_context
 from ptycassette.tape.draws import Draw, Draws, RecordedDraws
 from ptycassette.tape.io.draw_log import MachineDraws
-from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.io.price_table import load_prices
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
+from ptycassette.version import __version__
+
+from .calls import IN_PROCESS_OPTION, ItemsInMemory, SecretsOfCalls
 
 if TYPE_CHECKING:
+    from aiohttp import web
+
     from ptycassette.fork.report import ForkReport  # noqa: TC004 - never decoded
     from ptycassette.inprocess.forking import ForkOrder, TapeFork
-    from ptycassette.inprocess.programs import Programs
-    from ptycassette.replaying.drifts import Drift  # noqa: TC004 - never decoded
+    from ptycassette.replaying.divergence import Drift  # noqa: TC004 - never decoded
     from ptycassette.replaying.io.modes import Action  # noqa: TC004
     from ptycassette.scrub.session import SessionScrubber
+    from ptycassette.tape.matching.question import Question
     from ptycassette.timeline.match_text import Scorer
+
 
 __all__ = ["OpenTape", "TapeResult", "UseTape", "use_tape"]
 
@@ -183,12 +217,10 @@ class OpenTape:
             if self._over:
                 raise SessionClosedError("the block of use_tape was left", where=str(self.path))
             if self._programs is None:
-                from ptycassette.inprocess import programs  # noqa: PLC0415 - few blocks need it
-
                 if self._log is not None:
-                    self._programs = programs.RecordedPrograms(self._log, os.environ)
+                    self._programs = RecordedPrograms(self._log, os.environ)
                 elif self._served is not None:
-                    self._programs = programs.ServedPrograms(self._served)
+                    self._programs = ServedPrograms(self._served)
             assert self._programs is not None  # noqa: S101 - it passes otherwise
             return dict(self._programs.environment)
 
@@ -461,12 +493,12 @@ class UseTape:
     @contextmanager
     def _recorded(self, path: Path, result: TapeResult) -> Iterator[OpenTape]:
         """A recording is published only if its block succeeded and called something."""
-        from ptycassette.inprocess import drifting, saving  # noqa: PLC0415 - replay does without
+        from ptycassette.inprocess import drifting  # noqa: PLC0415 - replay does without
 
         if result.action == "rerecord" and not path.exists():
             raise self._missing(path, result.action)
         log = CallLog()
-        head = saving.head_of(path)
+        head = head_of(path)
         with self._entered(OpenTape(path, result, log=log, served=None)) as tape:
             yield tape
         if log.is_empty:
@@ -479,12 +511,12 @@ class UseTape:
             )
         if result.action == "rerecord":
             with temporary_folder() as place:
-                saving.publish(head, log, place / "new.cassette", hidden=tape.hidden)
+                publish(head, log, place / "new.cassette", hidden=tape.hidden)
                 result.turns = drifting.turns_of(path), drifting.turns_of(place / "new.cassette")
         else:
             old = drifting.turns_if_valid(path) if result.action == "rewrite" else None
             path.parent.mkdir(parents=True, exist_ok=True)
-            saving.publish(head, log, path, hidden=tape.hidden)
+            publish(head, log, path, hidden=tape.hidden)
             result.recorded = True
             announce_recorded(path)
             if old is not None:
@@ -678,3 +710,180 @@ def use_tape(
         fault=fault,
         fork=fork,
     )
+
+
+# The other clients of a block: programs that it starts, and HTTP clients that are not patched.
+
+
+class Programs:
+    """The proxy of a block, while it is entered.
+
+    Attributes:
+        environment: variables that point a program at it.
+        secrets: what the environment holds that nobody may learn.
+        address: host and port, which are others in each recording.
+    """
+
+    def __init__(self) -> None:
+        if find_spec("aiohttp") is None or find_spec("trustme") is None:
+            raise UsageError(
+                "recording and answering programs needs more than is installed",
+                hint="pip install 'ptycassette[tape]'",
+            )
+        self._stack = ExitStack()
+        self._folder = self._stack.enter_context(temporary_folder())
+        self.environment: Mapping[str, str] = {}
+        self.secrets: tuple[str, ...] = ()
+        self.address = ""
+
+    def close(self) -> None:
+        """End it. Does nothing the second time."""
+        self._stack.close()
+
+
+class RecordedPrograms(Programs):
+    """Notes the traffic of programs; ``close`` adds it to the log of the block."""
+
+    def __init__(self, log: CallLog, environment: Mapping[str, str]) -> None:
+        from ptycassette.tape.consent.terms import ANYWHERE, Terms  # noqa: PLC0415 - few blocks need it
+        from ptycassette.tape.io.running_proxy import start_proxy  # noqa: PLC0415
+
+        super().__init__()
+        self._log, self._journal = log, self._folder / "tape"
+        try:
+            self._proxy = start_proxy(
+                journal=self._journal,
+                proxy_env=True,
+                environment=environment,
+                # The block itself may ask any provider, so what it starts may do so, too.
+                terms=Terms(
+                    upstreams=(ANYWHERE,), forbidden=(), unsearched=True, unknown_models=True
+                ),
+                origin_us=log.origin_us,
+            )
+        except BaseException:
+            self._stack.close()
+            raise
+        self._stack.callback(self._finish)
+        self.environment = self._proxy.environment
+        self.secrets, self.address = self._proxy.secrets, self._proxy.address
+
+    def _finish(self) -> None:
+        from ptycassette.tape.io.journal_file import TapeJournalReader  # noqa: PLC0415
+
+        self._proxy.close()
+        if self._proxy.problem is not None:
+            raise StorageError(f"the traffic of a program was not recorded: {self._proxy.problem}")
+        with TapeJournalReader(self._journal) as reader:
+            self._log.add_items(list(reader.poll()))
+
+
+class ServedPrograms(Programs):
+    """Answers programs from the recording of the block."""
+
+    def __init__(self, served: ServedCalls) -> None:
+        from ptycassette.rerun.gates import Gates  # noqa: PLC0415 - few blocks need it
+        from ptycassette.rerun.io.tape_server import TapeServer  # noqa: PLC0415
+        from ptycassette.tape.io.running_proxy import proxy_variables  # noqa: PLC0415
+
+        super().__init__()
+
+        class Server(TapeServer):
+            async def ask(self, request: web.Request, question: Question) -> Hit | Miss:
+                del request
+                return served.ask_question(question)
+
+        ca_file = self._folder / "ca.pem"
+        server = Server(Gates([]), ca_file=ca_file)
+        server.desk = served.desk
+        try:
+            self._stack.enter_context(server)
+        except BaseException:
+            self._stack.close()
+            raise
+        self.environment = proxy_variables(None, proxy=server.proxy, ca=str(ca_file))
+        self.address = urlsplit(server.proxy).netloc.rpartition("@")[2]
+
+
+# Makes an ordinary cassette of the calls of a block. Only the modes that record load it.
+
+
+HARNESS = "in-process"
+_SIZE = Size(24, 80)
+"""The format wants a size; there is no terminal."""
+
+
+def head_of(target: Path) -> SessionMeta:
+    """The head of a recording that begins now.
+
+    There is no program and no terminal: the command is empty, and all streams are ``null``.
+    """
+    environment = dict(os.environ)
+    number = str(uuid.uuid4())
+    option = {"version": 1, "python": platform.python_version(), "salt": number}
+    return SessionMeta(
+        id=number,
+        argv=(),
+        size=_SIZE,
+        recorded_at=timestamp(datetime.now(UTC)),
+        harness=Harness(name=HARNESS),
+        environment=environment,
+        home=environment.get("HOME", ""),
+        cwd=str(current_dir()),
+        streams=StreamKinds(stdin="null", stdout="null", stderr="null"),
+        os=system(),
+        arch=architecture(),
+        recorder_version=f"ptycassette/{__version__}",
+        target=str(target),
+        options={IN_PROCESS_OPTION: option},
+    )
+
+
+def publish(
+    head: SessionMeta,
+    log: CallLog,
+    target: Path,
+    *,
+    hidden: Mapping[str, Any],
+    metadata: dict[str, Any] | None = None,
+) -> Manifest:
+    """Scrub, verify and publish the calls. A cassette that is there is replaced.
+
+    Args:
+        head: as it was when the block began.
+        log: of the block, which is over.
+        target: where the cassette will be.
+        hidden: what the scrubber must know of the proxy of programs.
+        metadata: of the final record.
+
+    Raises:
+        CassetteError: nothing was published; the message says why.
+    """
+    end = Finished(t_us=log.t_us, metadata=metadata)
+    secrets_of = SecretsOfCalls(head.options[IN_PROCESS_OPTION]["salt"], default_scrubber)
+    notes = [_with_digests(note, secrets_of) for note in log.notes]
+
+    def events() -> Iterator[JournalEvent]:
+        yield from notes
+        yield end
+
+    source: EventSource = events
+    options = dict(head.options)
+    if log.order.after:
+        options[IN_PROCESS_OPTION] = {**options[IN_PROCESS_OPTION], "after": log.order.after}
+    if log.items:
+        options[TAPE_OPTION] = {"key": secrets.token_hex(32), "described": {}, **hidden}
+        source = TapeSource(events, lambda: ItemsInMemory(log.items), load_prices())
+    head = msgspec.structs.replace(head, options=options, target=str(target))
+    return Finaliser().publish(head, source, target, overwrite=True)
+
+
+def _with_digests(note: JournalEvent, secrets_of: SecretsOfCalls) -> JournalEvent:
+    """The call of a tool with digests of its masked arguments."""
+    match note:
+        case Noted(payload={"type": "tool-call", "arguments": arguments}):
+            digests = secrets_of.of(arguments)
+            if digests:
+                payload = {**note.payload, "digests": list(digests)}
+                return msgspec.structs.replace(note, payload=payload)
+    return note

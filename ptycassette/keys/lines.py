@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ptycassette.keys.reader import REMOVING, Key, Place, key_name, typed_keys
-from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.re2_engine import lazy_pattern
 
 Cell = tuple[str, list[Place]]
 """One byte of a line, and the places of the input that name it."""

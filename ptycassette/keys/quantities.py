@@ -9,8 +9,8 @@ Bytes are ``64M``, ``10MiB`` or a plain number; ``k``, ``M`` and ``G`` count tho
 
 from __future__ import annotations
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.re2_engine import lazy_pattern
+from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible
 
 LONGEST_S = 10**9

@@ -25,7 +25,7 @@ import msgspec
 
 from ptycassette.keys.names import PASTE_END, PASTE_START
 from ptycassette.model.answers import is_answer
-from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.re2_engine import lazy_pattern
 
 KeyKind = Literal["text", "paste", "key", "answer", "focus"]
 

@@ -12,13 +12,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from ptycassette.model.events import TimedRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, SessionMeta
-from ptycassette.model.manifest import EmulatorId, Manifest
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
 from ptycassette.model.screen import Screen
 from ptycassette.model.tape import BodyPlace, TapeEntry
+
+from .records import EmulatorId, JournalEvent, Manifest, SessionMeta, TimedRecord
+from .screen import Size
 
 
 class Clock(Protocol):

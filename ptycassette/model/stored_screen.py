@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Size
 from ptycassette.model.screen import Screen
+
+from .records import FrameRecord
+from .screen import Size
 
 MAX_SIDE = 1000
 """A frame may claim any size; no emulator of ours makes a larger one."""

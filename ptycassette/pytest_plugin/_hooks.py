@@ -5,36 +5,238 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import signal
+import threading
+import time
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pytest
 
-from ptycassette.model.json_values import storable
-from ptycassette.pytest_plugin import _fixtures as fixtures
-from ptycassette.pytest_plugin._fixtures import (
+from ptycassette.errors import CassetteError, DivergenceError
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.records import storable
+from ptycassette.model.visible_text import printable
+from ptycassette.pytest_plugin import _runs as fixtures
+from ptycassette.pytest_plugin._run_summary import RunSummary
+from ptycassette.pytest_plugin._settings import project_of, settings_of
+from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING, TAPE
+from ptycassette.replaying.io.faults import FAULT_LOG_VARIABLE, FAULT_VARIABLE
+from ptycassette.replaying.io.modes import MODE_VARIABLE, run_modes
+from ptycassette.replaying.io.watched_uses import watch_uses
+from ptycassette.session.session import SessionStep, StepLog, collect_steps
+from ptycassette.system.files.locks import temporary_folder
+from ptycassette.system.network_block import NETWORK_LEVEL, blocked_network
+
+from ._fault_option import FAULT, faults_for, is_varied, refuse_unfit, spec_of, without_fault
+from ._runs import (
     STATE,
+    RecordedOnce,
+    TestState,
     default_path,
     directory_of,
+    forget_recorded,
     marker_of,
     run_in_tape,
 )
-from ptycassette.pytest_plugin._frames import leave_our_frames_out, name_the_end
-from ptycassette.pytest_plugin._run_summary import RunSummary
-from ptycassette.pytest_plugin._settings import config_value, project_of, settings_of
-from ptycassette.pytest_plugin._state import TestState, forget_recorded
-from ptycassette.pytest_plugin._tracing import (
-    close_traces,
-    kept_runs,
-    note_assertion,
-    note_failure,
-    traced,
-    written_trace,
-)
-from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING, TAPE
-from ptycassette.replaying.io.modes import MODE_VARIABLE, run_modes
-from ptycassette.system.network_block import NETWORK_LEVEL, blocked_network
+from ._settings import config_value
+from .plugin import USES_TAPE, run_of
+
+if TYPE_CHECKING:
+    from ptycassette.faults.fault import FaultSpec
+    from ptycassette.replaying.io.watched_uses import WatchedResult
+
+
+# Which lines of a traceback a failed test shows: its own, not ours.
+
+
+_PACKAGE = Path(__file__).parent.parent
+_STANDARD_LIBRARY = Path(contextlib.__file__).parent
+
+
+def leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
+    """For an error that we raised, show only the test's lines, not ours.
+
+    Causes are left out as well, unless user code, such as a hook, took part in one.
+    """
+    if call.excinfo is None or not isinstance(call.excinfo.value, CassetteError):
+        return
+    frames = []
+    frame: TracebackType | None = call.excinfo.tb
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.tb_next
+    paths = [Path(frame.tb_frame.f_code.co_filename) for frame in frames]
+    while len(paths) > 1 and is_ours(paths[-1]):
+        paths.pop()
+    if not {"_pytest", "pluggy"} & set(paths[-1].parts):
+        # pytest builds its list from these, so these must be cut.
+        frames[len(paths) - 1].tb_next = None
+        call.excinfo.traceback = type(call.excinfo.traceback)(call.excinfo.tb)
+    if all(is_ours(path) for path in _files_of_causes(call.excinfo.value)):
+        call.excinfo.value.__cause__, call.excinfo.value.__suppress_context__ = None, True
+
+
+def _files_of_causes(error: BaseException) -> Iterator[Path]:
+    """The files in the tracebacks of an error's causes."""
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        for frame, _ in walk_tb(cause.__traceback__):
+            yield Path(frame.f_code.co_filename)
+        yield from _files_of_causes(cause)
+
+
+def name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
+    """Show no source line for an error that was found after the test's body: there is none."""
+    if call.excinfo is None or not isinstance(call.excinfo.value, DivergenceError):
+        return
+    paths = [Path(str(entry.path)) for entry in call.excinfo.traceback]
+    if all(is_ours(path) or {"_pytest", "pluggy"} & set(path.parts) for path in paths):
+        report.longrepr = f"when the body of the test was over:\n{call.excinfo.value}"
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file belongs to this package, or to the standard library, which it calls."""
+    if path.is_relative_to(_PACKAGE):
+        return True
+    return path.is_relative_to(_STANDARD_LIBRARY) and "site-packages" not in path.parts
+
+
+def code_under_test(excinfo: pytest.ExceptionInfo[BaseException]) -> list[Any]:
+    """The lines that are neither ours nor a library's, the innermost one last.
+
+    Lines without a source are left out, such as those of the modules frozen into Python.
+    """
+    return [
+        entry
+        for entry in excinfo.traceback
+        if entry.frame.code.fullsource is not None
+        and not is_ours(Path(str(entry.path)))
+        and not {"site-packages", "_pytest", "pluggy"} & set(Path(str(entry.path)).parts)
+    ]
+
+
+# Collects the data of traces while a test runs, and writes the traces.
+
+
+_KEEP = "10"
+
+
+def kept_runs(config: pytest.Config) -> int:
+    """The number of runs whose traces are kept.
+
+    Raises:
+        pytest.UsageError: the value is not a number above 0.
+    """
+    value = config_value(config, "trace-keep", _KEEP)
+    if not value.isdecimal() or not int(value):
+        raise pytest.UsageError(f"ptycassette_trace_keep is {value!r}, not a number above 0")
+    return int(value)
+
+
+class _Watch:
+    """Collects the uses of a test. A ``UseWatcher``."""
+
+    def __init__(self, item: pytest.Item, state: TestState) -> None:
+        self._item, self._state = item, state
+
+    def used(self, result: WatchedResult, session: object) -> None:
+        from ._runs import UseRun
+
+        path = Path(result.cassette)
+        if path not in self._state.used:
+            self._state.used.append(path)
+        self._state.note(UseRun(result, self._state.steps.number_of(session)))
+
+    def recording(self, path: Path, *, stated: bool) -> None:
+        RecordedOnce(self._item.config, self._item.nodeid).check(path, stated=stated)
+
+    def recorded(self, path: Path) -> None:
+        RecordedOnce(self._item.config, self._item.nodeid).note(path)
+
+
+@contextmanager
+def traced(item: pytest.Item, state: TestState) -> Iterator[None]:
+    """While entered, the test's steps and uses are collected, with or without our fixtures."""
+    wanted = config_value(item.config, "trace", "on-failure") != "never"
+    with collect_steps(state.steps if wanted else None), watch_uses(_Watch(item, state)):
+        yield
+
+
+def note_assertion(log: StepLog, path: Path, line: int, source: str, error: str = "") -> None:
+    """Add an assertion, which is not a call of a session, at the current position."""
+    last = log.steps[-1] if log.steps else None
+    log.add(
+        SessionStep(
+            name="line",
+            detail=source,
+            session=last.session if last else 0,
+            places=((str(path), line),),
+            start_us=last.end_us if last else 0,
+            end_us=last.end_us if last else 0,
+            start_seq=last.seq if last else None,
+            seq=last.seq if last else None,
+            error=error,
+            screen=last.screen if last else None,
+        )
+    )
+
+
+def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
+    """The line in which the test failed, unless that is a step already."""
+    found = call.excinfo
+    if found is None or any(step.error_id == id(found.value) for step in log.steps):
+        return
+    own = code_under_test(found)
+    if own:
+        error = f"{found.typename}: {found.value}"
+        source = str(own[-1].statement).strip().partition("\n")[0]
+        note_assertion(log, Path(str(own[-1].path)), own[-1].lineno + 1, source, error)
+
+
+def written_trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
+    """Write the trace; returns its path, or why there is none. A full disk fails no test."""
+    from ._runs import UseRun
+    from .traces.page import write_trace
+    from .traces.trace import steps_object, trace_object
+
+    log = state.steps
+    owned = {run.session for run in state.runs if isinstance(run, UseRun)}
+    try:
+        runs = [one for run in state.runs for one in run.evidence(log)]
+        others, _ = steps_object([s for s in log.steps if s.session not in owned], clean=False)
+        trace = trace_object(item.nodeid, report.outcome, report.longreprtext, runs, steps=others)
+        page = write_trace(_place(item.config), trace, run=run_of(item.config))
+    except CassetteError as exc:
+        return f"no trace was kept: {exc}"
+    return f"trace: {page}"
+
+
+def _place(config: pytest.Config) -> Path:
+    return Path(config_value(config, "trace-dir", str(config.rootpath / ".ptycassette-traces")))
+
+
+def close_traces(config: pytest.Config) -> str:
+    """If this run has left traces: delete old ones, write an index; the line that names it."""
+    run = _place(config) / run_of(config)
+    if not run.is_dir():
+        return ""
+    from .traces.page import prune_runs, write_index
+
+    prune_runs(_place(config), kept_runs(config))
+    try:
+        index = write_index(run)
+    except CassetteError as exc:
+        return f"no index of the traces was written: {exc}"
+    return f"traces: {index}" if index else ""
+
 
 __all__ = ["fixtures"]
 
@@ -54,7 +256,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RUN_SUMMARY] = RunSummary(config)
     if config.getoption("ptycassette_faults") is not None:
         from ptycassette.pytest_plugin._fault_option import fault_specs
-        from ptycassette.pytest_plugin._fault_runs import FaultRuns
 
         specs = fault_specs(config)
         config.pluginmanager.register(FaultRuns(config, specs), "ptycassette-faults")
@@ -90,8 +291,6 @@ def note_items(config: pytest.Config, items: list[pytest.Item]) -> None:
             run_summary.expect(cassette)
             continue
         if item.get_closest_marker(FAULTS) is not None:
-            from ptycassette.pytest_plugin._fault_results import check_marker
-
             check_marker(item)
         marker, names = marker_of(item), getattr(item, "fixturenames", [])
         if item.get_closest_marker(TAPE) is not None and TAPE not in names:
@@ -252,3 +451,354 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.write_line(line)
     if last := run_summary.last_line():
         terminalreporter.write_line(last)
+
+
+# Ends a test that takes too long, by an exception in it.
+
+
+_AGAIN_S = 5.0
+
+
+class HungError(BaseException):
+    """The test took too long. No ``Exception``, so that a driver's retries do not catch it."""
+
+
+@contextmanager
+def bounded(seconds: float) -> Iterator[None]:
+    """Raise in the block when it takes longer; again every 5 s, for whoever catches everything.
+
+    Signals reach the main thread only: elsewhere nothing is bounded.
+
+    Raises:
+        HungError: it took longer.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def expired(_number: int, _frame: FrameType | None) -> None:
+        raise HungError(f"no end after {time_text(seconds)}")
+
+    began = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, expired)
+    left_s, again_s = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        if left_s:
+            took_s = time.monotonic() - began
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, left_s - took_s), again_s)
+
+
+# What became of each test with each fault: judged in its report, shown at the end of the run.
+
+
+Outcome = Literal[
+    "survived", "said-so", "not-met", "broken", "hung", "unnoticed", "excused", "skipped"
+]
+_BAD = frozenset(("broken", "hung", "unnoticed"))
+_PROPERTY = "ptycassette_fault_result"
+_MOST = 200
+
+
+class FaultResult(NamedTuple):
+    """One test with one fault; ``fault`` is empty for the test without."""
+
+    test: str
+    fault: str
+    outcome: Outcome
+    reason: str
+    seconds: float
+
+
+class FaultResults:
+    """The results of a run."""
+
+    def __init__(self) -> None:
+        self.found: list[FaultResult] = []
+        self.failed: set[str] = set()
+
+    def take(self, report: pytest.TestReport) -> None:
+        """Collect what a report says, of this process or of a worker."""
+        for name, value in report.user_properties:
+            if name == _PROPERTY and isinstance(value, dict) and report.when != "teardown":
+                result = FaultResult(**value)
+                self.found.append(result)
+                if not result.fault and report.failed:
+                    self.failed.add(result.test)
+
+    def lines(self) -> Iterator[str]:
+        """The table."""
+        bad = excused = 0
+        for test in dict.fromkeys(one.test for one in self.found):
+            mine = [one for one in self.found if one.test == test and one.fault]
+            yield printable(test)
+            if test in self.failed:
+                yield "  fails without a fault"
+            width = max((len(one.fault) for one in mine), default=0)
+            for one in mine:
+                bad += one.outcome in _BAD
+                excused += one.outcome == "excused"
+                why = f": {one.reason}" if one.reason else ""
+                yield printable(f"  {one.fault:{width}}  {_SHOWN[one.outcome]}{why}")
+        faulty = [one for one in self.found if one.fault]
+        fine = sum(one.outcome in {"survived", "said-so"} for one in faulty)
+        unmet = sum(one.outcome == "not-met" for one in faulty)
+        yield f"survived {fine}, not survived {bad}, excused {excused}, not met {unmet}"
+
+    def write(self, path: str) -> None:
+        """As the documented JSON."""
+        rows = [one._asdict() for one in self.found]
+        Path(path).write_text(json.dumps({"version": 1, "results": rows}, indent=2) + "\n")
+
+
+_SHOWN: dict[Outcome, str] = {
+    "survived": "survived",
+    "said-so": "survived (said so)",
+    "not-met": "not met",
+    "broken": "NOT survived",
+    "hung": "NOT survived, hung",
+    "unnoticed": "NOT survived, unnoticed",
+    "excused": "not survived, excused",
+    "skipped": "skipped",
+}
+
+
+def judge(
+    item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport, *, met: bool
+) -> None:
+    """Say in a report what became of the fault, and whether that is a failure.
+
+    Args:
+        item: the test.
+        call: its setup or its body.
+        report: of that; changed.
+        met: whether the fault was met.
+    """
+    if not is_varied(item) or (call.when == "setup" and report.passed) or call.when == "teardown":
+        return
+    spec = spec_of(item)
+    outcome: Outcome = "skipped" if report.skipped else "survived" if report.passed else "broken"
+    reason = _reason(call, report)
+    if spec is not None:
+        outcome, reason = _outcome(item, call, report, outcome, reason, met=met)
+        if outcome == "said-so":
+            report.outcome, report.longrepr = "passed", None
+        elif outcome == "excused":
+            report.outcome, report.wasxfail = "skipped", "need not be survived"
+        elif outcome in _BAD:
+            report.outcome = "failed"
+            if item.config.get_verbosity() < 1:
+                report.longrepr = _said(item, outcome, reason)
+    result = FaultResult(
+        without_fault(item.nodeid), str(spec or ""), outcome, reason, round(report.duration, 3)
+    )
+    report.user_properties.append((_PROPERTY, result._asdict()))
+    if spec is not None:  # these are for JUnit's XML, which takes those of the teardown
+        item.user_properties += [
+            ("ptycassette_fault", str(spec)),
+            ("ptycassette_fault_outcome", outcome),
+            ("ptycassette_fault_reason", reason),
+        ]
+
+
+def _outcome(
+    item: pytest.Item,
+    call: pytest.CallInfo[Any],
+    report: pytest.TestReport,
+    outcome: Outcome,
+    reason: str,
+    *,
+    met: bool,
+) -> tuple[Outcome, str]:
+    from ptycassette.faults.registry import TERMINAL_FAULTS
+
+    spec = spec_of(item)
+    assert spec is not None  # noqa: S101 - asked for one only
+    names, raises = _marked(item)
+    # A program asks its provider again, or its driver can but say what went wrong.
+    of_provider = spec.name not in TERMINAL_FAULTS
+    fatal = not of_provider and TERMINAL_FAULTS[spec.name].fatal
+    error = call.excinfo.value if call.excinfo is not None else None
+    if report.passed and not met:
+        return "not-met", ""
+    if report.passed and fatal and raises:
+        outcome, reason = "unnoticed", "the test passed, and none of its errors was raised"
+    elif isinstance(error, HungError):
+        outcome = "hung"
+    elif report.failed and (fatal or of_provider) and isinstance(error, raises):
+        return "said-so", reason
+    if outcome in _BAD and spec.name in names:
+        return "excused", reason
+    return outcome, reason
+
+
+def _marked(item: pytest.Item) -> tuple[frozenset[str], tuple[type[BaseException], ...]]:
+    """The faults that a test need not survive, and its errors."""
+    names: set[str] = set()
+    raises: tuple[type[BaseException], ...] = ()
+    for marker in item.iter_markers("ptycassette_faults"):
+        names.update(map(str, marker.args))
+        given = marker.kwargs.get("raises", ())
+        raises += given if isinstance(given, tuple) else (given,)
+    return frozenset(names), raises
+
+
+def check_marker(item: pytest.Item) -> None:
+    """Refuse a marker with a wrong name.
+
+    Raises:
+        pytest.UsageError: there is no such fault, or no such key.
+    """
+    from ptycassette.faults.registry import FAULTS
+
+    names, raises = _marked(item)
+    unknown = sorted(names - set(FAULTS))
+    keys = {key for one in item.iter_markers("ptycassette_faults") for key in one.kwargs}
+    if unknown or keys - {"raises"} or not all(isinstance(one, type) for one in raises):
+        wrong = ", ".join([*unknown, *sorted(keys - {"raises"})]) or "raises"
+        raise pytest.UsageError(
+            f"{item.nodeid}: ptycassette_faults marker: {wrong} is wrong; it takes names of faults "
+            f"({', '.join(FAULTS)}), and raises= with classes of errors"
+        )
+
+
+def _reason(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
+    """The error in one line, and the line of the code under test where it came from."""
+    if call.excinfo is None:
+        return report.longreprtext.splitlines()[-1][:_MOST] if report.failed else ""
+    error = call.excinfo.value
+    said = error.message if isinstance(error, CassetteError) else str(error)
+    text = next((line for line in said.splitlines() if line.strip()), "").strip()
+    name = "" if isinstance(error, HungError) else f"{type(error).__name__}: "
+    where = ""
+    if lines := code_under_test(call.excinfo):
+        where = f" ({Path(str(lines[-1].path)).name}:{lines[-1].lineno + 1} in {lines[-1].name})"
+    return f"{name}{text}"[:_MOST].removesuffix(": ") + where
+
+
+def _said(item: pytest.Item, outcome: Outcome, reason: str) -> str:
+    from ptycassette.faults.registry import FAULTS
+
+    spec = spec_of(item)
+    assert spec is not None  # noqa: S101 - asked for one only
+    return f"{spec}: {FAULTS[spec.name].what}\n{_SHOWN[outcome]}: {reason}\n(-v shows all of it)"
+
+
+# ``--ptycassette-faults``: each test that uses a cassette, once more with each fault.
+
+
+_NONE = (
+    "no test was run with a fault: that wants the marker ptycassette, or a fixture that plays"
+    " a recording (docs/faults.md)"
+)
+
+
+class FaultRuns:
+    """The hooks of a run with faults.
+
+    Args:
+        config: of the run.
+        specs: the faults.
+    """
+
+    def __init__(self, config: pytest.Config, specs: tuple[FaultSpec, ...]) -> None:
+        self._config, self._specs = config, specs
+        self._results = FaultResults()
+        self._fit: set[FaultSpec] = set()
+        self._tests = 0
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Make a test one without a fault, and one with each that it can have."""
+        names, definition = set(metafunc.fixturenames), metafunc.definition
+        marked = definition.get_closest_marker("ptycassette") is not None
+        is_code = (
+            TAPE in names
+            or definition.get_closest_marker(TAPE) is not None
+            or hasattr(metafunc.function, USES_TAPE)
+            or (FAULT in names and not marked and not RUNNING & names)
+        )
+        marked = marked and not is_code
+        plays = marked or bool(RUNNING & names)
+        if not (plays or is_code):
+            return
+        specs = faults_for(self._config, self._specs, plays=plays, is_code=is_code)
+        self._tests += 1
+        self._fit.update(specs)
+        if not specs:
+            return
+        if FAULT not in metafunc.fixturenames:
+            metafunc.fixturenames.append(FAULT)
+        metafunc.parametrize(
+            FAULT,
+            [None, *specs],
+            ids=["no-fault", *(f"fault:{spec}" for spec in specs)],
+            indirect=True,
+        )
+
+    def pytest_collection_modifyitems(self, config: pytest.Config) -> None:
+        """Refuse faults that no test can have, before any runs."""
+        if self._tests and not hasattr(config, "workerinput"):
+            refuse_unfit(tuple(self._fit), self._specs, config.getoption("ptycassette_faults"))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Have what a test plays find its fault, and say when it was met."""
+        spec = spec_of(item)
+        with (
+            temporary_folder() as place,
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            if is_varied(item):
+                patch.setenv(FAULT_VARIABLE, str(spec or ""))
+                patch.setenv(FAULT_LOG_VARIABLE, str(place / "met"))
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Skip a test with a fault if it failed without one; a bound in time for the others."""
+        if spec_of(item) is not None and without_fault(item.nodeid) in self._results.failed:
+            pytest.skip("the test fails without a fault")
+        with self._bounded(item):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """A bound in time."""
+        with self._bounded(item):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Say what became of the fault, when all else about the test is known."""
+        report = yield
+        met = Path(os.environ.get(FAULT_LOG_VARIABLE, "")).is_file()
+        judge(item, call, report, met=met)
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect what a report says, of this process or of a worker."""
+        self._results.take(report)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the results."""
+        path = session.config.getoption("ptycassette_faults_json")
+        if path and not hasattr(session.config, "workeroutput"):
+            self._results.write(path)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """The table."""
+        if not self._config.option.collectonly:
+            terminalreporter.section("ptycassette: faults")
+            for line in self._results.lines() if self._results.found else (_NONE,):
+                terminalreporter.write_line(line)
+
+    def _bounded(self, item: pytest.Item) -> AbstractContextManager[None]:
+        if spec_of(item) is None:
+            return nullcontext()
+        return bounded(self._config.getoption("ptycassette_fault_timeout"))

@@ -139,7 +139,7 @@ def settings_of(
             order_named(order)
         argv = pick("argv")
         if argv is not None:
-            from ptycassette.session.options import words_given
+            from ptycassette.session.base import words_given
 
             argv = words_given(argv)
     except (UsageError, ValueError, TypeError) as exc:

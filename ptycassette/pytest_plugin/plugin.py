@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
     from ptycassette.harness.io.fake_provider import FakeProviderServer
     from ptycassette.inprocess.using_tape import OpenTape
-    from ptycassette.pytest_plugin._fixtures import Shims
     from ptycassette.pytest_plugin._scenario_items import ScenarioFile
     from ptycassette.pytest_plugin._settings import Settings
     from ptycassette.replaying.io.using import Use
     from ptycassette.scenario.evaluation import ScenarioOutcome
     from ptycassette.session.session import Session
     from ptycassette.testing import ManualClock
+
+    from ._runs import Shims
 
 MARKER = (
     "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "

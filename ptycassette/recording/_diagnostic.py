@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ptycassette.model.journal import SessionMeta
-from ptycassette.model.json_values import storable_text
 from ptycassette.model.ports import Scrubber
+from ptycassette.model.records import SessionMeta, storable_text
 
 DIAGNOSTIC_VERSION = 1
 

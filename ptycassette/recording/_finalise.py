@@ -13,12 +13,12 @@ verification found nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import msgspec
+
 from ptycassette.errors import AmbiguousTapeError, SecretLeftError
-from ptycassette.model.journal import JournalEvent, Noted, Output, SessionMeta
-from ptycassette.model.manifest import Manifest
 from ptycassette.model.ports import (
     CassetteSink,
     EmulatorFactory,
@@ -27,14 +27,62 @@ from ptycassette.model.ports import (
     ScrubStep,
     StepScrubber,
 )
-from ptycassette.recording._manifest import manifest_texts
-from ptycassette.recording._secrets_apart import input_was_scrubbed, typed_digests
-from ptycassette.recording._sink_writer import SinkWriter
+from ptycassette.model.records import (
+    InputRecord,
+    JournalEvent,
+    Manifest,
+    Noted,
+    Output,
+    ScrubReport,
+    SessionMeta,
+)
 from ptycassette.terminal.policies import FramePolicy, frame_policy
-from ptycassette.typed._watch import TypedWatch
+from ptycassette.typed.secrets import TypedSecret
+from ptycassette.typed.watch import TypedWatch
+
+from .sink_writer import SinkWriter, manifest_texts
 
 if TYPE_CHECKING:
-    from ptycassette.recording._tape_writer import EntryKeys
+    from ptycassette.timeline.match import InputDigest
+
+    from .sink_writer import EntryKeys
+
+
+# Makes the digests by which a replay recognises the recorded secrets.
+
+
+def input_was_scrubbed(report: ScrubReport) -> bool:
+    """Whether anything was masked in the input."""
+    channels = report.channels
+    return channels is not msgspec.UNSET and bool(channels.get("input"))
+
+
+def typed_digests(
+    cassette_id: str,
+    raw: Iterable[InputRecord],
+    shown: Callable[[], Iterable[InputRecord]],
+    real: Iterable[InputRecord],
+    *,
+    typed: Sequence[TypedSecret],
+) -> list[InputDigest]:
+    """The digests of the secrets in a session's input.
+
+    Args:
+        cassette_id: of the manifest.
+        raw: the input as it was typed, but masked where it was typed without echo.
+        shown: gives the same records as they are published.
+        real: the same records as they were typed, also where they are masked.
+        typed: input at prompts for secrets. No other line that contains it gets a digest, because
+            people choose such secrets.
+    """
+    from ptycassette.timeline.match import input_digests, masked_digests  # noqa: PLC0415
+    from ptycassette.timeline.match_entries import iter_entries  # noqa: PLC0415
+
+    pairs = zip(iter_entries(raw), iter_entries(shown()), strict=False)
+    found = input_digests(cassette_id, pairs, apart_from=[secret.text for secret in typed])
+    masked = [entry for entry in iter_entries(shown()) if entry.masked]
+    return found + masked_digests(cassette_id, masked, real, but=found)
+
 
 _FINDINGS_SHOWN = 5
 _FINDINGS_KEPT, _MESSAGE_SHOWN = 50, 300

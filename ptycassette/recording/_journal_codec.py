@@ -19,8 +19,14 @@ from collections.abc import Sequence
 
 from ptycassette.cassette.framing import RecordDecoder, RecordEncoder
 from ptycassette.errors import JournalError
-from ptycassette.model.journal import JournalEvent, Output, SessionMeta, Typed
-from ptycassette.model.json_values import as_msgpack, from_msgpack
+from ptycassette.model.records import (
+    JournalEvent,
+    Output,
+    SessionMeta,
+    Typed,
+    as_msgpack,
+    from_msgpack,
+)
 
 MAGIC = b"\x89PTYJ\r\n\x01"
 

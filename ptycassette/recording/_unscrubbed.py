@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ptycassette.model.journal import JournalEvent, SessionMeta
 from ptycassette.model.ports import EventSource
-from ptycassette.model.records import ScrubReport
+from ptycassette.model.records import JournalEvent, ScrubReport, SessionMeta
 
 
 class Unscrubbed:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ptycassette.errors import UsageError
-from ptycassette.model.journal import Begun, Finished, JournalEvent
 from ptycassette.model.ports import EventSource
+from ptycassette.model.records import Begun, Finished, JournalEvent
 
 BeforeRecord = Callable[[Any], Any]
 

@@ -26,9 +26,9 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.keys.names import canonical_key
 from ptycassette.keys.quantities import parse_size, parse_time
-from ptycassette.model.geometry import Size
-from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.records import NOT_JSON
 from ptycassette.model.resolved_types import resolved
+from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptycassette.model.events import InputRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Screen
-from ptycassette.model.streams import painted_bytes
-from ptycassette.replaying.drift_picture import DriftPicture
-from ptycassette.replaying.drifts import Drift, DriftChange, Side
+from ptycassette.model.records import InputRecord, painted_bytes
+from ptycassette.model.screen import Screen, Size
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.timeline.match_entries import read_entries
+
+from .divergence import Drift, DriftChange, Side
+from .stored import DriftPicture
 
 MAX_PICTURES = 20
 

@@ -33,8 +33,7 @@ from typing import Literal, get_args
 import msgspec
 
 from ptycassette.errors import ManifestError
-from ptycassette.model.events import Event
-from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import Event, Manifest
 from ptycassette.timeline.terminal_answers import is_terminal_answer
 
 ReplayMode = Literal["realtime", "scaled", "collapsed"]

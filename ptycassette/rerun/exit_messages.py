@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ptycassette.model.events import Event, InputRecord
 from ptycassette.model.file_patterns import file_pattern
-from ptycassette.model.geometry import Size
-from ptycassette.model.streams import painted_bytes
+from ptycassette.model.records import Event, InputRecord, painted_bytes
+from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import ExitMessage
 from ptycassette.terminal.emulator import PyteEmulator
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from ptycassette.model.file_patterns import file_pattern
-from ptycassette.scenario.normalise import normaliser_of
+from ptycassette.scenario.predicate import normaliser_of
 
 VOLATILE = ("spinner", "clock", "date", "duration", "pid", "uuid")
 """The built-in normalisers that are applied unless others are named."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ptycassette.model.events import Event, FrameRecord, InputRecord, moment_us
+from ptycassette.model.records import Event, FrameRecord, InputRecord, moment_us
 
 
 class RerunStep(msgspec.Struct, frozen=True, kw_only=True):

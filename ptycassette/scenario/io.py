@@ -10,15 +10,19 @@ import msgspec
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
-from ptycassette.model.json_values import native_text
-from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
+from ptycassette.model.records import native_text
 from ptycassette.system.files.near_names import hint_for_missing
 from ptycassette.system.files.plain_file import read_plain
 
-from .evaluation import CheckOutcome, ScenarioOutcome, check_scenario
-from .evidence import Evidence
-from .model import Scenario
-from .reading import parse_scenario
+from .evaluation import (
+    MAX_YAML_BYTES,
+    CheckOutcome,
+    Scenario,
+    ScenarioOutcome,
+    check_scenario,
+    parse_scenario,
+)
+from .predicate import Evidence
 
 SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
 

@@ -20,8 +20,7 @@ from typing import Any
 
 import ahocorasick
 
-from ptycassette.model.lazy_regex import lazy_pattern
-from ptycassette.model.re2_engine import EngineMissingError, PatternError, compile_re2
+from ptycassette.model.re2_engine import EngineMissingError, PatternError, compile_re2, lazy_pattern
 
 # Characters that take no room, as their UTF-8 bytes: soft hyphen; U+0300-036F (marks that combine);
 # U+061C; U+180B-180E; U+1AB0-1AFF and U+1DC0-1DFF (more marks); U+200B-200F and U+202A-202E (zero

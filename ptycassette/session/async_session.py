@@ -14,9 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from ptycassette.errors import SessionClosedError, UsageError
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Screen
+from ptycassette.model.records import ExitStatus
+from ptycassette.model.screen import Screen, Size
 from ptycassette.session.base import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,
@@ -25,8 +24,9 @@ from ptycassette.session.base import (
 )
 from ptycassette.session.core import Input
 from ptycassette.session.pump import ScriptPump
-from ptycassette.session.steps import step
-from ptycassette.session.waits import (
+from ptycassette.system.clock import is_frozen
+
+from .session import (
     CursorAt,
     Exited,
     Idle,
@@ -37,9 +37,9 @@ from ptycassette.session.waits import (
     broken_off,
     contains,
     matches,
+    step,
     unread,
 )
-from ptycassette.system.clock import is_frozen
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

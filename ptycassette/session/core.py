@@ -14,25 +14,289 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeGuard, TypeVar
 
-from ptycassette.errors import CassetteError, DivergenceError, SessionClosedError, SessionError
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Resized, Signalled
+import msgspec
+
+from ptycassette.errors import (
+    CassetteError,
+    DivergenceError,
+    InputRefusedError,
+    SessionClosedError,
+    SessionError,
+)
 from ptycassette.model.ports import Clock, Emulator, SessionTap
-from ptycassette.session._input import Input, InputQueue, Sending
-from ptycassette.session._output_scan import OutputScan
-from ptycassette.session._request import Request
+from ptycassette.model.records import (
+    ExitStatus,
+    JournalEvent,
+    Output,
+    Resized,
+    Signalled,
+    Typed,
+    painted_lines,
+)
+from ptycassette.model.screen import Size
+from ptycassette.scrub.io.process_secrets import remember
 from ptycassette.session._screen import SessionScreen, SessionView
-from ptycassette.session._tap_feed import TapFeed
 from ptycassette.system.clock import Steady
 from ptycassette.system.ownership import Owner
-from ptycassette.system.pty.port import Pty
-from ptycassette.system.pty.signals import signal_name
+from ptycassette.system.pty.terminal import LineMode, Pty, signal_name
+
+from ._screen import OutputScan
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from ptycassette.model.records import OutputStream
+    from ptycassette.typed.secrets import TypedSecrets
+
+
+# The queue of input for the terminal of a session.
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes for the program, and how they are reported to the tap.
+
+    ``secret``: the sender declared it secret, whatever the terminal's modes are.
+    """
+
+    data: bytes
+    source: Literal["user", "driver", "terminal"] = "driver"
+    key: str | None = None
+    paste: bool = False
+    secret: bool = False
+
+
+class Sending:
+    """An ``Input`` on its way into the terminal.
+
+    Args:
+        what: the input.
+        hidden: send asterisks instead of secrets, to a recording that is replayed: it holds
+            asterisks at that place, and must not repeat the secret in a message.
+    """
+
+    def __init__(self, what: Input, *, hidden: bool = False) -> None:
+        if hidden and what.secret:
+            data = Typed(0, what.data, masked=True).hidden().data
+            what = msgspec.structs.replace(what, data=data)
+        from concurrent.futures import Future  # noqa: PLC0415 - it loads logging
+
+        self.what = what
+        self.done: Future[None] = Future()
+        self.sent = 0
+
+
+class InputQueue:
+    """Input that the terminal has not taken yet.
+
+    Args:
+        pty: takes the bytes.
+        now_us: the time, for the tap.
+        tell: called with each piece that the terminal took.
+    """
+
+    def __init__(
+        self, pty: Pty, *, now_us: Callable[[], int], tell: Callable[[Typed], None]
+    ) -> None:
+        self._pty = pty
+        self._now_us = now_us
+        self._tell = tell
+        self._sendings: deque[Sending] = deque()
+        self._line_bytes = 0
+        self.last_us = 0
+        """When a driver or user last sent something."""
+
+    def __len__(self) -> int:
+        return len(self._sendings)
+
+    def add(self, sending: Sending) -> None:
+        """Append it to the queue."""
+        self._sendings.append(sending)
+
+    def fail(self, problem: BaseException) -> None:
+        """Fail the future of every input: nothing can be sent any more."""
+        while self._sendings:
+            _settle(self._sendings.popleft().done, problem)
+
+    def send_next(self) -> bool:
+        """Write the first input, as far as the terminal takes it; returns whether it is done.
+
+        If it is, the sender's future has its result or error.
+        """
+        if not self._sendings:
+            return False
+        sending = self._sendings[0]
+        problem: BaseException | None = None
+        if not sending.done.cancelled():
+            try:
+                if not self._write(sending):
+                    return False
+            except Exception as exc:  # noqa: BLE001 - it belongs to whoever sent
+                problem = exc
+        self._sendings.popleft()
+        _settle(sending.done, problem)
+        return True
+
+    def _write(self, sending: Sending) -> bool:
+        """Write the rest of an input; returns whether all of it was taken."""
+        what = sending.what
+        mode = self._pty.line_mode()
+        if sending.sent == 0:
+            self._check_lines(what.data, mode)
+        while sending.sent < len(what.data):
+            rest = what.data[sending.sent :]
+            # Before it is there: whoever answers it is stamped by another clock reader.
+            typed_us = self._now_us()
+            taken = rest[: self._pty.write(rest)]
+            if not taken:
+                return False
+            sending.sent += len(taken)
+            if what.source != "terminal":
+                self.last_us = self._now_us()
+            self._count_line(taken, mode)
+            self._tell(typed_event(typed_us, taken, what, secret=mode.secret))
+        return True
+
+    def _check_lines(self, data: bytes, mode: LineMode) -> None:
+        """Refuse input that the kernel would cut: it keeps ``max_line`` bytes of a line."""
+        if not mode.canonical:
+            return
+        length = self._line_bytes
+        for piece in _lines(data, mode.resets):
+            length += len(piece)
+            if length > mode.max_line:
+                raise InputRefusedError(
+                    f"a line of {length} bytes or more; in canonical mode the terminal keeps"
+                    f" {mode.max_line} and throws the rest away without a word",
+                    where=f"input at t_us {self._now_us()}",
+                    hint="send shorter lines, or wait until the program has left canonical mode",
+                )
+            length = 0
+
+    def _count_line(self, data: bytes, mode: LineMode) -> None:
+        """Remember how long the unfinished line is."""
+        if not mode.canonical:
+            self._line_bytes = 0
+            return
+        *ended, last = _lines(data, mode.resets)
+        self._line_bytes = len(last) if ended else self._line_bytes + len(last)
+
+
+def typed_event(t_us: int, data: bytes, what: Input, *, secret: bool) -> Typed:
+    """The event for the tap, with the real bytes. Answers of the terminal are never secret."""
+    return Typed(
+        t_us,
+        data,
+        source=what.source,
+        key=what.key,
+        paste=what.paste,
+        masked=(secret or what.secret) and what.source != "terminal",
+    )
+
+
+def _lines(data: bytes, ends: bytes) -> list[bytes]:
+    """The data, cut after each of the bytes in ``ends``."""
+    for end in ends[1:]:
+        data = data.replace(bytes([end]), ends[:1])
+    return data.split(ends[:1])
+
+
+def _settle(done: Future[None], problem: BaseException | None = None) -> None:
+    """Complete a future, unless the caller has given up on it."""
+    if not done.set_running_or_notify_cancel():
+        return
+    if problem is None:
+        done.set_result(None)
+    else:
+        done.set_exception(problem)
+
+
+# Requests of other threads to the pump, with their results.
+
+
+T = TypeVar("T")
+
+
+class Request(Generic[T]):
+    """A request to the pump."""
+
+    def __init__(self, action: Callable[[], T]) -> None:
+        from concurrent.futures import Future  # noqa: PLC0415 - it loads logging
+
+        self.action = action
+        self.done: Future[T] = Future()
+
+    def run(self) -> None:
+        """Do it, unless the caller has given up."""
+        if not self.done.set_running_or_notify_cancel():
+            return
+        try:
+            result = self.action()
+        except Exception as exc:  # noqa: BLE001 - it belongs to the caller, who gets it
+            self.done.set_exception(exc)
+        else:
+            self.done.set_result(result)
+
+
+# Passes what happens in a session to its tap, without the secrets that others must not see.
+
+
+class TapFeed:
+    """The way to a tap, for the pump alone. Without a tap, secrets are still remembered.
+
+    After the tap has raised, ``raise_failure`` raises the same: a session that cannot be recorded
+    must not continue.
+    """
+
+    def __init__(self, tap: SessionTap | None) -> None:
+        self._tap = tap
+        self._takes_secrets = bool(getattr(tap, "takes_secrets", False))
+        self._secrets: TypedSecrets | None = None
+        self._failure: BaseException | None = None
+        self._active = False
+
+    def output(self, t_us: int, data: bytes) -> None:
+        """Pass on output. The hot path."""
+        self._active = True
+        if self._tap is not None:
+            self._tap.on_output(t_us, data)
+
+    def event(self, event: JournalEvent) -> None:
+        """Pass on any other event."""
+        self._active = True
+        if isinstance(event, Typed):
+            self._remember(event)
+            event = event if self._takes_secrets else event.hidden()
+        if self._tap is not None:
+            try:
+                self._tap.on_event(event)
+            except BaseException as exc:
+                self._failure = exc
+                raise
+
+    def pause(self) -> None:
+        """Tell the tap that there is no more output for now, once after each activity."""
+        if self._active:
+            self._active = False
+            if self._tap is not None:
+                self._tap.on_idle()
+
+    def raise_failure(self) -> None:
+        """Raise what the tap has raised, if it has."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _remember(self, event: Typed) -> None:
+        """Keep secret input out of what this process writes about the session."""
+        if event.masked and self._secrets is None:
+            # Imported here, because it loads the scrubber, and few sessions need it.
+            from ptycassette.typed.secrets import TypedSecrets  # noqa: PLC0415
+
+            self._secrets = TypedSecrets()
+        if self._secrets is not None:
+            remember(self._secrets.feed(event))
+
 
 __all__ = ["Input", "SessionCore", "SessionView", "describe_exit"]
 
@@ -365,3 +629,256 @@ def describe_exit(status: ExitStatus | None) -> str:
     if status.signaled:
         return f"the program was ended by a signal ({status.signal})"
     return f"the program ended with status {status.code}"
+
+
+# Which ends of streams are recorded as events.
+
+
+_ON_PURPOSE_US = 50_000
+"""A program that just ends closes its streams some milliseconds before."""
+
+
+class StreamEnds:
+    """The ends of streams that are not decided yet."""
+
+    def __init__(self) -> None:
+        self._seen: list[Output] = []
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def note(self, t_us: int, stream: OutputStream) -> None:
+        """A stream has ended."""
+        self._seen.append(Output(t_us, b"", stream=stream, eof=True))
+
+    def due(self, t_us: int, *, ended: bool) -> list[Output]:
+        """The ends that were on purpose, to be recorded now.
+
+        Args:
+            t_us: the time.
+            ended: the program has ended.
+        """
+        if ended:
+            self._seen.clear()
+        due = [end for end in self._seen if t_us - end.t_us >= _ON_PURPOSE_US]
+        del self._seen[: len(due)]
+        return due
+
+
+# The core of a session over pipes: what a program reads, and what it writes to which stream.
+
+
+class PipedPty(Pty, Protocol):
+    """The port of a session over pipes: that of a PTY, and more."""
+
+    @property
+    def piped(self) -> bool:
+        """Whether the program's streams are not its terminal."""
+        ...
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether stdout and stderr have ended."""
+        ...
+
+    @property
+    def reader_gone(self) -> bool:
+        """Whether the program has closed its stdin before it was ended."""
+        ...
+
+    def read_stream(self, max_bytes: int) -> tuple[OutputStream | None, bytes] | None:
+        """What the program wrote and where; nothing at the end of a stream; None for not now."""
+        ...
+
+    def unread(self) -> int:
+        """How many written bytes the program has not read yet."""
+        ...
+
+    def end_input(self) -> None:
+        """Close the program's stdin."""
+        ...
+
+
+def has_pipes(pty: Pty) -> TypeGuard[PipedPty]:
+    """Whether the program behind ``pty`` has streams other than its terminal."""
+    return bool(getattr(pty, "piped", False))
+
+
+class _Stdin(InputQueue):
+    """Input for the program; it becomes an event when the program has read it."""
+
+    def __init__(self, pty: PipedPty, **wiring: Any) -> None:
+        super().__init__(pty, **wiring)
+        self._pipe = pty
+        self._unread: deque[tuple[Input, bytes]] = deque()
+        self._unread_bytes = 0
+        self._ending = False
+        self._over = False
+
+    def add(self, sending: Sending) -> None:
+        """Append it to the queue.
+
+        Raises:
+            ValueError: the caller has closed stdin.
+        """
+        if self._ending:
+            raise ValueError("stdin was closed: nothing can be sent any more")
+        super().add(sending)
+
+    def end(self) -> None:
+        """Send nothing after what is in the queue. Idempotent."""
+        self._ending = True
+        self.settle()
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the program may read more of what it was sent."""
+        return not self._over and (bool(self._unread) or self._ending)
+
+    def settle(self) -> None:
+        """Report what the program has read since the last call; end its stdin when that is due."""
+        if self._over:
+            return
+        self._report_read()
+        if self._ending and not self._unread and not len(self):
+            self._over = True
+            self._tell(Typed(self._now_us(), b"", source="driver", eof=True))
+            self._pipe.end_input()
+
+    def leave(self) -> None:
+        """Drop the queue: the program reads no more."""
+        if not self._over:
+            self._report_read()
+            self._over = True
+            self._pipe.end_input()
+
+    def _report_read(self) -> None:
+        read = self._unread_bytes - self._pipe.unread() if self._unread else 0
+        while read > 0:
+            what, data = self._unread.popleft()
+            part, rest = data[:read], data[read:]
+            if rest:
+                self._unread.appendleft((what, rest))
+            read -= len(part)
+            self._unread_bytes -= len(part)
+            self._tell(typed_event(self._now_us(), part, what, secret=False))
+
+    def _write(self, sending: Sending) -> bool:
+        what = sending.what
+        while sending.sent < len(what.data):
+            try:
+                count = self._pty.write(what.data[sending.sent :])
+            except BrokenPipeError as exc:
+                raise SessionClosedError("the program has closed its stdin") from exc
+            if not count:
+                return False
+            taken = what.data[sending.sent : sending.sent + count]
+            sending.sent += count
+            self.last_us = self._now_us()
+            self._unread.append((what, taken))
+            self._unread_bytes += count
+            self.settle()
+        return True
+
+
+class PipedCore(SessionCore):
+    """A ``SessionCore`` over a ``PipedPty``.
+
+    Attributes:
+        outputs: what the program wrote to each stream so far.
+    """
+
+    def __init__(self, pty: PipedPty, **wiring: Any) -> None:
+        super().__init__(pty, **wiring)
+        self._pipe = pty
+        self._stdin = _Stdin(pty, now_us=self.now_us, tell=self._tap.event)
+        self._input = self._stdin
+        self.outputs = {"stdout": bytearray(), "stderr": bytearray()}
+        self._ended_streams: set[str] = set()
+        self._lines_at = {"stdout": 0, "stderr": 0}
+        self._ends = StreamEnds()
+
+    # --- for everybody, from any thread -------------------------------------------------
+
+    def close_stdin(self) -> Future[None]:
+        """Close the program's stdin after all that was sent."""
+        return self.request(self._stdin.end)
+
+    def has_line(self, stream: str) -> bool:
+        """Whether ``take_line`` would return at once, with a line or at the end of the stream."""
+        output, at = self.outputs[stream], self._lines_at[stream]
+        return output.find(b"\n", at) >= 0 or self.finished or stream in self._ended_streams
+
+    def take_line(self, stream: str) -> bytes:
+        """The next line with its newline; the rest at the end of the stream."""
+        output, at = self.outputs[stream], self._lines_at[stream]
+        end = output.find(b"\n", at) + 1 or len(output)
+        self._lines_at[stream] = end
+        return bytes(output[at:end])
+
+    # --- for the pump alone ------------------------------------------------------------
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether stdout and stderr have ended."""
+        return self._pipe.hung_up
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether there is work that no descriptor announces."""
+        return self._stdin.unsettled or len(self._ends) > 0
+
+    def settle(self) -> None:
+        """Do what no descriptor announces. Raises what the tap raised."""
+        if self._stdin.unsettled or self._pipe.reader_gone:
+            if self._pipe.reader_gone:
+                self._stdin.leave()
+                if self.exit is None:
+                    self._ends.note(self.now_us(), "stdin")
+            self._stdin.settle()
+        for end in self._ends.due(self.now_us(), ended=self.exit is not None):
+            self._tap.event(end)
+        self._tap.raise_failure()
+
+    def pump_output(self) -> bool:
+        """Read what is there; returns whether there may be more at once."""
+        news = False
+        try:
+            for _ in range(_READS_AT_ONCE):
+                piece = self._pipe.read_stream(_READ_BYTES)
+                if piece is None:
+                    return False
+                news = True
+                if self._take(*piece):
+                    self._screen.answer_or_shorten()  # what it answers is for terminals
+                    return True
+            return True
+        finally:
+            if news:
+                for callback in tuple(self._end_watchers):  # who waits for a line is among them
+                    callback()
+
+    def _take(self, stream: OutputStream | None, data: bytes) -> bool:
+        """Take a piece of output; returns whether ``answer_or_shorten`` is due."""
+        t_us = self.now_us()
+        self._stdin.settle()
+        if not data:
+            if stream is not None:
+                self._ended_streams.add(stream)
+                self._ends.note(t_us, stream)
+            return False
+        self._tap.event(Output(t_us, data, stream=stream))
+        self._tap.raise_failure()
+        if stream is None:
+            return self._screen.take(t_us, data)
+        self.outputs[stream] += data
+        return self._screen.take(t_us, painted_lines(data))
+
+    def finish(self, failure: BaseException | None = None) -> None:
+        """See ``SessionCore.finish``."""
+        with suppress(Exception):  # of the tap, which has failed before
+            self._stdin.leave()
+        super().finish(failure)
+
+    def _answer(self, data: bytes) -> None:
+        """Answer nothing."""

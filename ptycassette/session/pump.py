@@ -18,9 +18,10 @@ from ptycassette.model.ports import Clock, Sleeper
 from ptycassette.session.core import SessionCore
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.priority import raised_priority
-from ptycassette.system.pty.piped import PipedChild
-from ptycassette.system.pty.port import Scripted
-from ptycassette.system.pty.process import PtyChild
+from ptycassette.system.pty.process import PipedChild, PtyChild
+from ptycassette.system.pty.terminal import Scripted
+
+from .core import PipedCore
 
 _QUIET_S = 0.002
 _UNWATCHED_QUIET_S = 0.25  # nobody waits for the screen: what is read next comes first
@@ -340,3 +341,61 @@ def _wait_for(
         poll.register(fd, (select.POLLIN * reads) | (select.POLLOUT * writes))
     timeout_ms = None if timeout_s is None else timeout_s * 1000
     return {fd for fd, _ in poll.poll(timeout_ms)}
+
+
+# Drives a ``PipedCore`` over the pipes of a live program.
+
+
+_SOON_S = 0.001
+_LATER_S = 0.02
+_SOON_TURNS = 50
+
+
+class PipePump(ThreadPump):
+    """Drives a session over a ``PipedChild`` in a thread of its own; see ``ThreadPump``."""
+
+    def __init__(
+        self,
+        core: PipedCore,
+        child: PipedChild,
+        *,
+        sleeper: Sleeper,
+        timeout_s: float | None,
+        grace_s: float,
+    ) -> None:
+        super().__init__(core, child, sleeper=sleeper, timeout_s=timeout_s, grace_s=grace_s)
+        self._pipes = child
+        self._piped = core
+        self._quiet_turns = 0
+
+    def _wait(self, timeout_s: float | None) -> bool:
+        """Sleep until something happens, or until it is time to check what the program has read."""
+        if self._piped.unsettled:
+            look_s = _SOON_S if self._quiet_turns < _SOON_TURNS else _LATER_S
+            timeout_s = look_s if timeout_s is None else min(timeout_s, look_s)
+        happened = super()._wait(timeout_s)
+        self._quiet_turns = 0 if happened else self._quiet_turns + 1
+        return happened
+
+    def _wishes(self) -> dict[int, tuple[bool, bool]]:
+        wishes = dict.fromkeys(self._pipes.readers, (True, False))
+        if self._pipes.writer >= 0:  # where only an error counts, too: the program has closed it
+            wishes[self._pipes.writer] = (False, self._core.wants_to_write)
+        return wishes
+
+    def _is_over(self) -> bool:
+        core = self._piped
+        self._look_at_deadline()
+        core.look_for_end()
+        core.settle()
+        if core.exit is None:
+            return False
+        if self._pipes.poll() is not None:  # everybody was ended; a stranger may hold a pipe
+            while core.pump_output():
+                pass
+            return True
+        if core.hung_up:
+            core.pause()
+            self._pipes.leave()
+            return True
+        return False

@@ -8,7 +8,7 @@ import os
 import stat
 import termios
 
-from ptycassette.model.streams import StreamKind
+from ptycassette.model.records import StreamKind
 
 
 def stream_kind(fd: int) -> StreamKind:

@@ -20,7 +20,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _WAIT_S = 0.005
 _ENTERING = frozenset({"contextlib", "ptycassette.system.ownership"})
 _MAKING = frozenset(
-    {"tempfile", "ptycassette.system.files.abandoned", "ptycassette.cassette.io.staging"}
+    {"tempfile", "ptycassette.system.files.locks", "ptycassette.cassette.io.staging"}
 )
 
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from ptycassette.errors import DivergenceError, RecordError, UsageError
-from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.records import NOT_JSON
 from ptycassette.model.resolved_types import resolved
 
 T = TypeVar("T")

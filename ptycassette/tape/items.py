@@ -8,11 +8,18 @@ Bytes are as they came, neither unpacked nor scrubbed.
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Literal
 
 import msgspec
 
+from ptycassette._tables import package_table
+from ptycassette.model.records import Noted, TapeMoment, Traffic, decoded_json, objects_in
 from ptycassette.model.tape import ExchangeOutcome
+
+from .unpacking import PIECE_BYTES, Unpacker, unpacker_for
 
 
 class RequestBegun(msgspec.Struct, frozen=True, kw_only=True, tag="request"):
@@ -98,3 +105,708 @@ TapeItem = (
     | SocketMessage
     | ExchangeEnded
 )
+
+
+# What questions and answers say of themselves: model, tokens, tool calls.
+
+
+_MOST_DOCUMENT = 8 << 20
+_MOST_LINE = 8 << 20
+_MODEL_IN_TARGET = re.compile(r"/models/([^/:?]+)")
+_TELLING = re.compile(rb"usage|\"model|_call|function|tool_use|usageMetadata")
+_CALLS = frozenset({"function_call", "custom_tool_call", "tool_use", "local_shell_call"})
+_BY_LINES = ("text/event-stream", "application/x-ndjson", "application/jsonl")
+
+
+def question_model(document: Any, target: str) -> str | None:
+    """The model that a question asks for."""
+    model = document.get("model") if isinstance(document, dict) else None
+    if isinstance(model, str):
+        return model
+    found = _MODEL_IN_TARGET.search(target)
+    return found[1] if found else None
+
+
+class ToolPlace(msgspec.Struct, frozen=True):
+    """Where a question holds the result of a tool: an object, and its member.
+
+    ``call`` is the id of the call; empty where there is none, as in most of Gemini's questions.
+    """
+
+    within: dict[str, Any]
+    member: str
+    call: str
+
+
+def tool_results(document: Any) -> Iterator[ToolPlace]:
+    """The results of tools that a question holds, in order, those of earlier turns included."""
+    if not isinstance(document, dict):
+        return
+    for message in (*objects_in(document.get("messages")), *objects_in(document.get("input"))):
+        if message.get("role") == "tool":
+            yield _place(message, "content", "tool_call_id")
+        if str(message.get("type")).endswith("_call_output"):
+            yield _place(message, "output", "call_id")
+        for block in objects_in(message.get("content")):
+            if block.get("type") == "tool_result":
+                yield _place(block, "content", "tool_use_id")
+    for content in objects_in(document.get("contents")):
+        for part in objects_in(content.get("parts")):
+            if isinstance(part.get("functionResponse"), dict):
+                yield _place(part["functionResponse"], "response", "id")
+
+
+def _place(within: dict[str, Any], member: str, named: str) -> ToolPlace:
+    call = within.get(named)
+    return ToolPlace(within, member, call if isinstance(call, str) else "")
+
+
+class AnswerFacts:
+    """Reads an answer as it comes.
+
+    Args:
+        content_type: of the answer; "" for messages of a WebSocket, each one document.
+
+    Attributes:
+        model: the model that answered.
+        calls: tool calls, by id or number: their names.
+        name: the id of what holds the usage, which a later question may refer to.
+    """
+
+    def __init__(self, content_type: str = "") -> None:
+        self._lines = content_type.partition(";")[0].strip().lower() in _BY_LINES
+        self._held = bytearray()
+        self._skipping = False
+        self._usage: dict[str, Any] = {}
+        self.model: str | None = None
+        self.name = ""
+        self.calls: dict[str, str] = {}
+
+    def feed(self, data: bytes) -> None:
+        """Take a piece."""
+        if not self._lines:
+            if len(self._held) <= _MOST_DOCUMENT:
+                self._held += data
+            return
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._held += line
+            if not self._skipping:
+                self._line(bytes(self._held))
+            self._held.clear()
+            self._skipping = False
+        self._held += rest
+        if len(self._held) > _MOST_LINE:
+            self._held.clear()
+            self._skipping = True
+
+    def end(self) -> None:
+        """Note the end of the answer, or of a message of it."""
+        if self._lines:
+            self._line(bytes(self._held))
+        elif len(self._held) <= _MOST_DOCUMENT:
+            self._take(decoded_json(bytes(self._held)))
+        self._held.clear()
+
+    @property
+    def usage(self) -> dict[str, int | float]:
+        """Tokens, in the words of session logs; empty where nothing was said."""
+        return usage_of(self._usage)
+
+    def _line(self, line: bytes) -> None:
+        if not _TELLING.search(line):  # most of a stream are pieces of a text
+            return
+        line = line.strip().removeprefix(b"data:")
+        if line[:1] == b" ":
+            line = line[1:]
+        if line[:1] == b"{":
+            self._take(decoded_json(line))
+
+    def _take(self, value: Any) -> None:
+        if isinstance(value, list):  # Gemini's stream without alt=sse
+            for one in objects_in(value):
+                self._take(one)
+            return
+        if not isinstance(value, dict):
+            return
+        for inner in (value.get("response"), value.get("message")):
+            if isinstance(inner, dict):
+                self._take(inner)
+        model = value.get("model") or value.get("modelVersion")
+        if isinstance(model, str):
+            self.model = model
+        for name in ("usage", "usageMetadata"):
+            if isinstance(value.get(name), dict):
+                counts = value[name].items()
+                self._usage.update({key: one for key, one in counts if one is not None})
+                self.name = str(value.get("id") or self.name)
+        self._take_calls(value)
+
+    def _take_calls(self, value: Mapping[str, Any]) -> None:
+        blocks = [
+            *objects_in([value.get("item"), value.get("content_block")]),
+            *objects_in(value.get("output")),
+            *objects_in(value.get("content")),
+        ]
+        for block in blocks:
+            if block.get("type") in _CALLS:
+                self._call(block.get("call_id") or block.get("id"), block.get("name"), block)
+        for choice in objects_in(value.get("choices")):
+            said = choice.get("delta") or choice.get("message")
+            for call in objects_in(said.get("tool_calls") if isinstance(said, dict) else None):
+                function = call.get("function")
+                name = function.get("name") if isinstance(function, dict) else None
+                self._call(call.get("id"), name, call)
+        for candidate in objects_in(value.get("candidates")):
+            content = candidate.get("content")
+            for part in objects_in(content.get("parts") if isinstance(content, dict) else None):
+                asked = part.get("functionCall")
+                if isinstance(asked, dict):
+                    self._call(asked.get("id") or str(len(self.calls)), asked.get("name"), asked)
+
+    def _call(self, call_id: Any, name: Any, call: Mapping[str, Any]) -> None:
+        if isinstance(call_id, str) and call_id:
+            named = name if isinstance(name, str) else str(call.get("type", ""))
+            self.calls[call_id] = named or self.calls.get(call_id, "")
+
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")  # of server-sent events (HTML, section 9.2.6)
+_HOLDERS = ("function", "functionCall", "function_call")
+
+
+def called_tools(body: bytes) -> Iterator[tuple[str, str]]:
+    """The names of the tools that an answer may call, each with the id of the call, if it has one.
+
+    For people who decide whether to trust a tape. So it reads all that any client could read: the
+    body as a document, its lines, and its events, whatever its content type; each object that looks
+    like a call, wherever it is. One call may come several times.
+    """
+    lines = _LINE_END.split(body.removeprefix(b"\xef\xbb\xbf"))
+    texts, event = [body, *lines], list[bytes]()
+    for line in (*lines, b""):
+        if line.startswith(b"data:"):
+            event.append(line[5:].removeprefix(b" "))
+        elif not line and event:
+            texts += [*event, b"\n".join(event)]
+            event = []
+    for text in dict.fromkeys(texts):
+        if text.lstrip()[:1] in {b"{", b"["}:
+            yield from _called(decoded_json(text))
+
+
+def _called(value: Any) -> Iterator[tuple[str, str]]:
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left += reversed(one)
+        if not isinstance(one, dict):
+            continue
+        left += reversed(one.values())
+        kind, call_id = one.get("type"), one.get("call_id") or one.get("id")
+        if isinstance(kind, str) and (kind.endswith("_call") or "tool_use" in kind):
+            yield str(one.get("name") or kind), str(call_id or "")
+        for holder in _HOLDERS:
+            inner = one.get(holder)
+            if isinstance(inner, dict) and inner.get("name"):
+                yield str(inner["name"]), str(call_id or inner.get("id") or "")
+
+
+def usage_of(said: Mapping[str, Any]) -> dict[str, int | float]:
+    """What a provider says of tokens and cost, in the words of session logs.
+
+    ``cached_input_tokens`` are part of ``input_tokens``, ``reasoning_output_tokens`` of
+    ``output_tokens``; where a provider counts them beside each other they are added.
+    """
+    read = _count(said, "cache_read_input_tokens")
+    written = _count(said, "cache_creation_input_tokens")
+    beside = _count(said, "thoughtsTokenCount")
+    given = _first(said, "input_tokens", "prompt_tokens", "promptTokenCount")
+    answered = _first(said, "output_tokens", "completion_tokens", "candidatesTokenCount")
+    found: dict[str, int | float | None] = {
+        "input_tokens": None if given is None else given + (read or 0) + (written or 0),
+        "output_tokens": None if answered is None else answered + (beside or 0),
+        "cached_input_tokens": read
+        if read is not None
+        else _first(
+            said,
+            "cachedContentTokenCount",
+            "input_tokens_details.cached_tokens",
+            "prompt_tokens_details.cached_tokens",
+        ),
+        "reasoning_output_tokens": beside
+        if beside is not None
+        else _first(
+            said,
+            "output_tokens_details.reasoning_tokens",
+            "completion_tokens_details.reasoning_tokens",
+        ),
+    }
+    cost = said.get("cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+        found["cost_usd"] = cost
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _first(said: Mapping[str, Any], *names: str) -> int | None:
+    return next((count for name in names if (count := _count(said, name)) is not None), None)
+
+
+def _count(said: Mapping[str, Any], name: str) -> int | None:
+    value: Any = said
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+    return value if whole else None
+
+
+# What of a head is kept: which headers, and which parts of a target.
+
+
+_SECRET = re.compile(
+    r"(?i)(?<=[?&])((?:api[_-]?)?key|access[_-]?token|(?:auth|id|refresh)[_-]?token|token|sig"
+    r"|signature|code|x-amz-(?:signature|credential|security-token))=([^&#]+)"
+)
+
+_MASK = "x" * 8
+
+
+@cache
+def _listed() -> tuple[frozenset[str], tuple[str, ...]]:
+    """The names on the list, and the beginnings of names."""
+    table: dict[str, dict[str, list[str]]] = package_table(__package__, "headers.toml")
+    names = [name for senders in table.values() for some in senders.values() for name in some]
+    beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
+    return frozenset(name for name in names if not name.endswith("*")), beginnings
+
+
+Headers = tuple[tuple[str, str], ...]
+
+
+def kept_headers(headers: Iterable[tuple[str, str]]) -> tuple[Headers, tuple[str, ...]]:
+    """The headers that are kept, and the lines of the others."""
+    kept, dropped = [], []
+    names, beginnings = _listed()
+    for name, value in headers:
+        if name in names or name.startswith(beginnings):
+            kept.append((name, value))
+        else:
+            dropped.append(f"{name}: {value}")
+    return tuple(kept), tuple(dropped)
+
+
+def kept_target(target: str) -> tuple[str, tuple[str, ...]]:
+    """A target with credentials in its query masked, and these.
+
+    What is called a key is one, whatever it looks like. The mask is the same for all, so that a
+    replay's target is kept as the recorded one was.
+    """
+    secrets = tuple(f"{match[1]}={match[2]}" for match in _SECRET.finditer(target))
+    return _SECRET.sub(lambda match: f"{match[1]}={_MASK}", target), secrets
+
+
+# The service events about entries of the tape, and what all entries add up to.
+
+
+def request_payload(
+    number: int, document: Any, *, model_from: str = "", **about: Any
+) -> dict[str, Any]:
+    """The event of a question.
+
+    Args:
+        number: of the entry.
+        document: the question, decoded; None where it is no JSON.
+        model_from: the target of the request, which may name the model.
+        about: other fields of the event.
+    """
+    model = question_model(document, model_from)
+    asked = {} if model is None else {"model": model}
+    return {"type": "model-request", "entry": number, **about, **asked}
+
+
+def answer_payload(number: int, status: int | None) -> dict[str, Any]:
+    """The event of an answer's begin; a message of a WebSocket has no status."""
+    payload = {"type": "model-answer", "entry": number}
+    return payload if status is None else {**payload, "status": status}
+
+
+def end_payload(number: int, head: dict[str, Any]) -> dict[str, Any]:
+    """The event of an entry's end: the fields of its head that are set."""
+    set_fields = {name: value for name, value in head.items() if value not in {"", None}}
+    return {"type": "model-end", "entry": number, **set_fields}
+
+
+class TapeTotals:
+    """Makes the events of tools and tokens, and sums over all entries.
+
+    Attributes:
+        usage: the tokens and costs of all answers.
+        models: how often each answered.
+        usage_by_model: the same as ``usage`` for each model, with how many ``requests`` said it;
+            empty is the name of one that was not said.
+        outcomes: how often each.
+    """
+
+    def __init__(self) -> None:
+        self._results: set[str] = set()
+        self.usage: dict[str, int | float] = {}
+        self.models: dict[str, int] = {}
+        self.usage_by_model: dict[str, dict[str, int | float]] = {}
+        self.outcomes: dict[str, int] = {}
+
+    def question(self, number: int, document: Any, t_us: int) -> Iterator[Noted]:
+        """The results of tools that a question gives the provider for the first time."""
+        for call_id in (place.call for place in tool_results(document)):
+            if call_id and call_id not in self._results:
+                self._results.add(call_id)
+                yield Noted(t_us, {"type": "tool-result", "entry": number, "call_id": call_id})
+
+    def end(
+        self, number: int, facts: AnswerFacts, outcome: ExchangeOutcome, t_us: int
+    ) -> Iterator[Noted]:
+        """The tool calls and tokens of an entry that ended."""
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        for call_id, name in facts.calls.items():
+            call = {"type": "tool-call", "entry": number, "call_id": call_id, "name": name}
+            yield Noted(t_us, call)
+        model, usage = facts.model, facts.usage
+        if usage:
+            by = {} if model is None else {"model": model}
+            yield Noted(t_us, {"type": "usage", "entry": number, **usage, **by})
+            _add(self.usage, usage)
+            _add(self.usage_by_model.setdefault(model or "", {}), {"requests": 1, **usage})
+        if model is not None:
+            self.models[model] = self.models.get(model, 0) + 1
+
+
+def _add(total: dict[str, int | float], counts: Mapping[str, int | float]) -> None:
+    for name, count in counts.items():
+        total[name] = total.get(name, 0) + count
+
+
+# The moments of an entry of the tape, and the pieces of its bodies.
+
+
+MessageForm = Literal["", "text", "binary"]
+
+
+class OpenEntry:
+    """An entry whose end is not there yet."""
+
+    def __init__(self, number: int, *, form: MessageForm = "") -> None:
+        self.number = number
+        self.form = form
+        self.facts = AnswerFacts()
+        self.answered = False
+
+
+def answer_moment(
+    entry: OpenEntry, item: AnswerBegun | SocketMessage, *, packing: str = ""
+) -> TapeMoment:
+    """The moment at which the answer of an entry begins."""
+    status = item.status if isinstance(item, AnswerBegun) else None
+    headers, dropped = kept_headers(item.headers if isinstance(item, AnswerBegun) else ())
+    return TapeMoment(
+        item.t_us,
+        answer_payload(entry.number, status),
+        entry=entry.number,
+        moment="answer",
+        head={"status": status, "headers": headers, "packing": packing},
+        dropped=dropped,
+    )
+
+
+def piece_of(
+    t_us: int,
+    entry: OpenEntry,
+    side: Literal["question", "answer"],
+    data: bytes,
+    *,
+    form: MessageForm = "",
+    continues: bool = False,
+    last: bool = False,
+) -> Traffic:
+    """A piece of a body of an entry."""
+    return Traffic(
+        t_us=t_us,
+        entry=entry.number,
+        side=side,
+        data=data,
+        form=form,
+        continues=continues,
+        last=last,
+    )
+
+
+def packing_of(headers: tuple[tuple[str, str], ...]) -> str:
+    """The encoding that was undone."""
+    encoding = header_value(headers, "content-encoding")
+    return "" if encoding.strip().lower() == "identity" else encoding
+
+
+def header_value(headers: tuple[tuple[str, str], ...], name: str) -> str:
+    """All values of a header, with commas between them; empty without it."""
+    return ", ".join(value for one, value in headers if one == name)
+
+
+# Items of the proxy in, entries of the tape out: their moments, and the pieces of their bodies.
+
+
+_MOST_HELD = 64 << 20
+"""Of a longer question no more is held: its number comes before its end."""
+_MOST_READ = 8 << 20
+"""Of a longer question it is not said what it asks for."""
+
+Made = TapeMoment | Traffic | Noted
+
+
+class _Exchange:
+    """An exchange whose end is not there yet.
+
+    Attributes:
+        entry: of the request; None while it has no number.
+        message: of the last message of the client.
+    """
+
+    def __init__(self, begun: RequestBegun) -> None:
+        self.begun = begun
+        self.unpacker = _unpacker_of(begun.headers)
+        self.held = bytearray()
+        self.asked = False
+        self.entry: OpenEntry | None = None
+        self.message: OpenEntry | None = None
+        self.answer_unpacker: Unpacker | None = None
+
+
+class Assembler:
+    """Makes entries.
+
+    Attributes:
+        totals: what all entries add up to.
+        entries: how many there are.
+    """
+
+    def __init__(self) -> None:
+        self._exchanges: dict[int, _Exchange] = {}
+        self.totals = TapeTotals()
+        self.entries = 0
+
+    def take(self, item: TapeItem) -> Iterator[Made]:
+        """What an item adds.
+
+        Raises:
+            CassetteError: a body is packed in a way that nothing installed unpacks.
+        """
+        if isinstance(item, RequestBegun):
+            self._exchanges[item.exchange] = _Exchange(item)
+            return
+        exchange = self._exchanges.get(item.exchange)
+        if exchange is None:
+            return
+        match item:
+            case RequestData():
+                yield from self._question_data(exchange, item)
+            case RequestComplete():
+                yield from self._question_complete(exchange, item.t_us)
+            case AnswerBegun():
+                yield from self._answer_begun(exchange, item)
+            case AnswerData():
+                yield from self._answer_data(exchange, item)
+            case SocketMessage(sender="client"):
+                yield from self._asked_by_message(exchange, item)
+            case SocketMessage():
+                yield from self._answered_by_message(exchange, item)
+            case ExchangeEnded():
+                del self._exchanges[item.exchange]
+                yield from self._ended(exchange, item)
+
+    def end(self, t_us: int) -> Iterator[Made]:
+        """What is left open when the recording ends."""
+        for number in sorted(self._exchanges):
+            yield from self.take(
+                ExchangeEnded(
+                    t_us=t_us,
+                    exchange=number,
+                    outcome="client-gone",
+                    detail="it had not ended when the recording did",
+                )
+            )
+
+    # -- questions ------------------------------------------------------------------------
+
+    def _question_data(self, exchange: _Exchange, item: RequestData) -> Iterator[Made]:
+        for piece in exchange.unpacker.feed(item.data):
+            if exchange.entry is None:
+                exchange.held += piece
+            else:
+                yield piece_of(item.t_us, exchange.entry, "question", piece)
+        if len(exchange.held) > _MOST_HELD:
+            yield from self._number(exchange, item.t_us)
+
+    def _question_complete(self, exchange: _Exchange, t_us: int) -> Iterator[Made]:
+        if exchange.asked:
+            return
+        exchange.asked = True
+        exchange.unpacker.end()
+        yield from self._number(exchange, t_us)
+        assert exchange.entry is not None  # noqa: S101 - it has its number now
+        yield piece_of(t_us, exchange.entry, "question", b"", last=True)
+
+    def _number(self, exchange: _Exchange, t_us: int) -> Iterator[Made]:
+        """Give the request its number, once; what was held of it comes right behind."""
+        if exchange.entry is not None:
+            return
+        begun = exchange.begun
+        entry = exchange.entry = self._new_entry()
+        target, secrets = kept_target(begun.target)
+        headers, dropped = kept_headers(begun.headers)
+        body = bytes(exchange.held)
+        exchange.held.clear()
+        document = _document(body)
+        head = {
+            "kind": begun.kind,
+            "connection": begun.connection,
+            "method": begun.method,
+            "upstream": begun.upstream,
+            "target": target,
+            "headers": headers,
+            "packing": packing_of(begun.headers),
+        }
+        yield TapeMoment(
+            t_us,
+            request_payload(
+                entry.number, document, model_from=begun.target, method=begun.method, target=target
+            ),
+            entry=entry.number,
+            moment="question",
+            head=head,
+            dropped=(*secrets, *dropped),
+        )
+        yield from self.totals.question(entry.number, document, t_us)
+        for at in range(0, len(body), PIECE_BYTES):
+            yield piece_of(t_us, entry, "question", body[at : at + PIECE_BYTES])
+
+    def _new_entry(self, form: MessageForm = "") -> OpenEntry:
+        self.entries += 1
+        return OpenEntry(self.entries, form=form)
+
+    # -- answers --------------------------------------------------------------------------
+
+    def _answer_begun(self, exchange: _Exchange, item: AnswerBegun) -> Iterator[Made]:
+        yield from self._number(exchange, item.t_us)
+        entry = exchange.entry
+        assert entry is not None  # noqa: S101 - it has its number now
+        exchange.answer_unpacker = _unpacker_of(item.headers)
+        entry.facts = AnswerFacts(header_value(item.headers, "content-type"))
+        entry.answered = True
+        yield answer_moment(entry, item, packing=packing_of(item.headers))
+
+    def _answer_data(self, exchange: _Exchange, item: AnswerData) -> Iterator[Made]:
+        entry, unpacker = exchange.entry, exchange.answer_unpacker
+        if entry is None or unpacker is None:
+            return
+        continues = False
+        for piece in unpacker.feed(item.data):
+            entry.facts.feed(piece)
+            yield piece_of(item.t_us, entry, "answer", piece, continues=continues)
+            continues = True
+        if not continues:
+            yield piece_of(item.t_us, entry, "answer", b"")
+
+    def _asked_by_message(self, exchange: _Exchange, item: SocketMessage) -> Iterator[Made]:
+        yield from self._number(exchange, item.t_us)
+        handshake = exchange.entry
+        assert handshake is not None  # noqa: S101 - it has its number now
+        if exchange.message is not None:
+            yield from self._end_of(exchange.message, item.t_us, outcome="complete")
+        form: MessageForm = "binary" if item.binary else "text"
+        entry = exchange.message = self._new_entry(form)
+        document = _document(item.data)
+        yield TapeMoment(
+            item.t_us,
+            request_payload(entry.number, document, within=handshake.number),
+            entry=entry.number,
+            moment="question",
+            head={
+                "kind": "message",
+                "connection": exchange.begun.connection,
+                "within": handshake.number,
+                "form": form,
+            },
+        )
+        yield from self.totals.question(entry.number, document, item.t_us)
+        for at in range(0, len(item.data), PIECE_BYTES):
+            part = item.data[at : at + PIECE_BYTES]
+            yield piece_of(item.t_us, entry, "question", part)
+        yield piece_of(item.t_us, entry, "question", b"", last=True)
+
+    def _answered_by_message(self, exchange: _Exchange, item: SocketMessage) -> Iterator[Made]:
+        entry = exchange.message or exchange.entry
+        if entry is None:
+            return
+        if not entry.answered:
+            entry.answered = True
+            yield answer_moment(entry, item)
+        entry.facts.feed(item.data)
+        entry.facts.end()
+        form: MessageForm = "binary" if item.binary else "text"
+        for at in range(0, max(1, len(item.data)), PIECE_BYTES):
+            part = item.data[at : at + PIECE_BYTES]
+            yield piece_of(item.t_us, entry, "answer", part, form=form, continues=at > 0)
+
+    # -- ends -----------------------------------------------------------------------------
+
+    def _ended(self, exchange: _Exchange, item: ExchangeEnded) -> Iterator[Made]:
+        yield from self._number(exchange, item.t_us)
+        entry = exchange.entry
+        assert entry is not None  # noqa: S101 - it has its number now
+        if not exchange.asked:
+            yield piece_of(item.t_us, entry, "question", b"", last=True)
+        if exchange.message is not None:
+            yield from self._end_of(exchange.message, item.t_us, outcome=item.outcome)
+        detail = "; ".join(filter(None, (item.detail, *_problems(exchange, item))))
+        yield from self._end_of(
+            entry, item.t_us, outcome=item.outcome, detail=detail, close_code=item.close_code
+        )
+
+    def _end_of(
+        self,
+        entry: OpenEntry,
+        t_us: int,
+        *,
+        outcome: ExchangeOutcome,
+        detail: str = "",
+        close_code: int | None = None,
+    ) -> Iterator[Made]:
+        if entry.answered:
+            yield piece_of(t_us, entry, "answer", b"", last=True, continues=True)
+        entry.facts.end()
+        head = {"outcome": outcome, "detail": detail, "close_code": close_code}
+        yield TapeMoment(
+            t_us,
+            end_payload(entry.number, head),
+            entry=entry.number,
+            moment="end",
+            head=head,
+        )
+        yield from self.totals.end(entry.number, entry.facts, outcome, t_us)
+
+
+def _problems(exchange: _Exchange, item: ExchangeEnded) -> Iterator[str]:
+    """What of the bodies is left out."""
+    if exchange.unpacker.problem is not None:
+        yield f"question: {exchange.unpacker.problem}"
+    unpacker = exchange.answer_unpacker
+    if unpacker is not None:
+        if item.outcome == "complete":
+            unpacker.end()
+        if unpacker.problem is not None:
+            yield f"answer: {unpacker.problem}"
+
+
+def _document(body: bytes) -> Any:
+    return decoded_json(body) if len(body) <= _MOST_READ else None
+
+
+def _unpacker_of(headers: tuple[tuple[str, str], ...]) -> Unpacker:
+    return unpacker_for(header_value(headers, "content-encoding"))

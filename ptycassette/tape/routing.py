@@ -14,15 +14,19 @@ from __future__ import annotations
 import base64
 import hmac
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
+from ptycassette._tables import package_text
 from ptycassette.errors import UsageError
+from ptycassette.profiles.session_log import StrictTable, read_checked
 
-if TYPE_CHECKING:  # the recorder reads base URLs, too, and needs no HTTP for that
+if TYPE_CHECKING:
     import h11
+
 
 _PORTS = {"http": 80, "https": 443}
 _HERE = ("127.0.0.1", "localhost")
@@ -181,3 +185,142 @@ def base_url(url: str) -> Destination:
     if parts.query or parts.fragment:
         raise UsageError(f"{url!r} is no base URL of a provider: it has a query")
     return Destination(origin, parts.path.rstrip("/"))
+
+
+# The providers that are known: where they are, and how programs are usually pointed at them.
+
+
+class Provider(StrictTable, frozen=True, kw_only=True):
+    """A provider: its base URL without a version, and the variables that programs read.
+
+    Attributes:
+        also: other names of it.
+        models: how the names of its models begin.
+        messages: the path of questions that have ``messages``.
+        contents: the path of questions that have ``contents``, with ``{model}``; empty where it
+            takes none.
+    """
+
+    url: str
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+    also: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    messages: str = "/v1/chat/completions"
+    contents: str = ""
+
+
+class _ProxyVariables(StrictTable, frozen=True, kw_only=True):
+    environment: dict[str, str]
+
+
+class Providers(StrictTable, frozen=True, kw_only=True):
+    """The file ``providers.toml``.
+
+    Attributes:
+        keys: headers in which providers take a key, and the variables in which users have it.
+        proxy: what programs read where the proxy is an HTTP proxy.
+    """
+
+    version: int
+    providers: dict[str, Provider]
+    keys: dict[str, tuple[str, ...]]
+    proxy: _ProxyVariables
+
+    @classmethod
+    def parse(cls, text: str, *, where: str = "providers.toml") -> Providers:
+        """Read and check the file.
+
+        Raises:
+            UsageError: what is wrong, and the nearest known name.
+        """
+        return read_checked(text, cls, where=where, known=(Provider, _ProxyVariables))
+
+    def named(self, name: str) -> Provider | None:
+        """The provider of a name, in whatever case; None if it is not known."""
+        wanted = name.lower()
+        known = self.providers.items()
+        return next((one for key, one in known if wanted in {key, *one.also}), None)
+
+    def at(self, url: str) -> bool:
+        """Whether this is the base URL of one of them."""
+        return any(one.url == url for one in self.providers.values())
+
+    def of_model(self, model: str) -> Provider:
+        """The provider whose models are called so: the longest beginning decides."""
+        beginnings = {start: one for one in self.providers.values() for start in one.models}
+        return beginnings[max(filter(model.startswith, beginnings), key=len)]
+
+    def base_url_variables(self, url: str) -> dict[str, str]:
+        """The usual variables of all providers, for one base URL without a version."""
+        return {
+            name: value.replace("${url}", url)
+            for one in self.providers.values()
+            for name, value in one.environment.items()
+        }
+
+
+@cache
+def known_providers() -> Providers:
+    """The providers of ``providers.toml``."""
+    return Providers.parse(package_text(__package__, "providers.toml"))
+
+
+# What decides whether a question may leave the machine, as the proxy asks it.
+
+
+class QuestionRefusedError(Exception):
+    """A question does not leave the machine: the reason, for the user and for the CLI."""
+
+
+class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request, or a message over a WebSocket, before it is sent on.
+
+    ``packing`` is the content encoding of ``body``; names in ``headers`` are in lower case.
+    """
+
+    exchange: int
+    origin: Origin
+    method: str
+    target: str
+    body: bytes
+    packing: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    over_websocket: bool = False
+
+
+class Permitted(NamedTuple):
+    """What of a question may be sent on; ``left_out`` are the paths of what may not."""
+
+    body: bytes
+    left_out: tuple[str, ...] = ()
+
+
+class Gate(Protocol):
+    """Sees questions before they are sent on, and what comes back. Never waits."""
+
+    def reads(self, origin: Origin) -> bool:
+        """Whether questions to that provider must be held until they were judged."""
+
+    def judge(self, question: OutgoingRequest) -> Permitted:
+        """The body to send on: that of the question, or less.
+
+        Raises:
+            QuestionRefusedError: nothing of it may be sent on.
+        """
+
+    def begun(self, exchange: int, status: int, headers: Mapping[str, str]) -> None:
+        """Take the head of an answer, names in lower case."""
+
+    def answered(self, exchange: int, data: bytes) -> None:
+        """Take a piece of an answer, as it came."""
+
+    def said(self, exchange: int, data: bytes) -> None:
+        """Take a message of the provider over a WebSocket."""
+
+    def over(self, exchange: int, *, sent: bool) -> None:
+        """Note that nothing more comes of an exchange.
+
+        Args:
+            exchange: its number.
+            sent: whether anything of it was sent to the provider.
+        """

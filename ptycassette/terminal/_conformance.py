@@ -12,9 +12,8 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Emulator, EmulatorFactory
-from ptycassette.model.screen import Screen
+from ptycassette.model.screen import Screen, Size
 from ptycassette.terminal.emulator import EMULATOR_NAME, default_emulator
 
 Step = str | bytes | Size

@@ -8,9 +8,8 @@ letters ``b i u r s``. Links count as underlined, as xterm.js draws them.
 
 from __future__ import annotations
 
-from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Emulator
-from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style
+from ptycassette.model.screen import DEFAULT_STYLE, Screen, Size, Style
 
 CheckedCell = tuple[str, str | None, str | None, str]
 

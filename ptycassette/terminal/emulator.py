@@ -6,19 +6,689 @@ pyte's. ``stock_pyte`` runs the library itself; a table in docs/screens.md compa
 
 from __future__ import annotations
 
-from typing import Final
+import codecs
+import re
+from collections.abc import Callable
+from functools import partial
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.manifest import EmulatorId
-from ptycassette.model.screen import Screen
-from ptycassette.terminal._core import DECTCEM, DEFAULT_SCROLLBACK, bounded
-from ptycassette.terminal._modes import mode_name
-from ptycassette.terminal._parser import Parser
-from ptycassette.terminal._terminal import Terminal
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.model.ports import EmulatorFactory
+from ptycassette.model.records import EmulatorId
+from ptycassette.model.screen import Cursor, Screen, Size
 from ptycassette.terminal.grid import BLANK
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
-from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.widths import WidthModeName, width_mode
+
+from ._editing import Editing
+from .core import DECTCEM, DEFAULT_SCROLLBACK, Painting, Signal, bounded
+from .grid import MAX_SEQUENCE, values
+from .query_profiles import Strings, mode_name
+from .widths import NO_JOIN, PLAIN
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+# The grammar of control functions, as regular expressions and states.
+
+
+# It begins with a character class, so that the search skips text at full speed; what
+# follows depends on the control character just taken. Nothing in it can backtrack far. (No group is
+# repeated possessively: Python 3.11.2 goes on behind the part of one that fails.)
+SPLIT: Final = re.compile(
+    r"([\x00-\x1f\x7f-\x9f]"
+    r"(?:(?<=\x1b)(?:"
+    r"\[(?:[0-9;:]*+(?:m(?:\x1b\[[0-9;:]*+m)*|[ -/]*+[@-~])|[<-?][0-9;:]*+[ -/]*+[@-~])"
+    r"|[ -/]*+[0-OQ-WYZ\\`-~]"
+    r"|\][^\x00-\x1f\x7f-\x9f]*+(?:\x07|\x1b\\)"
+    r"|P[<-?]?[0-9;:]*+[ -/]*+[@-~][^\x00-\x1f\x7f-\x9f]*+\x1b\\"
+    r"|[X^_][ -~]*+\x1b\\"
+    r")|(?<=\r)\n)?)"
+)
+"""Used with ``split``: text and control functions take turns."""
+
+STRIKE: Final = "\udc08"
+"""BS between characters of which one is struck over the other. No decoded text has it."""
+
+STRUCK: Final = re.compile("\x08(?:(?<=([!-~])\x08)(?=\\1)|(?<=_\x08)(?=[!-~]))")
+"""BS after which a character comes again, or comes over a low line: bold and underlined text of
+manual pages. ``Terminal.draw_struck`` paints a run of such text in one go."""
+
+
+CONTROL: Final = re.compile(r"([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
+"""A control sequence without its introducer: prefix, parameters, intermediates, final."""
+
+CONTROL_SO_FAR: Final = re.compile(r"[<-?]?[0-9;:]*[ -/]*")
+"""A control sequence that may still become a valid one."""
+
+PRINTABLE: Final = re.compile("[^\x00-\x1f\x7f-\x9f]+")
+STRING_END: Final = re.compile("[\x07\x18\x1a\x1b\x80-\x9f]")
+NOT_ASCII: Final = re.compile("[^\x00-\x7f]")
+C0: Final = re.compile("[\x00-\x1f]")
+BOM: Final = "\ufeff"
+DROPPED: Final = re.compile("[\udc80-\udcff\ufeff]")
+"""What is dropped of text: BOM, and malformed bytes, as ``surrogateescape`` decodes them."""
+
+STARTERS: Final = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
+"""Characters that begin a sequence or a string, and end whatever was open."""
+
+GROUND, ESCAPE, CSI, OSC, DCS, STRING = range(6)
+"""States. ``STRING`` is APC, PM or SOS."""
+
+
+class ParserState(msgspec.Struct, array_like=True, frozen=True):
+    """The state of a parser between two chunks."""
+
+    state: int
+    kept: str
+    overlong: bool
+    dcs_body: bool
+    sequence_bytes: int
+    held: bytes
+
+
+# The whole terminal: pyte's ``Screen`` by name and methods, xterm.js by behaviour.
+
+
+_ESCAPES: Final[dict[str, tuple[str, int | None]]] = {
+    # final character of ``ESC final``: the method and its argument
+    "7": ("save_cursor", None),
+    "8": ("restore_cursor", None),
+    "D": ("index", None),
+    "E": ("next_line", None),
+    "H": ("set_tab_stop", None),
+    "M": ("reverse_index", None),
+    "=": ("keypad", 1),
+    ">": ("keypad", 0),
+    "Z": ("report_device_attributes", None),
+    "c": ("reset", None),
+    "n": ("invoke_charset", 2),
+    "}": ("invoke_charset", 2),
+    "o": ("invoke_charset", 3),
+    "|": ("invoke_charset", 3),
+    "~": ("invoke_charset", 1),
+}
+_STRUCK_OVER: Final = re.compile(f".{STRIKE}")
+
+
+class Terminal(Painting, Editing, Strings):
+    """A terminal that a ``Parser`` feeds. See ``Core`` for the arguments and the state."""
+
+    def draw_struck(self, data: str) -> None:
+        """Paint text with ``STRIKE`` where it moves back, and strikes a character over another."""
+        if STRIKE not in data:
+            self.draw(data)
+            return
+        if not (self.traced or self.insert_mode or self.charset_map or self.kind > PLAIN):
+            shown = _STRUCK_OVER.sub("", data)
+            fits = self.buf.x + len(shown) < self.columns and STRIKE not in {data[0], data[-1]}
+            if fits and (shown.isascii() or self.width_mode.narrow.fullmatch(shown)):
+                self.draw(shown)
+                return
+        for number, part in enumerate(data.split(STRIKE)):
+            if number:
+                struck = self.kind != NO_JOIN
+                self.backspace()
+                self.kind, self.struck = NO_JOIN, struck
+            if part:
+                self.draw(part)
+
+    def apply_sgr(self, text: str) -> None:
+        """SGR: apply one or more complete sequences to the pen."""
+        self.pen = self.pens.apply(self.pen, text)
+
+    def select_graphic_rendition(self, *attributes: int, private: bool = False) -> None:
+        """SGR: change the pen by parameters, with pyte's signature."""
+        if not private:
+            self.apply_sgr(f"\x1b[{';'.join(map(str, attributes))}m")
+
+    def escape(self, intermediates: str, final: str) -> None:
+        """A two-character or longer escape sequence (ECMA-48 5.3)."""
+        if intermediates:
+            if intermediates == "#" and final == "8":
+                self.alignment_display()
+            elif intermediates == "%" and final in "@G":
+                self.default_charset()
+            elif len(intermediates) == 1:
+                self.define_charset(final, intermediates)
+            return
+        name, argument = _ESCAPES.get(final, ("ignore", None))
+        method = getattr(self, name)
+        if argument is None:
+            method()
+        else:
+            method(argument)
+
+    def ignore(self, *_: object) -> None:
+        """A control function that does nothing here."""
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        """Take another size; ``None`` keeps that dimension."""
+        lines, columns = lines or self.lines, columns or self.columns
+        if (lines, columns) == (self.lines, self.columns):
+            return
+        if self.watched:
+            self.losing(0, self.lines - 1)
+        self.main.resize(lines, columns)
+        if self.alt is not None:
+            self.alt.resize(lines, columns)
+        self.lines, self.columns = lines, columns
+
+
+# The dispatch tables: which method performs which control function.
+
+
+Action = tuple[Callable[..., Any], tuple[Any, ...]]
+
+ALL: Final = 32
+"""Take all parameters."""
+
+C0_FUNCTIONS: Final = {
+    "\r\n": "new_line",
+    "\x05": "enquiry",
+    "\x07": "bell",
+    "\x08": "backspace",
+    "\x09": "tab",
+    "\x0a": "linefeed",
+    "\x0b": "linefeed",
+    "\x0c": "linefeed",
+    "\x0d": "carriage_return",
+    "\x0e": "shift_out",
+    "\x0f": "shift_in",
+}
+C1_FUNCTIONS: Final = {"\x84": "index", "\x85": "next_line", "\x88": "set_tab_stop"}
+
+CSI_FUNCTIONS: Final[dict[str, tuple[str, int]]] = {
+    # prefix, intermediates and final: the method, and how many parameters it takes
+    "@": ("insert_characters", 1),
+    " @": ("scroll_left", 1),
+    "A": ("cursor_up", 1),
+    " A": ("scroll_right", 1),
+    "B": ("cursor_down", 1),
+    "C": ("cursor_forward", 1),
+    "D": ("cursor_back", 1),
+    "E": ("cursor_down1", 1),
+    "F": ("cursor_up1", 1),
+    "G": ("cursor_to_column", 1),
+    "H": ("cursor_position", 2),
+    "I": ("forward_tab", 1),
+    "J": ("erase_in_display", 1),
+    "?J": ("erase_in_display", 1),
+    "K": ("erase_in_line", 1),
+    "?K": ("erase_in_line", 1),
+    "L": ("insert_lines", 1),
+    "M": ("delete_lines", 1),
+    "P": ("delete_characters", 1),
+    "S": ("scroll_up", 1),
+    "T": ("scroll_down", 1),
+    "X": ("erase_characters", 1),
+    "Z": ("backward_tab", 1),
+    "`": ("cursor_to_column", 1),
+    "a": ("cursor_forward", 1),
+    "b": ("repeat", 1),
+    "c": ("report_device_attributes", 1),
+    ">c": ("report_secondary_attributes", 1),
+    "=c": ("report_tertiary_attributes", 1),
+    "d": ("cursor_to_line", 1),
+    "e": ("cursor_row_forward", 1),
+    "f": ("cursor_position", 2),
+    "g": ("clear_tab_stop", 1),
+    "h": ("set_mode", ALL),
+    "?h": ("set_mode", ALL),
+    "l": ("reset_mode", ALL),
+    "?l": ("reset_mode", ALL),
+    "n": ("report_device_status", 1),
+    "?n": ("report_device_status", 1),
+    "!p": ("soft_reset", 0),
+    "$p": ("report_mode", 1),
+    "?$p": ("report_mode", 1),
+    " q": ("set_cursor_style", 1),
+    '"q': ("select_protected", 1),
+    ">q": ("report_version", 1),
+    "r": ("set_margins", 2),
+    "s": ("save_cursor", 0),
+    "t": ("window_operation", ALL),
+    "u": ("restore_cursor", 0),
+    "?u": ("report_keyboard", 0),
+    ">u": ("push_keyboard", 1),
+    "<u": ("pop_keyboard", 1),
+    "=u": ("change_keyboard", 2),
+    "'}": ("insert_columns", 1),
+    "'~": ("delete_columns", 1),
+}
+_PRIVATE: Final = frozenset({"?J", "?K", "?h", "?l", "?n", "?$p"})
+
+
+def resolve(
+    screen: Terminal, prefix: str, parameters: str, intermediates: str, final: str
+) -> Action:
+    """The bound method that performs a control sequence, and its arguments."""
+    if len(prefix) + len(parameters) + len(intermediates) > MAX_SEQUENCE:
+        return screen.ignore, ()
+    key = f"{prefix}{intermediates}{final}"
+    if key == "m":
+        return screen.apply_sgr, (f"\x1b[{parameters}m",)
+    name, arity = CSI_FUNCTIONS.get(key, ("ignore", 0))
+    arguments = values(parameters)[:arity]
+    method = getattr(screen, name)
+    if key in _PRIVATE:
+        return partial(method, private=True), arguments
+    return method, arguments
+
+
+# The parser's state machine, which takes any input, one character at a time.
+
+
+MAX_STRING: Final = 1 << 20
+"""Characters kept of an OSC, DCS, APC, PM or SOS; one that is longer has no effect."""
+
+_ACTION_LIMIT: Final = 1 << 13
+
+
+class Machine:
+    """The position of the parser in a sequence, and what each control function does.
+
+    Args:
+        screen: the terminal that performs what is parsed.
+    """
+
+    def __init__(self, screen: Terminal) -> None:
+        self.screen = screen
+        self._actions: dict[str, Action] = {}
+        self._state = GROUND
+        self._kept = ""
+        self._body: list[str] = []
+        self._body_length = 0
+        self._overlong = False
+        self._dcs_body = False
+
+    def _learn(self, control: str) -> Action:
+        """What a complete control function does; remembered when it is short."""
+        screen = self.screen
+        introducer = control[:2]
+        action: Action
+        if introducer == "\x1b[":
+            match = CONTROL.fullmatch(control, 2)
+            if match is None:
+                return screen.apply_sgr, (control,)
+            action = resolve(screen, *match.groups())
+            if action[0] == screen.apply_sgr:
+                return action
+        elif introducer == "\x1b]":
+            return screen.operating_system_command, (
+                control[2:].rstrip("\x07").removesuffix("\x1b\\"),
+            )
+        elif introducer == "\x1bP":
+            return self._device_control, (control[2:-2],)
+        elif introducer in {"\x1bX", "\x1b^", "\x1b_"}:
+            return screen.application_command, (control[1], control[2:-2])
+        elif control[0] == "\x1b":
+            action = screen.escape, (control[1:-1], control[-1])
+        else:
+            name = C0_FUNCTIONS.get(control) or C1_FUNCTIONS.get(control, "ignore")
+            action = getattr(screen, name), ()
+        if len(self._actions) >= _ACTION_LIMIT:
+            self._actions.clear()
+        self._actions[control] = action
+        return action
+
+    def _machine(
+        self, text: str, at: int, stop: int, began: int | None, *, whole: bool
+    ) -> tuple[int, int | None]:
+        """Parse from ``at`` until the ground state is reached, or (``whole``) up to ``stop``.
+
+        Returns:
+            Where parsing goes on, and where the sequence that is still open
+            began (``None`` if before this text).
+        """
+        while at < stop:
+            if self._state in {OSC, STRING} or (self._state == DCS and self._dcs_body):
+                at = self._string(text, at, stop)
+            elif self._state == GROUND and (run := PRINTABLE.match(text, at, stop)):
+                self._draw(run.group(), at)
+                at = run.end()
+            else:
+                self._step(text[at])
+                at += 1
+            if self._state == GROUND:
+                began = None
+                if not whole:
+                    break
+            elif text[at - 1] in STARTERS:
+                began = at - 1
+        return at, began
+
+    def _draw(self, text: str, at: int) -> None:  # noqa: ARG002 - a traced parser needs it
+        """Paint text that stands at ``at`` in what is being parsed."""
+        self.screen.draw(text)
+
+    def _enter(self, state: int) -> None:
+        self._state = state
+        self._kept = ""
+        self._body.clear()
+        self._body_length = 0
+        self._overlong = False
+        self._dcs_body = False
+
+    def _step(self, char: str) -> None:
+        """One character outside of a string's body."""
+        state = self._state
+        if char == "\x1b":
+            self._enter(ESCAPE)
+        elif "\x80" <= char <= "\x9f" or char in "\x18\x1a":
+            self._c1(char)
+        elif char < " ":
+            if state == DCS:
+                return
+            self._perform(char)
+        elif char == "\x7f":
+            return
+        elif state == ESCAPE:
+            self._escape(char)
+        else:
+            self._control_sequence(char)
+
+    def _c1(self, char: str) -> None:
+        """A C1 control, CAN or SUB: all of them end what is open."""
+        if char in "\x98\x9e\x9f":
+            self._enter(STRING)
+            self._kept = {"\x98": "X", "\x9e": "^", "\x9f": "_"}[char]
+        elif char == "\x9b":
+            self._enter(CSI)
+        elif char == "\x9d":
+            self._enter(OSC)
+        elif char == "\x90":
+            self._enter(DCS)
+        else:
+            self._enter(GROUND)
+            if char != "\x9c":
+                self._perform(char)
+
+    def _perform(self, control: str) -> None:
+        action = self._actions.get(control) or self._learn(control)
+        action[0](*action[1])
+        self.screen.kind = NO_JOIN
+
+    def _escape(self, char: str) -> None:
+        if " " <= char <= "/":
+            if len(self._kept) < MAX_SEQUENCE:
+                self._kept += char
+            return
+        kept = self._kept
+        if not kept and char in "[]PX^_":
+            self._enter({"[": CSI, "]": OSC, "P": DCS}.get(char, STRING))
+            if self._state == STRING:
+                self._kept = char
+            return
+        self._enter(GROUND)
+        if char <= "~":
+            self.screen.escape(kept, char)
+            self.screen.kind = NO_JOIN
+
+    def _control_sequence(self, char: str) -> None:
+        """A character of a CSI or of the head of a DCS."""
+        in_csi = self._state == CSI
+        if char > "~":
+            # Not a character of a control sequence: it aborts one, unless it is ignored anyway.
+            if CONTROL_SO_FAR.fullmatch(self._kept):
+                self._enter(GROUND)
+            return
+        if char < "@":
+            if len(self._kept) < MAX_SEQUENCE:
+                self._kept += char
+            else:
+                self._kept = f"{self._kept[:-1]}?"
+            return
+        match = CONTROL.fullmatch(self._kept + char)
+        if in_csi:
+            self._enter(GROUND)
+            if match is not None:
+                action = resolve(self.screen, *match.groups())
+                action[0](*action[1])
+                self.screen.kind = NO_JOIN
+        else:
+            self._dcs_body = True
+            self._kept += char
+            self._overlong = match is None
+
+    def _string(self, text: str, at: int, stop: int) -> int:
+        """Collect a string's body up to what ends it; returns where parsing continues."""
+        match = STRING_END.search(text, at, stop)
+        end = match.start() if match else stop
+        if self._state == STRING and (found := NOT_ASCII.search(text, at, end)):
+            # xterm.js, to the letter: such a string ends at a character beyond ASCII.
+            self._enter(GROUND)
+            return found.end()
+        self._keep(text[at:end])
+        if match is None:
+            return end
+        char = match.group()
+        if char == "\x07" and self._state != OSC:
+            return end + 1
+        if char in "\x1b\x9c\x07":
+            self._finish()
+            self.screen.kind = NO_JOIN
+            self._enter(ESCAPE if char == "\x1b" else GROUND)
+        elif char in "\x18\x1a":
+            self._enter(GROUND)
+            self.screen.kind = NO_JOIN
+        else:
+            self._c1(char)
+        return end + 1
+
+    def _keep(self, text: str) -> None:
+        if self._overlong or not text:
+            return
+        if self._state == OSC:
+            text = C0.sub("", text)
+        if len(self._kept) + self._body_length + len(text) > MAX_STRING:
+            self._overlong = True
+            self._kept = ""
+            self._body.clear()
+            return
+        # In pieces until it is complete: a string that grows byte by byte must not be copied
+        # each time.
+        self._body.append(text)
+        self._body_length += len(text)
+
+    def _finish(self) -> None:
+        """The string is complete."""
+        if self._overlong:
+            return
+        kept = self._kept + "".join(self._body)
+        if self._state == OSC:
+            self.screen.operating_system_command(kept)
+        elif self._state == DCS:
+            self._device_control(kept)
+        else:
+            self.screen.application_command(kept[0], kept[1:])
+
+    def _device_control(self, body: str) -> None:
+        match = CONTROL.match(body)
+        if match is not None and match.end() <= MAX_SEQUENCE + 1:
+            prefix, _, intermediates, final = match.groups()
+            self.screen.device_control(f"{prefix}{intermediates}{final}", body[match.end() :])
+
+
+# Bytes into calls: text to paint, control functions to perform.
+
+
+_BLOCK: Final = 1 << 14
+_SLOW_LIMIT: Final = 8
+
+
+class Parser(Machine):
+    """Feeds one terminal.
+
+    Args:
+        screen: the terminal that performs what is parsed.
+    """
+
+    def __init__(self, screen: Terminal) -> None:
+        super().__init__(screen)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+        self._sequence_bytes = 0
+        self._held = b""
+        # What was painted last, if nothing came after it: a character, or one and a BS.
+        self._painted = ""
+        # The chunk with ``STRIKE`` in it, if it has any, and whether the block is made of it.
+        self._struck: str | None = None
+        self._marked = False
+
+    @property
+    def pending(self) -> int:
+        """How many bytes at the end of the input are an incomplete character or sequence."""
+        return self._sequence_bytes + len(self._held)
+
+    @property
+    def in_sequence(self) -> bool:
+        """Whether a control function is open, be it an escape sequence or a string."""
+        return self._state != GROUND
+
+    def feed(self, data: bytes) -> None:
+        """Parse bytes. Never raises."""
+        if not data:
+            return
+        text = self._decoder.decode(data)
+        if BOM in text:
+            text = text.replace(BOM, "")
+        before = self._held
+        self._held = self._decoder.getstate()[0]
+        self._struck = None
+        if "\x08" in text or self._painted[1:]:
+            self._mark(text if len(text) == len(before + data) else before + data)
+        began = self._run(text)
+        if not self._painted.encode().endswith(data[-len(self._painted) :]):
+            self._painted = ""
+        if self._state == GROUND:
+            self._sequence_bytes = 0
+        else:
+            decoded = (before + data)[: len(before) + len(data) - len(self._held)]
+            if began is None:
+                self._sequence_bytes += len(decoded)
+            else:
+                # The last one, because a new sequence ends the one before it.
+                start = decoded.rfind(text[began].encode())
+                self._sequence_bytes = len(decoded) - start
+
+    def _mark(self, text: str | bytes) -> None:
+        """Mark where characters of the chunk are struck over."""
+        if isinstance(text, bytes):  # what is dropped of it comes between, too
+            text = text.decode("utf-8", "surrogateescape")
+        marked = STRUCK.sub(STRIKE, self._painted + text)
+        if STRIKE in marked:
+            self.screen.struck = len(self._painted) > 1 and marked[1] == STRIKE
+            self._struck = DROPPED.sub("", marked[len(self._painted) :])
+
+    def state(self) -> ParserState:
+        """The parser's state, for a checkpoint."""
+        return ParserState(
+            self._state,
+            self._kept + "".join(self._body),
+            self._overlong,
+            self._dcs_body,
+            self._sequence_bytes,
+            self._held,
+        )
+
+    def restore(self, state: ParserState) -> None:
+        """Take the state that ``state`` returned.
+
+        Raises:
+            ValueError: it is not a state of a parser.
+        """
+        if not GROUND <= state.state <= STRING or len(state.kept) > MAX_STRING:
+            raise ValueError("not the state of a parser")
+        if len(state.held) > 3 or state.sequence_bytes < 0:
+            raise ValueError("not the state of a parser")
+        self._state = state.state
+        self._kept = state.kept
+        self._body.clear()
+        self._body_length = 0
+        self._overlong = state.overlong
+        self._dcs_body = state.dcs_body
+        self._sequence_bytes = state.sequence_bytes
+        self._held = state.held
+        self._painted = ""
+        self._decoder.setstate((state.held, 0))
+
+    def _run(self, text: str) -> int | None:
+        """Parse text; returns where a sequence left open at its end began, if in this text."""
+        began: int | None = None
+        at, length = 0, len(text)
+        while at < length:
+            stop = min(at + _BLOCK, length)
+            slow = 0
+            while at < stop:
+                if self._state == GROUND and slow < _SLOW_LIMIT:
+                    at += self._fast(text, at, stop)
+                    if at == stop:
+                        break
+                    slow += 1
+                    began = at
+                self._painted = ""
+                at, began = self._machine(text, at, stop, began, whole=slow >= _SLOW_LIMIT)
+        return began
+
+    def _parts(self, text: str, at: int, stop: int) -> list[str]:
+        """Text and control functions in turn; the first and the last part are text."""
+        if self._struck is not None:
+            parts = SPLIT.split(self._struck[at:stop])
+            self._marked = STRIKE not in "".join(parts[1::2])
+            if self._marked:
+                return parts
+        self._marked = False
+        return SPLIT.split(text[at:stop])
+
+    def _note_painted(self, parts: list[str]) -> None:
+        """Note what a block ends with, for a BS or a character at the start of the next one."""
+        if parts[-1]:
+            self._painted = parts[-1][-1]
+        elif len(parts) > 1 and parts[-2] == "\x08":
+            before = parts[-3][-1:] or (self._painted if len(parts) == 3 else "")
+            self._painted = f"{before}\x08" if len(before) == 1 else ""
+        else:
+            self._painted = ""
+
+    def _fast(self, text: str, at: int, stop: int) -> int:
+        """Perform the complete functions of a block; returns how many characters they are.
+
+        A block that ends in the middle of a sequence hands the rest to the
+        machine, which goes on in the next block.
+        """
+        screen = self.screen
+        known = self._actions.get
+        parts = self._parts(text, at, stop)
+        draw = screen.draw_struck if self._marked else screen.draw
+        rest = iter(parts)
+        for shown, control in zip(rest, rest, strict=False):
+            if shown:
+                draw(shown)
+            pen = screen.pen.next.get(control)
+            if pen is not None:
+                screen.pen = pen
+                screen.kind = NO_JOIN
+                continue
+            action = known(control)
+            if action is None:
+                if control in STARTERS:
+                    self._painted = ""
+                    return stop - at - len(control) - sum(map(len, rest))
+                if control in "\x7f\x9c":
+                    continue
+                action = self._learn(control)
+            function, arguments = action
+            function(*arguments)
+            screen.kind = NO_JOIN
+        if parts[-1]:
+            draw(parts[-1])
+        self._note_painted(parts)
+        return stop - at
+
 
 EMULATOR_NAME: Final = "pyte"
 
@@ -164,3 +834,60 @@ class PyteEmulator:
 def default_emulator(size: Size, *, profile: QueryProfile = XTERM) -> PyteEmulator:
     """The emulator that renders frames by default."""
     return PyteEmulator(size, profile=profile)
+
+
+# Emulators by name: the default one, and whatever is installed beside it.
+
+
+ENTRY_POINT_GROUP: Final = "ptycassette.emulators"
+
+
+def _found() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to load, seldom needed
+
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def available_backends() -> tuple[str, ...]:
+    """The names of all registered backends, the default one first.
+
+    A registered backend may lack its library; loading it raises then.
+    """
+    return (EMULATOR_NAME, *sorted(name for name in _found() if name != EMULATOR_NAME))
+
+
+def backend(name: str) -> EmulatorFactory:
+    """The factory of a backend.
+
+    Raises:
+        UsageError: there is no backend of that name, or its library is not installed.
+    """
+    if name == EMULATOR_NAME:
+        return default_emulator
+    entry = _found().get(name)
+    if entry is None:
+        raise UsageError(
+            f"no emulator named {name!r}", hint=f"there are: {', '.join(available_backends())}"
+        )
+    try:
+        return cast("EmulatorFactory", entry.load())
+    except (ImportError, AttributeError, OSError) as error:
+        raise UsageError(
+            f"the emulator {name!r} cannot be loaded: {error}",
+            hint=f"install what it needs, for example: pip install 'ptycassette[{name}]'",
+        ) from error
+
+
+def answering(factory: EmulatorFactory, profile: QueryProfile) -> EmulatorFactory:
+    """The factory of emulators that answer queries as ``profile`` says.
+
+    Raises:
+        UsageError: these emulators take no profile.
+    """
+    if "profile" not in signature(factory).parameters:
+        raise UsageError(
+            "this emulator answers as it likes and takes no profile",
+            hint="leave the profile out, or use another emulator",
+        )
+    unchecked: Any = factory
+    return cast("EmulatorFactory", partial(unchecked, profile=profile))

@@ -19,15 +19,14 @@ from typing import Any, Final
 import msgspec
 import pyghostty as untyped
 
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.manifest import EmulatorId
-from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
-from ptycassette.terminal._core import DEFAULT_SCROLLBACK, bounded
-from ptycassette.terminal._ghostty_signals import GhosttySignals, held_back, without_private_reports
+from ptycassette.model.records import EmulatorId
+from ptycassette.model.screen import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
 from ptycassette.terminal._pending import PendingCounter
 from ptycassette.terminal.grid import collect_runs
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
-from ptycassette.terminal.signals import Signal
+
+from .core import DEFAULT_SCROLLBACK, Signal, bounded
+from .signal_reader import GhosttySignals, held_back, without_private_reports
 
 pyghostty: Any = untyped
 ffi: Any = pyghostty.ffi

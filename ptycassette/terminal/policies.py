@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Typed
+from ptycassette.model.records import Finished, JournalEvent, Output, Resized, Typed
 
 SETTLE_US: Final = 50_000
 """A pause this long means that the program has finished painting."""

@@ -16,14 +16,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ptycassette.model.screen import DEFAULT_STYLE, Style
-from ptycassette.terminal._buffer import Buffer
 from ptycassette.terminal._charsets import CHARSETS, Charset
-from ptycassette.terminal._core import DECAWM, DECTCEM
-from ptycassette.terminal._pens import is_protected
-from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.grid import BLANK, Row
 from ptycassette.terminal.sgr import sgr_of
+
+from .core import DECAWM, DECTCEM
+from .emulator import Terminal
+from .grid import Buffer, is_protected
 
 RESET: Final = b"\x1bc\x1b]0;\x1b\\"
 """RIS, and no title: makes any terminal a fresh one."""

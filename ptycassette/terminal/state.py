@@ -18,20 +18,18 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.records import NOT_JSON
 from ptycassette.model.resolved_types import resolved
-from ptycassette.model.screen import Style
-from ptycassette.terminal._buffer import Buffer, Saved
+from ptycassette.model.screen import Size, Style
 from ptycassette.terminal._charsets import CHARSETS, Charset
-from ptycassette.terminal._core import MAX_CLUSTER, MAX_SIZE, MIN_COLUMNS
-from ptycassette.terminal._grammar import ParserState
-from ptycassette.terminal._pens import Pen, Pens, is_protected, public_style
-from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.grid import Row
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.widths import WidthModeName
+
+from .core import MAX_CLUSTER, MAX_SIZE, MIN_COLUMNS
+from .emulator import ParserState, Terminal
+from .grid import Buffer, Pen, Pens, Saved, is_protected, public_style
 
 _MAX_HISTORY: Final = 1 << 20
 

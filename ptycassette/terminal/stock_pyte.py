@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import pyte
 
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.manifest import EmulatorId
-from ptycassette.model.screen import Screen, Style, StyleRun
-from ptycassette.terminal._core import DECTCEM, bounded
-from ptycassette.terminal._modes import mode_name
+from ptycassette.model.records import EmulatorId
+from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
 from ptycassette.terminal._pending import PendingCounter
 from ptycassette.terminal.grid import collect_runs
+
+from .core import DECTCEM, bounded
+from .query_profiles import mode_name
 
 NAME: Final = "stock-pyte"
 REVISION: Final = 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from ptycassette.terminal.signals import Signal
+from .core import Signal
 
 Turn = Literal["unknown", "idle", "working"]
 

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ptycassette.keys.names import PASTE_END
-from ptycassette.model.events import Event, InputRecord
+from ptycassette.model.records import Event, InputRecord
 from ptycassette.timeline.terminal_answers import is_terminal_answer
 
 if TYPE_CHECKING:
-    from ptycassette.terminal.signals import Signal
+    from ptycassette.terminal.core import Signal
     from ptycassette.terminal.turns import Turn
 
 _SENDING: Final = (b"\r", b"\n", b"\x03", b"\x04", b"\x1b[13u", b"\x1b[13;1u")

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from ptycassette.model.events import Event, EventKind
+from ptycassette.model.records import Event, EventKind
 
 
 class TimeIndex:

@@ -16,7 +16,7 @@ import msgspec
 from ptycassette.errors import LimitError
 from ptycassette.keys.lines import Line
 from ptycassette.keys.reader import Key, KeyReader
-from ptycassette.model.events import InputRecord, moment_us
+from ptycassette.model.records import InputRecord, moment_us
 
 
 class KeyStep(msgspec.Struct, frozen=True):

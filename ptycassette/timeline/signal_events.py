@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ptycassette.model.events import Event
+from ptycassette.model.records import Event
 
 
 class TerminalSignal(msgspec.Struct, frozen=True):
     """One signal. ``seq`` and times are those of the output that completed it.
 
     ``name`` is ``title``, ``cwd``, ``notification``, ``turn``, ``bell``, ...; the table in
-    ``ptycassette.terminal.signals`` says what ``data`` then holds.
+    ``ptycassette.terminal.core`` says what ``data`` then holds.
     """
 
     seq: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette.model.events import Event, InputRecord
+from ptycassette.model.records import Event, InputRecord
 
 
 def is_terminal_answer(event: Event) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
-from ptycassette.model.events import Event
+from ptycassette.model.records import Event
 
 Transform = Callable[[Iterable[Event]], Iterator[Event]]
 """What every transform is once its numbers are given: events in, events out."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from ptycassette._tables import package_table
-from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.re2_engine import lazy_pattern
 
 _LONGEST = 160
 _ENDS = ":?>=]›❯»…→➜➤▶▸‣"  # noqa: RUF001 - the signs that are meant

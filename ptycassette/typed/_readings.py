@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ptycassette.keys.lines import edited_text
 from ptycassette.keys.lines import typed_text as typed_in_line
 from ptycassette.keys.reader import REMOVING, typed_keys
-from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.re2_engine import lazy_pattern
 
 SHORTEST_TYPED = 3
 """Characters; fewer cannot be distinguished from ordinary text at all."""

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.drive import Drive
-from ptycassette.harness.io._drive import walk
 from ptycassette.harness.io.files import load_profile
-from ptycassette.model.geometry import Size
+from ptycassette.harness.io.probe import walk
+from ptycassette.harness.probe import Drive
+from ptycassette.model.screen import Size
 from ptycassette.session.session import Session
 from tests.commands import COMMAND, ptycassette
 

@@ -17,15 +17,13 @@ import psutil
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.drive import Drive
-from ptycassette.harness.io._drive import walk
 from ptycassette.harness.io.files import find_binary, load_probe, load_profile
+from ptycassette.harness.io.logs import log_reader
 from ptycassette.harness.io.offline import OfflineRun, fake_key, offline_run
-from ptycassette.harness.io.probe import probe_live
-from ptycassette.harness.io.record import log_reader
-from ptycassette.harness.probe_run import ProbeResult
+from ptycassette.harness.io.probe import probe_live, walk
+from ptycassette.harness.probe import Drive, ProbeResult
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import Profile
 from ptycassette.recording.io.recording import record
 

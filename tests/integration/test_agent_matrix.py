@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.model.events import FrameRecord, InputRecord
+from ptycassette.model.records import FrameRecord, InputRecord
 
 pytestmark = pytest.mark.integration
 

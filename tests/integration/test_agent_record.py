@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.drive import Drive
-from ptycassette.harness.io._drive import walk
+from ptycassette.harness.io.logs import log_reader, without_folder
 from ptycassette.harness.io.offline import offline_run
-from ptycassette.harness.io.record import log_reader, without_folder
+from ptycassette.harness.io.probe import walk
+from ptycassette.harness.probe import Drive
 from ptycassette.harness.provider.fake.script import Script
 from ptycassette.profiles.profile import Profile
 from ptycassette.recording.io.recording import record

@@ -22,9 +22,8 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.model.events import FrameRecord, InputRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Screen
+from ptycassette.model.records import FrameRecord, InputRecord
+from ptycassette.model.screen import Screen, Size
 from ptycassette.terminal.emulator import default_emulator
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

@@ -20,7 +20,7 @@ from unicodedata import east_asian_width
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.model.events import FrameRecord, InputRecord
+from ptycassette.model.records import FrameRecord, InputRecord
 
 WHERE = os.environ.get("PTYCASSETTE_XTERM", "")
 pytestmark = [

@@ -16,7 +16,7 @@ import pytest
 
 from ptycassette import open_cassette, record, use
 from ptycassette.errors import DivergenceError
-from ptycassette.model.json_values import native_text
+from ptycassette.model.records import native_text
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
 from tests.commands import COMMAND, ptycassette, taped
 

@@ -11,7 +11,7 @@ from ptycassette import Session, open_cassette
 from ptycassette.export.registry import export_named
 from ptycassette.importing.io.importer import import_file
 from ptycassette.importing.registry import import_named
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 pytestmark = [

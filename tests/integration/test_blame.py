@@ -11,17 +11,14 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.blame.io.blaming import BlameOptions, blame
-from ptycassette.blame.io.validating import validate
+from ptycassette.blame.io.blaming import BlameOptions, blame, validate
 from ptycassette.blame.oracle import Oracle
-from ptycassette.blame.report import BlameReport
-from ptycassette.blame.validation import SESSIONS
+from ptycassette.blame.report import SESSIONS, BlameReport
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli.entry import main
 from ptycassette.errors import DivergenceError, NotFoundError, RefusedError, UsageError
-from ptycassette.fork.io.live import LiveTerms
-from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.io.live import ForkOptions, LiveTerms
 from ptycassette.fork.places import ForkPlace
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake.script import Script

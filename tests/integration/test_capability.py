@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 from ptycassette import open_cassette, record
 from ptycassette.cli.entry import cli
-from ptycassette.model.manifest import Harness
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord
+from ptycassette.model.records import DiscoveryRecord, Harness, QuotaRecord
 from ptycassette.testing import ManualClock, ScriptedPty
 
 pytestmark = pytest.mark.integration

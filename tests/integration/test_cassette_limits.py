@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette import CassetteWriter, errors, open_cassette
-from ptycassette.model.events import FinalRecord, OutputRecord
-from ptycassette.model.records import ScrubReport
+from ptycassette.model.records import FinalRecord, OutputRecord, ScrubReport
 from ptycassette.testing import manifest_of
 
 pytestmark = pytest.mark.integration
@@ -140,7 +139,7 @@ def test_a_hostile_cassette_is_refused_quickly(tmp_path: Path, name: str) -> Non
 
 _WRITE_FOR_EVER = """
 import itertools, sys
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
 from ptycassette.testing import write_cassette
 print("ready", flush=True)
 for number in itertools.count():

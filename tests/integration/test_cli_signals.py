@@ -85,8 +85,8 @@ def test_a_signal_while_something_temporary_is_made_waits_until_it_is(
 
 _AT_EACH_CHANGE = """
 import os, pathlib, shutil, signal, sys
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output
+from ptycassette.model.records import ExitStatus
+from ptycassette.model.records import Finished, Output
 from ptycassette.system.unwinding import unwound
 from ptycassette.testing import write_cassette
 

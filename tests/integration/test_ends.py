@@ -12,8 +12,7 @@ import pytest
 
 from ptycassette import AsyncSession, Session, open_cassette, use
 from ptycassette.errors import DivergenceError, WaitTimeoutError
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output, Signalled, Typed
+from ptycassette.model.records import ExitStatus, Finished, Output, Signalled, Typed
 from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration

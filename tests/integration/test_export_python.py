@@ -9,9 +9,8 @@ import pytest
 
 from ptycassette import use
 from ptycassette.cli import main
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, Output, Resized, Typed
+from ptycassette.model.records import ExitStatus, Finished, Output, Resized, Typed
+from ptycassette.model.screen import Size
 from ptycassette.testing import manifest_of, write_cassette
 
 pytestmark = pytest.mark.integration

@@ -20,8 +20,7 @@ import pytest
 
 from ptycassette.errors import NotFoundError, StorageError, UsageError
 from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
-from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.harness.provider.fake.script import MAX_BODY_BYTES, Script
 
 pytestmark = pytest.mark.integration
 

@@ -17,11 +17,11 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import StorageError
-from ptycassette.model.journal import Output
-from ptycassette.pytest_plugin.traces.files import write_trace
+from ptycassette.model.records import Output
+from ptycassette.pytest_plugin.traces.page import write_trace
 from ptycassette.pytest_plugin.traces.trace import trace_object
-from ptycassette.replaying.standin._report import StandinReport
-from ptycassette.replaying.standin.io.report_file import write_report
+from ptycassette.replaying.standin.comparison import StandinReport
+from ptycassette.replaying.standin.io.process import write_report
 from ptycassette.system.files.whole_file import write_whole
 from ptycassette.testing import write_cassette
 

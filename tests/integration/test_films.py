@@ -11,12 +11,10 @@ import pytest
 from PIL import Image, ImageChops, ImageStat
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.export._colors import DARK
-from ptycassette.export.pace import Pace
 from ptycassette.export.pictures.io.fonts import Font
-from ptycassette.export.pictures.painter import Painter
-from ptycassette.export.pictures.reel import Reel, reel_of
+from ptycassette.export.pictures.painter import Painter, Reel, reel_of
 from ptycassette.export.registry import export_named
+from ptycassette.export.svg import DARK, Pace
 
 pytestmark = pytest.mark.integration
 CODEX = Path(__file__).resolve().parents[2] / "fixtures" / "agents" / "codex-tui"

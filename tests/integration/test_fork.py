@@ -15,21 +15,18 @@ pytest.importorskip("aiohttp")
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import DivergenceError, RefusedError, UsageError
-from ptycassette.fork.changes import Change
 from ptycassette.fork.io.forking import fork
-from ptycassette.fork.io.live import LiveTerms
-from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.io.live import ForkOptions, LiveTerms
 from ptycassette.fork.io.reading_lineage import fork_between, read_lineage
-from ptycassette.fork.places import ForkPlace
-from ptycassette.fork.record import fork_of
-from ptycassette.fork.report import ForkReport
+from ptycassette.fork.places import Change, ForkPlace
+from ptycassette.fork.report import ForkReport, fork_of
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.model.events import InputRecord
+from ptycassette.model.records import InputRecord
 from ptycassette.recording.io.recording import record
-from ptycassette.rerun._tape_desk import TapeDesk
+from ptycassette.rerun.io.driving import rerun
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.rerunning import rerun
+from ptycassette.rerun.report import TapeDesk
 from ptycassette.tape.consent.terms import ANYWHERE, ApprovalNeededError, Limit, Terms
 from tests.tampering import TamperedTape
 

@@ -15,11 +15,9 @@ from ptycassette import drift, replay
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.faults.registry import parse_fault
-from ptycassette.fork.changes import Change, Tail
 from ptycassette.fork.io.forking import fork
-from ptycassette.fork.io.live import LiveTerms
-from ptycassette.fork.io.options import ForkOptions
-from ptycassette.fork.places import ForkPlace
+from ptycassette.fork.io.live import ForkOptions, LiveTerms
+from ptycassette.fork.places import Change, ForkPlace, Tail
 from ptycassette.fork.report import ForkReport
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake.script import Script

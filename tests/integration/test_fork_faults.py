@@ -15,10 +15,9 @@ from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import UsageError
 from ptycassette.faults.provider import PROVIDER_FAULTS
 from ptycassette.faults.registry import parse_fault
-from ptycassette.fork.changes import Change
 from ptycassette.fork.io.forking import fork
-from ptycassette.fork.io.options import ForkOptions
-from ptycassette.fork.places import ForkPlace
+from ptycassette.fork.io.live import ForkOptions
+from ptycassette.fork.places import Change, ForkPlace
 from ptycassette.fork.report import ForkReport
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake.script import Script

@@ -20,10 +20,9 @@ from ptycassette import drift, replay
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import UsageError
-from ptycassette.fork.changes import Change
 from ptycassette.fork.io.forking import fork
-from ptycassette.fork.io.options import ForkOptions
-from ptycassette.fork.places import ForkPlace
+from ptycassette.fork.io.live import ForkOptions
+from ptycassette.fork.places import Change, ForkPlace
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake.script import Script
 from ptycassette.recording.input_script import parse_script

@@ -16,7 +16,7 @@ import pytest
 from ptycassette import use
 from ptycassette.cassette.layout import GIT_ATTRIBUTES
 from ptycassette.cli import main
-from ptycassette.model.journal import Finished, Noted, Output, Typed
+from ptycassette.model.records import Finished, Noted, Output, Typed
 from ptycassette.testing import write_cassette
 from tests.unit.cli.conftest import Run, run
 

@@ -13,7 +13,7 @@ import pytest
 from ptycassette import open_cassette, use
 from ptycassette.cli import main
 from ptycassette.errors import DivergenceError, UsageError
-from ptycassette.model.journal import Finished, Noted, Output, Typed
+from ptycassette.model.records import Finished, Noted, Output, Typed
 from ptycassette.recording.hooks import hooked
 from ptycassette.recording.io.hooks_file import load_hooks
 

@@ -39,8 +39,7 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.faults.provider import PROVIDER_FAULTS
-from ptycassette.fork.io.live import LiveTerms
-from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.io.live import ForkOptions, LiveTerms
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake.script import Script
 from ptycassette.inprocess.calls import ToolError

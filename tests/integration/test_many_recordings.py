@@ -18,7 +18,7 @@ import pytest
 from ptycassette import AsyncSession, Session, arecord, open_cassette, record, use
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.errors import SessionError
-from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.ownership import owned_async_context, owned_context
 
 pytestmark = [

@@ -22,8 +22,8 @@ import pytest
 from ptycassette import Session, spawn, use
 from ptycassette.errors import PreflightError, RunFailedError, SessionError
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.model.geometry import Size
-from ptycassette.recording.io.binary_probe import ask_version
+from ptycassette.model.screen import Size
+from ptycassette.recording.io.options import ask_version
 from ptycassette.recording.io.recording import record
 from ptycassette.system import network
 from ptycassette.system.network import Guard, may_isolate, required_guard

@@ -20,16 +20,14 @@ pytest.importorskip("aiohttp")
 from ptycassette import open_cassette
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Begun, Finished, SessionMeta
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import Begun, ExitStatus, Finished, Harness, SessionMeta
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.rerun.report import TapeDesk
 from ptycassette.scrub.session import default_scrubber
-from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.io.running_proxy import start_proxy
 from ptycassette.testing import fixed_id
 

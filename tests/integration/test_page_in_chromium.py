@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.cli._run_pages import played
+from ptycassette.cli.blame import played
 from ptycassette.export.page.runs import RunPart, run_page
 from ptycassette.export.page.styles import StyleClasses
 from ptycassette.export.registry import export_named
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Noted, Output, Typed
-from ptycassette.model.screen import Style, StyleRun
-from ptycassette.pytest_plugin.traces.files import write_trace
+from ptycassette.model.records import FrameRecord, Noted, Output, Typed
+from ptycassette.model.screen import Cursor, Size, Style, StyleRun
+from ptycassette.pytest_plugin.traces.page import write_trace
 from ptycassette.pytest_plugin.traces.trace import trace_object
 from ptycassette.testing import manifest_of, write_cassette
 from tests.chromium import Browser, Tab, opened_tab

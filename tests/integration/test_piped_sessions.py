@@ -23,8 +23,7 @@ from ptycassette.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from ptycassette.model.events import ExitStatus, OutputRecord
-from ptycassette.model.streams import StreamKinds, streams_of
+from ptycassette.model.records import ExitStatus, OutputRecord, StreamKinds, streams_of
 from tests.savers import wait_until_journaled
 
 pytestmark = pytest.mark.integration

@@ -15,8 +15,8 @@ from typing import Any
 import pexpect
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
+from ptycassette.model.screen import Size
 from ptycassette.replaying.io.player_terminal import LEAVE, RAW_LEAVE
 from ptycassette.testing import manifest_of, write_cassette
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Screen, Style, StyleRun
+from ptycassette.model.screen import Screen, Size, Style, StyleRun
 from ptycassette.replaying.paint import paint
 from ptycassette.terminal.emulator import default_emulator
 

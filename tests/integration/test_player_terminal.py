@@ -17,8 +17,8 @@ import pytest
 
 from ptycassette.cassette.io.raw_output import write_all
 from ptycassette.cli import main
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
+from ptycassette.model.screen import Size
 from ptycassette.replaying.io.player_terminal import (
     ENTER,
     LEAVE,

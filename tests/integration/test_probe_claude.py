@@ -16,8 +16,7 @@ import pytest
 from ptycassette.harness.io.files import load_profile
 from ptycassette.harness.io.probe import ProbeFailedError, probe_cassette, probe_live
 from ptycassette.harness.preparing import PreparedRun
-from ptycassette.harness.probe import Probe
-from ptycassette.harness.probe_run import ProbeResult
+from ptycassette.harness.probe import Probe, ProbeResult
 
 pytestmark = pytest.mark.integration
 

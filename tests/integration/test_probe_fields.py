@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from ptycassette.harness.io.files import load_probe
-from ptycassette.harness.probe_run import ProbeRun
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.screen import Screen
+from ptycassette.harness.probe import ProbeRun
+from ptycassette.model.screen import Cursor, Screen, Size
 from tests.commands import ptycassette
 
 pytestmark = pytest.mark.integration

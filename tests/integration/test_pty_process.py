@@ -17,12 +17,18 @@ import psutil
 import pytest
 
 from ptycassette.errors import SpawnError
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.system.pty import _child as pty_child
-from ptycassette.system.pty import _launch as pty_launch
 from ptycassette.system.pty import _supervisor as pty_supervisor
-from ptycassette.system.pty.polling import PURE_PYTHON
-from ptycassette.system.pty.process import PtyChild, exit_status, signal_name, signal_number, spawn
+from ptycassette.system.pty import process as pty_launch
+from ptycassette.system.pty.process import (
+    PURE_PYTHON,
+    PtyChild,
+    exit_status,
+    signal_name,
+    signal_number,
+    spawn,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -356,7 +362,7 @@ def test_daemons_do_not_outlive_their_session(mark: str, runs: int) -> None:
 RECORDER = f"""
 import os, sys, time
 from ptycassette.system.pty.process import spawn
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 child = spawn(["bash", "-c", {DAEMON.replace("exit 3", "trap '' HUP TERM; sleep 300 & wait")!r}],
               size=Size(24, 80))
 if len(sys.argv) > 1 and os.fork() == 0:  # keeps every descriptor of the recorder open

@@ -15,9 +15,8 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.cli import main
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import SessionMeta
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import Harness, SessionMeta
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.session.session import Session
 from ptycassette.system.files.state_dirs import journal_dir

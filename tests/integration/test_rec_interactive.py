@@ -17,7 +17,7 @@ import pytest
 
 from ptycassette import JournalFollower, open_cassette
 from ptycassette.system.files.state_dirs import journal_dir
-from ptycassette.system.pty.polling import PURE_PYTHON
+from ptycassette.system.pty.process import PURE_PYTHON
 from ptycassette.timeline.match_entries import read_entries
 from tests.savers import saver_of, wait_until_journaled
 

@@ -9,7 +9,7 @@ import pytest
 
 from ptycassette import open_cassette, record
 from ptycassette.errors import SecretLeftError
-from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.recording.io.finalising import left_journals, recover
 from ptycassette.system.files.state_dirs import journal_dir
 
 pytestmark = pytest.mark.integration

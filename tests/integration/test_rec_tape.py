@@ -15,7 +15,7 @@ import pytest
 from ptycassette import open_cassette, record
 from ptycassette.cli import main
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.recording.io.recovery import recover
+from ptycassette.recording.io.finalising import recover
 from ptycassette.system.files.state_dirs import journal_dir
 
 pytest.importorskip("aiohttp")

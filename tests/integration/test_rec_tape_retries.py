@@ -18,8 +18,7 @@ from ptycassette.cassette.io.reader import open_cassette
 
 pytest.importorskip("h11")
 
-from ptycassette.tape.consent.judging import TermsGate
-from ptycassette.tape.consent.terms import Terms
+from ptycassette.tape.consent.terms import Terms, TermsGate
 from ptycassette.tape.io._proxy_messages import ProxyPlan
 from ptycassette.tape.io.journal_file import TapeJournalFile
 from ptycassette.tape.io.price_table import load_prices

@@ -13,11 +13,10 @@ import pytest
 from ptycassette import arecord, open_cassette, record
 from ptycassette.cli import main
 from ptycassette.errors import PreflightError, RunFailedError
-from ptycassette.model.geometry import Size
-from ptycassette.recording.io.binary_probe import VersionQuestion
-from ptycassette.recording.io.options import RecordPlan
+from ptycassette.model.screen import Size
+from ptycassette.recording.io.finalising import left_journals
+from ptycassette.recording.io.options import RecordPlan, VersionQuestion
 from ptycassette.recording.io.recorder import Recorder
-from ptycassette.recording.io.recovery import left_journals
 from ptycassette.system.files.state_dirs import journal_dir
 from tests.savers import wait_until_journaled
 
@@ -245,7 +244,7 @@ def test_who_is_not_asked_misses_no_version(tmp_path: Path, more: list[str]) -> 
 
 def test_a_program_that_hangs_on_version_does_not_keep_the_recorder(tmp_path: Path) -> None:
     """It is killed with all that it started."""
-    from ptycassette.recording.io.binary_probe import ask_version  # noqa: PLC0415
+    from ptycassette.recording.io.options import ask_version  # noqa: PLC0415
 
     program = tmp_path / "hang"
     program.write_text("#!/bin/sh\nsleep 61.5 & sleep 61.5\n")

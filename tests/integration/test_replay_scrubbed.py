@@ -10,8 +10,7 @@ import pytest
 
 from ptycassette import use
 from ptycassette.errors import DivergenceError, NotFoundError
-from ptycassette.recording.io.rescrub import scrub_cassette
-from ptycassette.recording.io.secrets_left import find_secrets_left
+from ptycassette.recording.io.rescrub import find_secrets_left, scrub_cassette
 from ptycassette.replaying.io.library import Library, ProgramStart
 from ptycassette.scrub.io.setup import session_scrubber
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette import areplay, open_cassette, replay
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
 from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration

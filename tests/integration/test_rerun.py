@@ -17,11 +17,11 @@ pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import MissingFileError, RefusedError
-from ptycassette.rerun.io import place as places
+from ptycassette.rerun.io import preparing as places
 from ptycassette.rerun.io import tape_server
-from ptycassette.rerun.io._cork import Cork
+from ptycassette.rerun.io.driving import rerun
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.rerunning import rerun
+from ptycassette.rerun.io.tape_server import Cork
 from ptycassette.system.network import may_isolate
 from tests.commands import ptycassette, taped
 from tests.tampering import TamperedTape

@@ -13,8 +13,8 @@ from ptycassette import record, rerun_cassette
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import MissingFileError
+from ptycassette.rerun.io.driving import rerun
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.rerunning import rerun
 from ptycassette.tape.draws import drawn_in
 from tests.commands import taped
 from tests.conftest import PATIENCE_S

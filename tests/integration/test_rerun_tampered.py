@@ -23,10 +23,10 @@ from ptycassette.recording.io.recording import record
 from tests.tampering import TamperedTape
 
 pytest.importorskip("aiohttp")
+from ptycassette.rerun.io.driving import rerun
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.rerunning import rerun
 from ptycassette.rerun.report import RerunReport, report_lines
-from ptycassette.tape.io.matching_rules import published_damage
+from ptycassette.tape.io.recorded_answers import published_damage
 
 pytestmark = pytest.mark.integration
 

@@ -16,8 +16,8 @@ from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake.script import Script
 from ptycassette.recording.io.recording import record
 from ptycassette.recording.io.tape_proxy import tape_starter
+from ptycassette.rerun.io.driving import rerun
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.rerunning import rerun
 from ptycassette.rerun.report import report_lines
 from ptycassette.tape.consent.terms import Terms
 

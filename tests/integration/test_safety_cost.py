@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from benchmarks.untrusted_cost import MAX_MB, MAX_S, READERS, Measuring, cases
-from ptycassette.model.journal import Output, Typed
+from ptycassette.model.records import Output, Typed
 from ptycassette.testing import manifest_of, write_cassette
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]

@@ -29,7 +29,7 @@ from ptycassette import open_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.cli import main
 from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, RefusedError
-from ptycassette.model.journal import Output, Typed
+from ptycassette.model.records import Output, Typed
 from ptycassette.testing import write_cassette
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]

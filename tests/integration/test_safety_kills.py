@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import safety_kills
 from ptycassette.cli import main
-from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.recording.io.finalising import left_journals, recover
 from ptycassette.system.files.state_dirs import journal_dir
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

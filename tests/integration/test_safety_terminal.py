@@ -19,11 +19,8 @@ import msgspec
 import pytest
 
 from ptycassette.cli import main
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Noted, Output, Typed
-from ptycassette.model.manifest import Harness, Manifest
-from ptycassette.model.screen import Style, StyleRun
+from ptycassette.model.records import FrameRecord, Harness, Manifest, Noted, Output, Typed
+from ptycassette.model.screen import Cursor, Size, Style, StyleRun
 from ptycassette.testing import manifest_of, write_cassette
 from tests.tampering import TamperedTape
 
@@ -208,7 +205,7 @@ def test_listings_of_journals_are_escaped(
     state_dir: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], step: int
 ) -> None:
     """``recover`` and ``doctor`` show what a journal says, and its name."""
-    from ptycassette.model.journal import SessionMeta  # noqa: PLC0415
+    from ptycassette.model.records import SessionMeta  # noqa: PLC0415
     from ptycassette.recording.io.journal_file import JournalFile  # noqa: PLC0415
     from ptycassette.system.files.state_dirs import journal_dir  # noqa: PLC0415
 

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from ptycassette import JournalFollower, open_cassette, record
-from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.recording.io.finalising import left_journals, recover
 from ptycassette.recording.io.saver import NO_SAVER, StartedSaver
 from ptycassette.system.files.state_dirs import journal_dir
 from tests.savers import saver_of

@@ -24,8 +24,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Style
+from ptycassette.model.screen import Size, Style
 from ptycassette.terminal.emulator import PyteEmulator
 
 pytestmark = pytest.mark.integration

@@ -12,12 +12,20 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import RefusedError, SecretLeftError
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, Noted, Output, Probed, Resized, Signalled, Typed
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord
-from ptycassette.recording.io._cassette_session import cassette_session
-from ptycassette.recording.io.rescrub import scrub_cassette
+from ptycassette.model.records import (
+    DiscoveryRecord,
+    Finished,
+    FrameRecord,
+    Noted,
+    Output,
+    Probed,
+    QuotaRecord,
+    Resized,
+    Signalled,
+    Typed,
+)
+from ptycassette.model.screen import Cursor, Size
+from ptycassette.recording.io.rescrub import cassette_session, scrub_cassette
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.testing import manifest_of, write_cassette
 
@@ -204,7 +212,7 @@ def test_files_that_this_version_cannot_read_are_refused(
 ) -> None:
     """A provider tape of a later version may hold anything."""
     path = leaky(tmp_path / "t.cassette")
-    monkeypatch.setattr("ptycassette.recording.io._cassette_session.REQUIRED_FILES", ())
+    monkeypatch.setattr("ptycassette.recording.io.rescrub.REQUIRED_FILES", ())
     with pytest.raises(RefusedError, match="cannot scrub"):
         scrub_cassette(path, default_scrubber())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.processor_time import Stopwatch
-from ptycassette.scrub.rules._load import default_rules
+from ptycassette.scrub.rules.rule_set import default_rules
 from ptycassette.testing import scrub_chunks
 
 pytestmark = pytest.mark.integration

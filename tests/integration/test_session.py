@@ -23,8 +23,8 @@ from ptycassette.errors import (
     StorageError,
     WaitTimeoutError,
 )
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Output, Typed
+from ptycassette.model.records import JournalEvent, Output, Typed
+from ptycassette.model.screen import Size
 from ptycassette.session.async_session import AsyncSession
 from ptycassette.session.session import Session
 from ptycassette.terminal.emulator import PyteEmulator

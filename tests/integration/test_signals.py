@@ -22,8 +22,8 @@ import msgspec
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.model.events import ExitStatus
-from ptycassette.system.pty.signals import (
+from ptycassette.model.records import ExitStatus
+from ptycassette.system.pty.terminal import (
     QUIET,
     STOPPING,
     TAKEN,

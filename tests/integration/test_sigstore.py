@@ -29,14 +29,10 @@ from sigstore.verify.policy import Identity
 
 from benchmarks.safety_inputs import spoilt_json
 from ptycassette.cassette.layout import GIT_ATTRIBUTES
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output
-from ptycassette.seal.io.checking import check_seal
+from ptycassette.model.records import ExitStatus, Finished, Output
 from ptycassette.seal.io.key_files import read_trust
-from ptycassette.seal.io.sealing import seal_cassette
-from ptycassette.seal.io.sigstore_bundles import IdentitySealer
-from ptycassette.seal.judging import SealStatus, SealVerdict
-from ptycassette.seal.trust import Trust, TrustedIdentity
+from ptycassette.seal.io.sealing import IdentitySealer, check_seal, seal_cassette
+from ptycassette.seal.trust import SealStatus, SealVerdict, Trust, TrustedIdentity
 from ptycassette.testing import write_cassette
 from tests.sigstore_instance import ISSUER, Instance, listening, token
 

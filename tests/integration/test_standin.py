@@ -16,9 +16,16 @@ from typing import Any, NamedTuple
 import pexpect
 import pytest
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Signalled, Typed
+from ptycassette.model.records import (
+    ExitStatus,
+    Finished,
+    JournalEvent,
+    Output,
+    Resized,
+    Signalled,
+    Typed,
+)
+from ptycassette.model.screen import Size
 from ptycassette.replaying.standin.io import boot
 from ptycassette.testing import write_cassette
 

@@ -20,8 +20,7 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.importing.io.importer import import_file, import_of
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.records import ExitStatus, Finished, Output, Typed
 from ptycassette.testing import write_cassette
 
 # test_standin reaches the same branches without Node.

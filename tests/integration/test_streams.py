@@ -20,7 +20,7 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
-from ptycassette.model.streams import streams_of
+from ptycassette.model.records import streams_of
 
 pytestmark = pytest.mark.integration
 LONG_S = 240

@@ -15,7 +15,7 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
-from ptycassette.model.events import InputRecord
+from ptycassette.model.records import InputRecord
 from ptycassette.replaying.standin.io import boot
 
 pytestmark = pytest.mark.integration

@@ -18,11 +18,11 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.drive import Drive
 from ptycassette.harness.io.files import find_binary, load_profile
-from ptycassette.recording.io.binary_probe import ask_version
+from ptycassette.harness.probe import Drive
+from ptycassette.recording.io.options import ask_version
+from ptycassette.rerun.io.driving import rerun
 from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.rerunning import rerun
 from ptycassette.rerun.report import RerunReport
 
 pytestmark = pytest.mark.integration

@@ -17,11 +17,11 @@ pytest.importorskip("aiohttp", reason="servers need the extra `tape`")
 
 from ptycassette.harness.io.fake_provider import FakeProviderServer
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.tape_server import TapeServer
+from ptycassette.rerun.report import TapeDesk
 from ptycassette.scrub.session import default_scrubber
-from ptycassette.tape.io._peer import _owner, belongs_to_another_user
+from ptycassette.tape.io.recorded_answers import _owner, belongs_to_another_user
 from tests.tapes import KEY, rules
 
 pytestmark = pytest.mark.integration

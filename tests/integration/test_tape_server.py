@@ -12,10 +12,9 @@ pytest.importorskip("aiohttp", reason="the tape's server needs the extra `tape`"
 
 from aiohttp import web
 
-from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
 from ptycassette.rerun.io.tape_server import TapeServer
-from ptycassette.rerun.made_answers import made_hit
+from ptycassette.rerun.report import TapeDesk, made_hit
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question

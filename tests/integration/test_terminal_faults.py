@@ -21,9 +21,8 @@ import pexpect
 import pytest
 
 from ptycassette.faults.registry import TERMINAL_FAULTS
-from ptycassette.model.events import ExitStatus, FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, Output, Resized, Typed
+from ptycassette.model.records import ExitStatus, Finished, FrameRecord, Output, Resized, Typed
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.testing import manifest_of, write_cassette
 

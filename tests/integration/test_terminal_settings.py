@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from ptycassette import Session, open_cassette, record
-from ptycassette.model.geometry import Size
-from ptycassette.system.pty.modes import TerminalTemplate
+from ptycassette.model.screen import Size
+from ptycassette.system.pty.terminal import TerminalTemplate
 
 pytestmark = pytest.mark.integration
 

@@ -21,9 +21,9 @@ import pytest
 
 from ptycassette import Session, arecord, open_cassette, record, use
 from ptycassette.errors import DivergenceError, WaitTimeoutError
-from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.recording.io.finalising import left_journals, recover
 from ptycassette.system.files.state_dirs import journal_dir
-from ptycassette.system.pty.polling import PURE_PYTHON
+from ptycassette.system.pty.process import PURE_PYTHON
 
 pytestmark = pytest.mark.integration
 

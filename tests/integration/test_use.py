@@ -22,9 +22,8 @@ from ptycassette.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.records import ExitStatus, Finished, Output, Typed
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.recording import record
 from ptycassette.replaying.io.using import use
 from ptycassette.session.async_session import AsyncSession

@@ -16,7 +16,7 @@ import pytest
 
 from ptycassette import AsyncSession, Session, use
 from ptycassette.errors import NotFoundError
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
 from ptycassette.testing import write_cassette
 from tests.conftest import PATIENCE_S
 

@@ -57,7 +57,7 @@ time.sleep(600)
 
 def hold(name: str) -> None:
     """Hold a temporary folder, say who does, and go on for long."""
-    from ptycassette.system.files.abandoned import temporary_folder  # noqa: PLC0415 - in the worker
+    from ptycassette.system.files.locks import temporary_folder  # noqa: PLC0415 - in the worker
 
     with temporary_folder() as folder:
         Path(f"{name}.new").write_text(f"{os.getpid()} {os.getppid()} {folder}")

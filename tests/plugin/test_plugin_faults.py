@@ -9,8 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ptycassette.faults.registry import TERMINAL_FAULTS
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.records import ExitStatus, Finished, Output, Typed
 from ptycassette.testing import write_cassette
 
 pytest_plugins = ["pytester"]

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, JournalEvent, Output, Typed
+from ptycassette.model.records import ExitStatus, Finished, JournalEvent, Output, Typed
 from ptycassette.testing import manifest_of, write_cassette
 
 pytest_plugins = ["pytester"]

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from ptycassette.cassette.freshness import age_problem, window_of
-from ptycassette.model.journal import Finished, Output, Typed
-from ptycassette.pytest_plugin._naming import cassette_path
+from ptycassette.model.records import Finished, Output, Typed
+from ptycassette.pytest_plugin._runs import cassette_path
 from ptycassette.testing import manifest_of, write_cassette
 
 pytest_plugins = ["pytester"]

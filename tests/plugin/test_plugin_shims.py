@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.records import ExitStatus, Finished, Output, Typed
 from ptycassette.testing import manifest_of, write_cassette
 
 pytest_plugins = ["pytester"]

@@ -16,10 +16,15 @@ from hypothesis import strategies as st
 
 from ptycassette import open_cassette, record
 from ptycassette.cli._present import json_text
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import SessionMeta
-from ptycassette.model.json_values import native, native_text, storable, storable_text
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import (
+    Harness,
+    SessionMeta,
+    native,
+    native_text,
+    storable,
+    storable_text,
+)
+from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible
 from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 from ptycassette.testing import ManualClock, ScriptedPty, scrub_chunks

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import open_cassette
-from ptycassette.export._imported import command_line
+from ptycassette.export.asciicast import command_line
 from ptycassette.export.registry import export_named
 from ptycassette.importing.registry import import_named
-from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import Manifest
 from tests.examples import examples
 
 DIALOG = Path(__file__).parents[2] / "fixtures" / "programs" / "dialog.cassette"

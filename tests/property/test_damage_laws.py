@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.cassette.damage import conflict_line, undone, undone_output
-from ptycassette.model.events import OutputRecord
+from ptycassette.model.records import OutputRecord
 from tests.examples import examples
 
 CHANGES = {

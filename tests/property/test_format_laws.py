@@ -18,23 +18,34 @@ from hypothesis import strategies as st
 from ptycassette import open_cassette
 from ptycassette.cassette._lines import LineReader
 from ptycassette.cassette._manifest import decode_manifest, encode_manifest
-from ptycassette.cassette._records import STREAM_CODECS, RecordCodec
-from ptycassette.cassette.documents import DOCUMENT_TYPES, decode_document, encode_document
-from ptycassette.cassette.layout import GIT_ATTRIBUTES
+from ptycassette.cassette.layout import (
+    DOCUMENT_TYPES,
+    GIT_ATTRIBUTES,
+    STREAM_CODECS,
+    RecordCodec,
+    decode_document,
+    encode_document,
+)
 from ptycassette.errors import CassetteError, InvalidCassetteError
-from ptycassette.model.events import (
+from ptycassette.model.limits import DEFAULT_LIMITS
+from ptycassette.model.records import (
+    SCRUB_STATUSES,
+    DiscoveryRecord,
     ExitStatus,
     FinalRecord,
     FrameRecord,
     InputRecord,
+    Noted,
+    Output,
     OutputRecord,
+    QuotaRecord,
+    Resized,
+    ScrubReport,
     ServiceEventRecord,
+    Signalled,
+    Typed,
 )
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Noted, Output, Resized, Signalled, Typed
-from ptycassette.model.limits import DEFAULT_LIMITS
-from ptycassette.model.records import SCRUB_STATUSES, DiscoveryRecord, QuotaRecord, ScrubReport
-from ptycassette.model.screen import Style, StyleRun
+from ptycassette.model.screen import Cursor, Size, Style, StyleRun
 from ptycassette.testing import manifest_of, write_cassette
 from tests.examples import examples
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ptycassette import open_cassette
 from ptycassette.importing.io.importer import import_file, import_of
 from ptycassette.importing.registry import import_named
-from ptycassette.model.json_values import decoded_json, foreign_json, without_halves
+from ptycassette.model.records import decoded_json, foreign_json, without_halves
 from ptycassette.recording.io._side_channel import ServiceEventReader
 from tests.examples import examples
 

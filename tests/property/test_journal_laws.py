@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.errors import JournalError
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import (
+from ptycassette.model.records import (
+    Harness,
     JournalEvent,
     Noted,
     Output,
@@ -16,7 +16,7 @@ from ptycassette.model.journal import (
     Signalled,
     Typed,
 )
-from ptycassette.model.manifest import Harness
+from ptycassette.model.screen import Size
 from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 from tests.examples import examples
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.harness.provider.fake.engine import FakeProvider
-from ptycassette.harness.provider.fake.exchange import HttpRequest
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.harness.provider.fake.script import HttpRequest, Script
 from ptycassette.profiles.session_log import EventRule, LogSource, read_rows
 from ptycassette.testing import ManualClock
 

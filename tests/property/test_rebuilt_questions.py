@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ptycassette.harness.provider.wire.questions import rebuilt_parts, rebuilt_question
 from ptycassette.model.tape import Chunk
-from ptycassette.rerun.made_answers import as_asked, made_hit
+from ptycassette.rerun.report import as_asked, made_hit
 from ptycassette.tape.matching.question import Question
 from ptycassette.testing import ManualClock
 from tests.examples import examples

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ptycassette.model.geometry import Size
-from ptycassette.scrub._mask import mask_text
+from ptycassette.model.screen import Size
+from ptycassette.scrub.mask import mask_text
 from ptycassette.terminal.emulator import PyteEmulator
-from ptycassette.terminal.painted import PaintedBytes
 from ptycassette.terminal.repaint import repaint_bytes
+from ptycassette.terminal.watched import PaintedBytes
 from tests.examples import examples
 from tests.property.test_screen_laws import CUTS, SIZES, STREAMS, pieces
 

@@ -7,8 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Screen
+from ptycassette.model.screen import Screen, Size
 from ptycassette.replaying.paint import clipped, paint
 from ptycassette.terminal.emulator import default_emulator
 

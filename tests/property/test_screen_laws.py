@@ -7,12 +7,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.terminal.cells import row_cells
 from ptycassette.terminal.emulator import PyteEmulator
-from ptycassette.terminal.lazy import LazyEmulator
 from ptycassette.terminal.render import render_ansi
 from ptycassette.terminal.state import load_emulator, save_emulator
+from ptycassette.terminal.watched import LazyEmulator
 from ptycassette.terminal.widths import WidthModeName
 from tests.examples import examples
 

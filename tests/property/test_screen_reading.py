@@ -10,14 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ptycassette.model.geometry import Size
-from ptycassette.scrub.views._channels import Blocks
-from ptycassette.scrub.views._printed import printed_views
-from ptycassette.scrub.views._screen import ScreenReader
-from ptycassette.terminal._terminal import Terminal
-from ptycassette.terminal.emulator import default_emulator
+from ptycassette.model.screen import Size
+from ptycassette.scrub.views.structured import Blocks
+from ptycassette.scrub.views.view import ScreenReader, printed_views
+from ptycassette.terminal.emulator import Terminal, default_emulator
 from ptycassette.terminal.grid import Row
-from ptycassette.terminal.lazy import LazyEmulator
+from ptycassette.terminal.watched import LazyEmulator
 from tests.examples import examples
 
 WORDS = st.text(alphabet="abcdefgh", min_size=1, max_size=30)

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ptycassette.scrub._mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
-from ptycassette.scrub.decode._decoder import decoded_views
+from ptycassette.scrub.decode.decoder import decoded_views
+from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
 from ptycassette.scrub.match import _stretches, canonical, squeeze
-from ptycassette.scrub.views._printed import PrintedView
+from ptycassette.scrub.views.view import PrintedView
 from ptycassette.testing import scrub_chunks
 from tests.examples import examples
 

@@ -11,11 +11,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ptycassette.tape.matching._finder import Finder, Span, _stands_alone
-from ptycassette.tape.matching._json_places import NoJsonError, parse_json
-from ptycassette.tape.matching._misses import Miss
-from ptycassette.tape.matching._text import Text
+from ptycassette.tape.matching._answers import (
+    Finder,
+    NoJsonError,
+    Span,
+    Text,
+    _stands_alone,
+    parse_json,
+)
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Skeletons
 from tests.examples import examples
 from tests.tapes import asked, matcher, rules, tape

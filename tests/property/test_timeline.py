@@ -8,13 +8,9 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model.events import Event, FinalRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, Output, Typed
-from ptycassette.model.manifest import Manifest
-from ptycassette.replaying.io.player import Player, PlayOptions
-from ptycassette.replaying.io.player_checkpoints import Checkpoints
-from ptycassette.replaying.io.player_views import PaintedView
+from ptycassette.model.records import Event, FinalRecord, Finished, Manifest, Output, Typed
+from ptycassette.model.screen import Size
+from ptycassette.replaying.io.replayer import Checkpoints, PaintedView, Player, PlayOptions
 from ptycassette.replaying.scheduler import Done, Emit, Scheduler, Wait
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.state import load_emulator, save_emulator

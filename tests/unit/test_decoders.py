@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ptycassette.model.json_values import NOT_JSON, decoded_json
+from ptycassette.model.records import NOT_JSON, decoded_json
 
 ROOT = Path(__file__).resolve().parents[2]
 DECODERS = ("msgspec.json.decode", "msgspec.msgpack.decode", "json.loads", "foreign_json")
@@ -17,17 +17,17 @@ WHOLE = ({"NOT_JSON"}, {"Exception"}, {"ValueError", "RecursionError"})
 OTHERWISE = {
     "ptycassette/_tables.py": "a table that the package itself holds",
     "ptycassette/blame/io/planted_agent.py": "an answer of our own server to our own agent",
-    "ptycassette/harness/io/_fake_provider_log.py": "a line that it wrote and checked",
+    "ptycassette/harness/io/fake_provider.py": "a line that it wrote and checked",
     "ptycassette/importing/vcr.py": "what was encoded the line before",
-    "ptycassette/model/json_values.py": "its callers handle it, which this test checks",
-    "ptycassette/recording/io/binary_probe.py": "`installed_version` handles it",
+    "ptycassette/model/records.py": "its callers handle it, which this test checks",
+    "ptycassette/recording/io/options.py": "`installed_version` handles it",
     "ptycassette/replaying/standin/io/boot.py": "`main` leaves it to the real stand-in",
     "ptycassette/tape/io/_proxy_messages.py": "messages between two processes of ours",
     "ptycassette/tape/journal_codec.py": "`RecordDecoder` handles it",
-    "ptycassette/tape/matching/_json_places.py": "a key in quotes that its grammar has read",
-    "ptycassette/tape/matching/_paths.py": "a string in quotes, which nests nothing",
-    "ptycassette/tape/matching/_text.py": "a string that was parsed before",
-    "ptycassette/timeline/match_secrets.py": "what was encoded the line before",
+    "ptycassette/tape/matching/_answers.py": "a key in quotes that its grammar has read",
+    "ptycassette/tape/matching/question.py": "a string in quotes, which nests nothing",
+    "ptycassette/tape/matching/_answers.py": "a string that was parsed before",
+    "ptycassette/timeline/match.py": "what was encoded the line before",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ptycassette.pytest_plugin._naming import cassette_path
+from ptycassette.pytest_plugin._runs import cassette_path
 
 TOKENS = [
     "".join(["gh", "p_", letter * 2, "3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z0"]) for letter in "ABcd"

@@ -14,7 +14,7 @@ from textual._context import active_app
 from textual.pilot import Pilot
 
 from ptycassette import Size, open_cassette
-from ptycassette.model.journal import JournalEvent
+from ptycassette.model.records import JournalEvent
 from ptycassette.testing import manifest_of, write_cassette
 from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.source import CassetteSource

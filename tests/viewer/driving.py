@@ -10,9 +10,8 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.app import RecordingScreen, ViewerApp
 from ptycassette_viewer.recording.finding import Finding
-from ptycassette_viewer.recording_screen import RecordingScreen
 
 __all__ = ["Clock", "drawn", "drive", "press", "recording", "settled", "until"]
 

@@ -11,10 +11,10 @@ from typing import NoReturn
 import pytest
 
 from ptycassette import CassetteError, open_cassette
-from ptycassette.model.journal import Finished
+from ptycassette.model.records import Finished
 from ptycassette.testing import write_cassette
 from ptycassette_viewer.annotations import Annotations, Note, sidecar
-from ptycassette_viewer.traces.trace_file import read_trace
+from ptycassette_viewer.traces.trace_screen import read_trace
 from tests.conftest import ROOT
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from ptycassette.cli import main, view, watch
 from ptycassette.errors import UsageError
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output, SessionMeta
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import Harness, Output, SessionMeta
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.testing import fixed_id

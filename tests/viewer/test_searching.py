@@ -11,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import Size, open_cassette
-from ptycassette.model.journal import Noted, Output, Resized, Typed
-from ptycassette_viewer.patterns import Query, TooSlowError, compiled, parsed
-from ptycassette_viewer.search import MAX_HITS, Search, _Output
+from ptycassette.model.records import Noted, Output, Resized, Typed
+from ptycassette_viewer.search import (
+    MAX_HITS,
+    Query,
+    Search,
+    TooSlowError,
+    _Output,
+    compiled,
+    parsed,
+)
 from ptycassette_viewer.session.source import CassetteSource, body_text
 
 TAPE = Path(__file__).parents[2] / "fixtures" / "v1" / "tape"

@@ -17,7 +17,7 @@ from ptycassette import (
     open_cassette,
     screen_of,
 )
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
 from ptycassette_viewer.seeker import Seeker, Shown, _Wanted
 from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.source import CassetteSource

@@ -23,19 +23,45 @@ from ptycassette import (
     reported_divergences,
     with_turns,
 )
-from ptycassette_viewer.browse import BrowseScreen, is_library
 from ptycassette_viewer.cache import Cache
-from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
-from ptycassette_viewer.recording_screen import RecordingScreen
-from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.session import DEFAULT_MEMORY
-from ptycassette_viewer.traces.list_screen import TraceListScreen
-from ptycassette_viewer.traces.trace_file import read_trace
 from ptycassette_viewer.traces.trace_screen import TraceScreen
 
+from .comparison.differing import Differing
+from .dialogs import BrowseScreen, HelpScreen, is_library
+from .keys import COMPARING_HELP, COMPARING_KEYS, COMPARING_LEGEND, HELP, KEYS, LEGEND
+from .recording.finding import Finding
+from .recording.playhead import Moving, Noting, Paneling
 from .session.session import ViewerSession
-from .session.source import CassetteSource
+from .session.source import CassetteSource, LiveSource
+from .traces.trace_screen import TraceListScreen, read_trace
+
+# Two recordings, side by side or overlaid; what differs is marked.
+
+
+class CompareScreen(Differing):
+    """Two recordings. See ``PairScreen`` for the arguments."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*COMPARING_KEYS]
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self.app.push_screen(HelpScreen(COMPARING_HELP, COMPARING_LEGEND))
+
+
+# The main screen: one recording, its timeline, and the panels.
+
+
+class RecordingScreen(Moving, Finding, Paneling, Noting):
+    """One recording. See ``PlayheadScreen`` for the arguments."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self.app.push_screen(HelpScreen(HELP, LEGEND))
+
 
 _NOT_OURS = ("app.", "screen.copy_text")
 """Actions that every Textual app has."""

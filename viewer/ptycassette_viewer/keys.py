@@ -8,7 +8,8 @@ from typing import Literal
 from textual.binding import Binding, BindingType
 
 from ptycassette import parse_time
-from ptycassette_viewer.widgets.timeline import EXTRA_MARKS, MARKS
+
+from .widgets.screen_view import EXTRA_MARKS, MARKS
 
 
 def _key(key: str, action: str, description: str) -> Binding:

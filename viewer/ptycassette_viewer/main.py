@@ -12,9 +12,10 @@ from pathlib import Path
 from ptycassette import CassetteError, open_cassette, printable, read_reports
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.browse import is_library
 from ptycassette_viewer.cache import user_cache
-from ptycassette_viewer.traces.trace_file import read_trace
+
+from .dialogs import is_library
+from .traces.trace_screen import read_trace
 
 
 def view(

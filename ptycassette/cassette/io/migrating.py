@@ -7,16 +7,16 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette._artifacts import Artifact
-from ptycassette.cassette.io._file import StagedFile, stage_git_attributes
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.staging import Staging
 from ptycassette.cassette.io.target import check_target
 from ptycassette.cassette.ladder import LADDER, NEWEST, climbed, descended, form_of, migrated_by
-from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, OUTPUT_RAW
+from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, OUTPUT_RAW, Artifact
 from ptycassette.errors import DigestError, UsageError
 from ptycassette.model.limits import DEFAULT_LIMITS
 from ptycassette.system.files.directory_handle import DirectoryHandle
+
+from .repair import StagedFile, stage_git_attributes
 
 
 class Migrated(msgspec.Struct, frozen=True, kw_only=True):

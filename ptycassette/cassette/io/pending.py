@@ -16,18 +16,50 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from ptycassette.cassette.io._swap import exchange
-from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.cassette.io.replacing import reason_to_keep
 from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.cassette.io.target import check_target
-from ptycassette.errors import RefusedError
+from ptycassette.errors import CassetteError, RefusedError
+from ptycassette.model.records import ExitStatus
 from ptycassette.system.clock import monotonic_s
-from ptycassette.system.files.abandoned import remove_unheld
-from ptycassette.system.files.locks import try_lock
+from ptycassette.system.files.locks import remove_unheld, try_lock
 from ptycassette.system.ownership import Owner
+
+from .reader import open_cassette
+from .staging import exchange
+
+# Whether a run may replace the cassette that is there (docs/decisions/0154).
+
+
+def reason_to_keep(
+    target: Path, status: ExitStatus | None, *, showed_output: Callable[[], bool]
+) -> str | None:
+    """Why the cassette at ``target`` must be kept; None if this run may replace it.
+
+    A run that failed without any output must not replace a recording that has some.
+
+    Args:
+        target: the path of the cassette, which need not exist.
+        status: how the program ended.
+        showed_output: whether this run had output; asked only where that matters.
+    """
+    if status is None or (status.exited and status.code == 0) or not _has_output(target):
+        return None
+    if showed_output():
+        return None
+    how = f"by a signal ({status.signal})" if status.signaled else f"with status {status.code}"
+    return f"the program ended {how} and showed nothing; the cassette that is there was kept"
+
+
+def _has_output(target: Path) -> bool:
+    try:
+        with open_cassette(target, check="manifest", allow_unscrubbed=True) as cassette:
+            return cassette.output_size > 0
+    except CassetteError:
+        return False
+
 
 PREFIX = ".ptycassette-pending-"
 _RECORDER = ".recorder-"

@@ -7,7 +7,7 @@ from pathlib import Path
 from ptycassette.cassette._manifest import decode_manifest
 from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import CassetteError
-from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import Manifest
 from ptycassette.system.files.directory_handle import DirectoryHandle
 
 

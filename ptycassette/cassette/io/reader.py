@@ -7,67 +7,537 @@ are read by position. Memory is bounded by a few blocks per iterator.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from queue import SimpleQueue
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ptycassette.cassette._chunks import check_output_range
-from ptycassette.cassette._lines import LineReader
-from ptycassette.cassette._manifest_digest import check_manifest_digest
-from ptycassette.cassette._records import (
-    FRAME_CODEC,
-    INPUT_CODEC,
-    OUTPUT_CODEC,
-    SERVICE_EVENT_CODEC,
-    R,
-    RecordCodec,
+from ptycassette.cassette._chunks import (
+    ChunkCoverage,
+    check_frame_range,
+    check_output_range,
+    chunk_fault,
 )
+from ptycassette.cassette._lines import LineReader, Source, merge_runs
+from ptycassette.cassette._manifest import ManifestPage, decode_manifest
 from ptycassette.cassette.edits import edits_of
-from ptycassette.cassette.io._events import answered_inputs, merged_events, record_batches
-from ptycassette.cassette.io._frame_at import frame_at
-from ptycassette.cassette.io._opening import OpenedFiles, open_checked
 from ptycassette.cassette.io.tape import Tape, verify_tape
-from ptycassette.cassette.io.verify import (
-    Progress,
-    Verified,
-    verify_artifacts,
-    verify_digests,
-    verify_streams,
-)
 from ptycassette.cassette.layout import (
+    CHANGED_HINT,
+    DIAGNOSTIC,
     DISCOVERY,
+    DOCUMENTS,
     FINAL,
+    FRAME_CODEC,
     FRAMES,
+    GIT_ATTRIBUTES,
+    INPUT_CODEC,
     MANIFEST,
+    MAX_GIT_ATTRIBUTES_BYTES,
+    OPTIONAL_FILES,
     OUTPUT,
+    OUTPUT_CODEC,
     OUTPUT_RAW,
     QUOTA,
+    REQUIRED_FILES,
     SCRUB_REPORT,
+    SERVICE_EVENT_CODEC,
+    STREAM_CODECS,
+    STREAMS,
+    Artifact,
+    R,
+    RecordCodec,
+    check_artifact,
+    check_entries,
+    decode_document,
 )
+from ptycassette.cassette.manifest_digest import MANIFEST_DIGEST_KEY, check_manifest_digest
+from ptycassette.cassette.tape_lines import TapeDeclared, declared_tape
 from ptycassette.errors import (
     CassetteError,
+    ChunkError,
+    DiagnosticError,
+    DigestError,
     InvalidCassetteError,
+    LimitError,
     MissingFileError,
+    TruncatedError,
     UnscrubbedError,
 )
-from ptycassette.model.events import (
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.records import (
+    DiscoveryRecord,
+    EmulatorId,
     Event,
     FinalRecord,
     FrameRecord,
     InputRecord,
+    Manifest,
     OutputRecord,
+    QuotaRecord,
+    ScrubReport,
     ServiceEventRecord,
+    moment_us,
+    streams_of,
 )
-from ptycassette.model.limits import DEFAULT_LIMITS, Limits
-from ptycassette.model.manifest import EmulatorId, Manifest
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
-from ptycassette.model.streams import streams_of
+from ptycassette.model.tape import TAPE, TAPE_BODIES
 from ptycassette.model.visible_text import visible
 from ptycassette.system.closing import Closing
+from ptycassette.system.files.directory_handle import BLOCK_BYTES, DirectoryHandle, FileHandle
+
+from .tape import answered_inputs, final_source, merged_events, record_batches
+
+# The stored frame at a given time, found by binary search in the file, without an index.
+
+
+_NEAR_BYTES = 1 << 16
+"""So much is read line by line; more is halved."""
+
+
+def frame_at(file: FileHandle, t_us: int, *, limits: Limits) -> FrameRecord | None:
+    """The last frame at or before ``t_us`` (microseconds); None when there is none.
+
+    Raises:
+        InvalidCassetteError: a line on the way is not valid.
+        LimitError: a line on the way is too long.
+    """
+    low, high = 0, file.size
+    while high - low > _NEAR_BYTES:
+        middle = (low + high) // 2
+        start = middle + len(_line(file, middle - 1, limits))  # of the line here or behind
+        line = _line(file, start, limits) if start < high else b""
+        if line and moment_us(_record(line, file, limits)) <= t_us:
+            low = start
+        else:
+            high = middle
+    found = None
+    for line in _lines(file, low, limits):
+        record = _record(line, file, limits)
+        if moment_us(record) > t_us:
+            break
+        found = record
+    return found
+
+
+def _record(line: bytes, file: FileHandle, limits: Limits) -> FrameRecord:
+    (record,) = FRAME_CODEC.decode(line + b"\n", place=file.place, limits=limits)
+    return record
+
+
+def _lines(file: FileHandle, start: int, limits: Limits) -> Iterator[bytes]:
+    while start < file.size:
+        line = _line(file, start, limits)
+        yield line
+        start += len(line) + 1
+
+
+def _line(file: FileHandle, start: int, limits: Limits) -> bytes:
+    """The bytes from ``start`` up to the next newline or the end, without it."""
+    parts: list[bytes] = []
+    length = 0
+    while start < file.size:
+        block = file.read_at(start, min(_NEAR_BYTES, file.size - start))
+        head, newline, _ = block.partition(b"\n")
+        parts.append(head)
+        length += len(head)
+        if newline:
+            break
+        if length > limits.max_line_bytes:
+            raise LimitError(f"a line of more than {limits.max_line_bytes} bytes", where=file.place)
+        start += len(block)
+    return b"".join(parts)
+
+
+# Everything that is checked before the first line of a stream is read.
+
+
+class OpenedFiles(NamedTuple):
+    """The files of a cassette, open; ``documents`` holds the small ones by name, decoded."""
+
+    page: ManifestPage
+    files: dict[str, FileHandle]
+    documents: dict[str, Any]
+    tape: TapeDeclared | None = None
+
+    def close(self) -> None:
+        """Close all of them."""
+        _close_all(self.files)
+
+
+def open_checked(
+    path: str | os.PathLike[str],
+    *,
+    expect_id: str | None,
+    expect_sha256: str | None,
+    require_emulator: EmulatorId | None,
+    limits: Limits,
+    follow_links: bool | None = None,
+) -> OpenedFiles:
+    """Open a cassette's files; see ``open_cassette`` for what the arguments are.
+
+    Raises:
+        CassetteError: the first rule that is broken; nothing stays open then.
+    """
+    files: dict[str, FileHandle] = {}
+    with DirectoryHandle(path, follow_links=follow_links) as directory:
+        try:
+            entries = directory.entries(limits)
+            _check_is_cassette(entries, directory.place)
+            with directory.open(MANIFEST) as file:
+                data = file.read_document(limits)
+                page = decode_manifest(
+                    data,
+                    where=file.place,
+                    expect_id=expect_id,
+                    expect_sha256=expect_sha256,
+                    require_emulator=require_emulator,
+                    limits=limits,
+                )
+                _check_whole(data, page, file.place)
+            check_entries(entries, page.artifacts, place=directory.place)
+            _open_files(directory, entries, page, files, limits)
+            tape = _declared_tape(page, files, directory.place)
+            return OpenedFiles(page, files, _read_documents(files, limits), tape)
+        except BaseException:
+            _close_all(files)
+            raise
+
+
+def _check_whole(data: bytes, page: ManifestPage, place: str) -> None:
+    """A manifest that pins itself ends with a newline, which no digest of its values covers."""
+    pinned = (page.manifest.optional or {}).get(MANIFEST_DIGEST_KEY) is not None
+    if pinned and not data.endswith(b"\n"):
+        raise TruncatedError("the last newline is missing", where=place, hint=CHANGED_HINT)
+
+
+def _close_all(files: dict[str, FileHandle]) -> None:
+    for file in files.values():
+        file.close()
+
+
+def _check_is_cassette(entries: frozenset[str], place: str) -> None:
+    if DIAGNOSTIC in entries:
+        raise DiagnosticError(
+            "the diagnostic directory of a failed run, and no cassette",
+            where=place,
+            hint=f"read in {DIAGNOSTIC} why the run failed, then record again",
+        )
+    if MANIFEST not in entries:
+        raise MissingFileError(
+            f"{MANIFEST} is missing: no cassette, or one that is incomplete",
+            where=place,
+            hint="give the directory of a cassette",
+        )
+
+
+def _open_files(
+    directory: DirectoryHandle,
+    entries: frozenset[str],
+    page: ManifestPage,
+    files: dict[str, FileHandle],
+    limits: Limits,
+) -> None:
+    """Open every file that belongs to the cassette into ``files``, sizes checked."""
+    if GIT_ATTRIBUTES in entries:
+        with directory.open(GIT_ATTRIBUTES) as file:
+            file.check_size(MAX_GIT_ATTRIBUTES_BYTES)
+    optional = [name for name in OPTIONAL_FILES if name in entries]
+    for name in dict.fromkeys((*REQUIRED_FILES, *optional, *(page.artifacts or ()))):
+        file = files[name] = directory.open(name)
+        if name in DOCUMENTS:
+            file.check_size(limits.max_document_bytes)
+        elif name in STREAMS or name == TAPE:
+            file.check_size(limits.max_stream_bytes)
+        else:
+            file.check_size(limits.max_output_bytes)
+
+
+def _declared_tape(
+    page: ManifestPage, files: dict[str, FileHandle], place: str
+) -> TapeDeclared | None:
+    """What the manifest says of the tape, whose files must be there and pinned then."""
+    declared = declared_tape(page.manifest, where=f"{place}/{MANIFEST}")
+    for name in (TAPE, TAPE_BODIES) if declared is not None else ():
+        if name not in files:
+            raise MissingFileError(
+                f"{name} is missing, but optional.tape declares a tape",
+                where=place,
+                hint="the copy is incomplete: fetch the cassette again, or record it again",
+            )
+    return declared
+
+
+def _read_documents(files: dict[str, FileHandle], limits: Limits) -> dict[str, Any]:
+    documents: dict[str, Any] = {}
+    types: dict[str, Any] = {
+        FINAL: FinalRecord,
+        SCRUB_REPORT: ScrubReport,
+        QUOTA: QuotaRecord,
+        DISCOVERY: DiscoveryRecord,
+    }
+    for name, struct in types.items():
+        if name not in files:
+            continue
+        file = files[name]
+        documents[name] = decode_document(
+            file.read_document(limits), struct, where=file.place, limits=limits
+        )
+    return documents
+
+
+# The digest of a large file, computed in a thread beside the reading of it.
+
+
+_WORTH_A_THREAD_BYTES = 8 << 20
+_BLOCKS_AHEAD = 4
+
+
+class WholeDigest(Closing):
+    """SHA-256 of a file whose blocks are handed in in order. Use it in a ``with``.
+
+    Args:
+        size: how long the file is; short ones get no thread.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._hash = sha256()
+        self._room = threading.Semaphore(_BLOCKS_AHEAD)
+        self._blocks: SimpleQueue[memoryview | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        if size >= _WORTH_A_THREAD_BYTES:
+            self._thread = threading.Thread(target=self._run, name="sha256", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while (block := self._blocks.get()) is not None:
+            self._hash.update(block)
+            self._room.release()
+
+    def update(self, block: memoryview) -> None:
+        """Take the next block; it must not change afterwards."""
+        if self._thread is None:
+            self._hash.update(block)
+        else:
+            self._room.acquire()  # so that few blocks are in memory at once
+            self._blocks.put(block)
+
+    def hexdigest(self) -> str:
+        """The digest of all blocks; nothing can be handed in afterwards."""
+        self.close()
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        """Wait for the thread; does nothing the second time."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._blocks.put(None)
+            thread.join()
+
+
+# The full check of a cassette, in one pass over each file and in bounded memory.
+
+
+_OUTPUT_SOURCE = STREAMS.index(OUTPUT)
+_FRAME_SOURCE = STREAMS.index(FRAMES)
+
+Progress = Callable[[int, int], None]
+"""Called with the number of bytes done, and their total."""
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What a full check covered. ``pinned``: every file is pinned, not only ``output.raw``."""
+
+    inputs: int
+    outputs: int
+    frames: int
+    service_events: int
+    output_bytes: int
+    duration_ms: int
+    pinned: bool
+    tape_entries: int = 0
+
+
+class _RawPass:
+    """One pass over ``output.raw``: its digest, and the first chunk whose digest is wrong."""
+
+    def __init__(
+        self, file: FileHandle, place: str, whole: WholeDigest, progress: Progress | None
+    ) -> None:
+        self._file = file
+        self._place = place
+        self._progress = progress
+        self._whole = whole
+        self._start = 0  # of the window
+        self._end = 0  # of the window, and of what the digest has seen
+        self._window = memoryview(b"")
+        self.fault: ChunkError | None = None
+
+    def take(self, records: list[OutputRecord]) -> None:
+        """Hash up to the end of these records, which are in order and within the file."""
+        window, start, known = self._window, self._start, self._end
+        for record in records:
+            begin = record.offset - start
+            end = begin + record.length
+            if end > known - start:
+                if record.length > BLOCK_BYTES:
+                    self._take_large(record)
+                    window, start, known = self._window, self._start, self._end
+                    continue
+                self._advance(record.offset)
+                window, start, known = self._window, self._start, self._end
+                begin, end = 0, record.length
+            expected = record.sha256
+            if expected is None or self.fault is not None:
+                continue
+            found = sha256(window[begin:end]).hexdigest()
+            if found != expected:
+                self.fault = chunk_fault(record, found, self._place)
+
+    def _advance(self, start: int) -> None:
+        """Move the window so that it begins at ``start``, hashing all on the way."""
+        if start > self._end:
+            for block in self._file.blocks(self._end, start):
+                self._whole.update(memoryview(block))
+            self._end = start
+        length = min(BLOCK_BYTES, self._file.size - start)
+        data = memoryview(self._file.read_at(start, length))
+        self._whole.update(data[self._end - start :])
+        self._window, self._start, self._end = data, start, start + length
+        if self._progress is not None:
+            self._progress(self._end, self._file.size)
+
+    def _take_large(self, record: OutputRecord) -> None:
+        """Hash a chunk that is larger than the window, block by block."""
+        digest = sha256()
+        for offset in range(record.offset, record.offset + record.length, BLOCK_BYTES):
+            length = min(BLOCK_BYTES, record.offset + record.length - offset)
+            if offset + length > self._end:
+                self._advance(offset)
+            digest.update(self._window[offset - self._start : offset + length - self._start])
+        found = digest.hexdigest()
+        if self.fault is None and record.sha256 is not None and record.sha256 != found:
+            self.fault = chunk_fault(record, found, self._place)
+
+    def finish(self) -> str:
+        """The digest of the whole file."""
+        self._advance(self._file.size)
+        return self._whole.hexdigest()
+
+
+def verify_streams(
+    files: dict[str, FileHandle],
+    final: FinalRecord,
+    *,
+    artifacts: dict[str, Artifact] | None,
+    content_sha256: str,
+    resolution_ms: int,
+    limits: Limits,
+    progress: Progress | None = None,
+) -> Verified:
+    """Check the streams and ``output.raw`` by every rule; see the module for their order.
+
+    Raises:
+        InvalidCassetteError: the first rule that is broken.
+    """
+    readers = {
+        codec.name: LineReader(codec, place=files[codec.name].place, limits=limits)
+        for codec in STREAM_CODECS
+    }
+    sources = [
+        Source(files[name].place, record_batches(files[name], reader))
+        for name, reader in readers.items()
+    ]
+    sources.append(final_source(files, final))
+    raw_file = files[OUTPUT_RAW]
+    with WholeDigest(raw_file.size) as whole:
+        raw = _RawPass(raw_file, files[OUTPUT].place, whole, progress)
+        coverage = ChunkCoverage(
+            raw_file.size, pinned=artifacts is not None, place=files[OUTPUT].place, limits=limits
+        )
+        counts = [0] * len(sources)
+        for run in merge_runs(sources, resolution_ms=resolution_ms):
+            counts[run.source] += len(run.records)
+            if run.source == _OUTPUT_SOURCE:
+                coverage.take(run.records)
+                raw.take(run.records)
+            elif run.source == _FRAME_SOURCE:
+                for record in run.records:
+                    check_frame_range(record, raw_file.size, files[FRAMES].place)
+        coverage.finish()
+        _check_raw(raw, content_sha256, raw_file.place)
+    for name, reader in readers.items():
+        check_artifact(
+            name, artifacts, sha256=reader.sha256, size=reader.size, place=files[name].place
+        )
+    check_artifact(
+        OUTPUT_RAW, artifacts, sha256=content_sha256, size=raw_file.size, place=raw_file.place
+    )
+    return Verified(
+        inputs=counts[0],
+        outputs=counts[1],
+        frames=counts[2],
+        service_events=counts[3],
+        output_bytes=raw_file.size,
+        duration_ms=final.duration_ms,
+        pinned=artifacts is not None,
+    )
+
+
+def verify_artifacts(files: dict[str, FileHandle], artifacts: dict[str, Artifact] | None) -> None:
+    """Check every pinned file that ``verify_streams`` has not read.
+
+    That is documents, and what later versions add.
+
+    Raises:
+        DigestError: one has other bytes than the manifest pins.
+    """
+    for name, pin in (artifacts or {}).items():
+        if name in STREAMS or name == OUTPUT_RAW:
+            continue
+        file = files[name]
+        digest = sha256()
+        if file.size == pin.bytes:
+            for block in file.blocks():
+                digest.update(block)
+        check_artifact(name, artifacts, sha256=digest.hexdigest(), size=file.size, place=file.place)
+
+
+def verify_digests(
+    files: Mapping[str, FileHandle], pins: Mapping[str, str], *, most_bytes: int
+) -> None:
+    """Check whole files by their digests, from the smallest on; see ``Cassette.check_pins``."""
+    for name, file in sorted(files.items(), key=lambda item: item[1].size):
+        most_bytes -= file.size
+        if most_bytes < 0:
+            return
+        digest = sha256()
+        for block in file.blocks():
+            digest.update(block)
+        if (found := digest.hexdigest()) != pins[name]:
+            raise DigestError(
+                f"the sha256 is {found}, and the manifest pins {pins[name]}",
+                where=file.place,
+                hint=CHANGED_HINT,
+            )
+
+
+def _check_raw(raw: _RawPass, expected: str, place: str) -> None:
+    found = raw.finish()
+    if found != expected:
+        also = f"; first seen at {raw.fault.where}" if raw.fault is not None else ""
+        raise DigestError(
+            f"the sha256 is {found}, and the manifest pins {expected}{also}",
+            where=place,
+            hint=CHANGED_HINT,
+        )
+    if raw.fault is not None:
+        raise raw.fault
 
 
 def open_cassette(

@@ -20,7 +20,6 @@ import os
 import stat
 from pathlib import Path
 
-from ptycassette.cassette._artifacts import Artifact
 from ptycassette.cassette._manifest import decode_manifest, peek_version
 from ptycassette.cassette.io.staging import disk_errors, lost_race
 from ptycassette.cassette.layout import (
@@ -30,6 +29,7 @@ from ptycassette.cassette.layout import (
     MANIFEST,
     OPTIONAL_FILES,
     REQUIRED_FILES,
+    Artifact,
     is_litter,
 )
 from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, VersionError

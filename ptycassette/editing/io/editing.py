@@ -11,18 +11,19 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette._tape_lines import TAPE_KEY
 from ptycassette.cassette.edits import EDITED_KEY, event_without_old_digests, without_old_digests
 from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.editing.session import BadEditError, Take
+from ptycassette.cassette.tape_lines import TAPE_KEY
+from ptycassette.editing.masking import BadEditError, Mask, Region, Take, mask, masked_screen
 from ptycassette.errors import UsageError
-from ptycassette.model.journal import JournalEvent, Noted, TapeMoment, Traffic
 from ptycassette.model.ports import EventSource
-from ptycassette.recording._scrub_reports import REPORT_OPTION, merged_reports
-from ptycassette.recording._tape_option import TAPE_OPTION
-from ptycassette.recording.io._cassette_session import cassette_session, refuse_unknown_files
-from ptycassette.recording.io._tape_again import TapeAgain
+from ptycassette.model.records import JournalEvent, Noted, TapeMoment, Traffic
+from ptycassette.model.screen import Screen
 from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.recording.io.rescrub import TapeAgain, cassette_session, refuse_unknown_files
+from ptycassette.recording.sink_writer import REPORT_OPTION, merged_reports
+from ptycassette.recording.tape_option import TAPE_OPTION
+from ptycassette.scrub.search.known import SHORTEST_KNOWN
 from ptycassette.tape.matching.checking import TapeCheck
 from ptycassette.version import __version__
 
@@ -244,3 +245,75 @@ class _SameTape(TapeAgain):
             fingerprint=str(self._said.get("fingerprint", "")) if self._untouched else "",
             fingerprint_version=self._said.get("fingerprint_version", 1),
         )
+
+
+# Masks on disk: a cassette in, a new one out; and how a screen of it will look.
+
+
+def mask_cassette(path: Path, what: Mask, target: Path, *, overwrite: bool = False) -> Edited:
+    """Publish a cassette in which something is masked; the old one stays as it is.
+
+    Args:
+        path: of the cassette.
+        what: to mask.
+        target: where the new cassette will be.
+        overwrite: replace the cassette that is there.
+
+    Raises:
+        UsageError: a word is too short, or nothing is there.
+        CassetteError: it cannot be read, or the new one cannot be written.
+    """
+    for word in what.words:
+        if len(word.strip()) < SHORTEST_KNOWN:
+            raise UsageError(
+                f"a word has {SHORTEST_KNOWN} characters or more: shorter ones are part of other"
+                " words",
+                hint="mask the region in which it is shown",
+            )
+    operation = Operation(
+        name="mask",
+        arguments=_said(what),
+        of=lambda takes: mask(takes[0], what),
+        hidden=what.words,
+    )
+    return edit_cassettes([path], operation, target, overwrite=overwrite)
+
+
+def _said(what: Mask) -> dict[str, Any]:
+    """What the manifest says; not the words."""
+    if what.words:
+        return {"what": "words"}
+    stretch: dict[str, Any] = {"start_us": what.start_us}
+    if what.end_us is not None:
+        stretch["end_us"] = what.end_us
+    if what.region is None:
+        return {"what": "stretch", **stretch}
+    return {"what": "region", **stretch, "region": region_text(what.region)}
+
+
+def region_text(region: Region) -> str:
+    """A region as the option ``--region`` takes it."""
+    return f"{region.row},{region.column}:{region.columns}x{region.rows}"
+
+
+def preview_mask(cassette: Cassette, what: Mask, seq: int) -> Screen:
+    """The screen after an event, as it will look with a region or a stretch masked.
+
+    Args:
+        cassette: open.
+        what: to mask; no words.
+        seq: of the event.
+
+    Raises:
+        UsageError: nothing is there to mask.
+        CassetteError: it cannot be read.
+    """
+    paintings = sum(
+        event.kind == "output" or getattr(event.record, "kind", "") == "resize"
+        for event in cassette.events()
+        if event.seq <= seq
+    )
+    try:
+        return masked_screen(take_of(cassette), what, paintings)
+    except BadEditError as exc:
+        raise UsageError(str(exc)) from exc

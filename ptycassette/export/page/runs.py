@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from ptycassette.export.page.recording import page_of
-from ptycassette.export.page.shell import text
 from ptycassette.export.page.styles import StyleClasses
+
+from .recording import text
 
 MOST_PLAYED = 32_000_000
 

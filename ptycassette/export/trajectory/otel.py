@@ -17,13 +17,13 @@ from typing import Any
 import msgspec
 
 from ptycassette.export.registry import ExportSource
-from ptycassette.export.trajectory.conversation import conversation_of, whole
-from ptycassette.export.trajectory.steps import Inference, Step
 from ptycassette.harness.provider.wire.neutral import Call, Message, ToolResult
-from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import Manifest
 from ptycassette.model.visible_text import visible_json
 from ptycassette.tape.routing import host_and_port
 from ptycassette.version import __version__
+
+from .from_tape import Inference, Step, conversation_of, whole
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.37.0"
 DETAILS = "gen_ai.client.inference.operation.details"

@@ -20,22 +20,21 @@ from ptycassette.errors import (
     SessionClosedError,
     WaitTimeoutError,
 )
-from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import Branch
-from ptycassette.fork.io.turns import ItsTurn
-from ptycassette.fork.places import Cut, ForkPlace
+from ptycassette.fork.places import Change, Cut, ForkPlace
 from ptycassette.keys.names import PASTE_END
-from ptycassette.model.events import InputRecord
+from ptycassette.model.records import InputRecord
 from ptycassette.model.screen import Screen
 from ptycassette.model.visible_text import printable
 from ptycassette.recording.input_script import ScriptStep
-from ptycassette.recording.io.recording import Recording
-from ptycassette.recording.io.script_steps import perform
+from ptycassette.recording.io.recording import Recording, perform
+from ptycassette.rerun.io.driving import PAUSE_S
 from ptycassette.rerun.io.preparing import PreparedRerun
-from ptycassette.rerun.io.typist import PAUSE_S
 from ptycassette.rerun.report import RerunReport, ScreenChange, finding_lines
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunStep
+
+from .branch import ItsTurn
 
 _POLL_S = 0.1
 _ENTERS = (b"\r", b"\n")

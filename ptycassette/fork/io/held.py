@@ -18,14 +18,13 @@ from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.faults.fault import FaultSpec
 from ptycassette.faults.provider import ProviderFault
 from ptycassette.fork.conversations import asks
-from ptycassette.model.json_values import NOT_JSON
 from ptycassette.model.ports import Clock
+from ptycassette.model.records import NOT_JSON
 from ptycassette.model.tape import TapeEntry
 from ptycassette.rerun.gates import Gates
-from ptycassette.tape._facts import question_model
-from ptycassette.tape.matching._misses import Miss
-from ptycassette.tape.matching._recorded import TapeExchange
+from ptycassette.tape.items import question_model
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss, TapeExchange
 from ptycassette.tape.matching.question import Question
 
 _WAIT_S = 2.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptycassette.cassette.io.reader import Cassette
-from ptycassette.faults.edited_questions import last_call
+from ptycassette.faults.provider import last_call
 from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.timeline.exchange_cutting import exchanges
 

@@ -14,21 +14,27 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from http import HTTPStatus
+from pathlib import Path
 
 import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.fork.conversations import Conversations, asks, messages_of
+from ptycassette.fork.places import Change, ForkPlace, Tail
 from ptycassette.model.tape import Chunk
-from ptycassette.rerun.made_answers import made_hit
+from ptycassette.recording.input_script import ScriptStep
+from ptycassette.rerun.io.options import RerunOptions
+from ptycassette.rerun.report import made_hit
 from ptycassette.system.closing import Closing
-from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.locks import temporary_folder
 from ptycassette.tape.consent.terms import Terms
 from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy
-from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
-from ptycassette.tape.providers import known_providers
+from ptycassette.tape.routing import known_providers
+
+from .branch import QUIET_MS
 
 _RESPONSES = "/responses"
 Headers = tuple[tuple[str, str], ...]
@@ -202,3 +208,33 @@ def _as_request(headers: Headers) -> Headers:
     ]
     kept += [("content-type", "application/json"), ("accept", "text/event-stream")]
     return tuple(kept)
+
+
+# How a recording is forked.
+
+
+class ForkOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to fork.
+
+    Attributes:
+        at: where; before the first input when left out.
+        change: the one thing that is changed; nothing when left out.
+        tail: who answers afterwards.
+        script: a script of answers, for ``scripted``; the recorded answers when None.
+        inputs: what is typed afterwards; the rest of the recorded inputs when None.
+        quiet_ms: how long nothing moves before the next of them is typed, where the recorded
+            screen does not come.
+        live: what may be asked of whom, for ``live``.
+        overwrite: replace the cassette at the target.
+        run: how the program is run; its ``argv`` is that of the recording when empty.
+    """
+
+    at: ForkPlace = ForkPlace("exchange", 1)
+    change: Change = Change(kind="none")
+    tail: Tail = "scripted"
+    script: Path | None = None
+    inputs: tuple[ScriptStep, ...] | None = None
+    quiet_ms: int = QUIET_MS
+    live: LiveTerms = LiveTerms()
+    overwrite: bool = False
+    run: RerunOptions = RerunOptions()

@@ -14,10 +14,9 @@ from ptycassette.cassette.io.listing import listed_in
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
-from ptycassette.fork.lineage import Descent, related
 from ptycassette.fork.places import ForkPlace, cut_at
-from ptycassette.fork.record import FORK, ForkRecord, fork_of
-from ptycassette.model.events import Event, ServiceEventRecord
+from ptycassette.fork.report import FORK, Descent, ForkRecord, fork_of, related
+from ptycassette.model.records import Event, ServiceEventRecord
 from ptycassette.system.files.plain_file import read_plain
 
 _MOST_MANIFEST = 64 << 20

@@ -11,24 +11,25 @@ from pathlib import Path
 
 from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults.edited_questions import last_call, with_model, with_result
+from ptycassette.faults.provider import last_call, with_model, with_result
 from ptycassette.faults.registry import provider_fault
-from ptycassette.fork.changes import Change
 from ptycassette.fork.io.branch import AnswerSource, Branch
 from ptycassette.fork.io.held import HeldTail, recorded_hit, recorded_question
 from ptycassette.fork.io.live import LiveTail
-from ptycassette.fork.io.options import ForkOptions
+from ptycassette.fork.places import Change
 from ptycassette.harness.example import example_script
 from ptycassette.harness.provider.fake.script import Script
 from ptycassette.model.ports import Clock
 from ptycassette.profiles.profile import Profile
 from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.made_answers import MadeAnswers, said
+from ptycassette.rerun.report import MadeAnswers, said
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.plain_file import read_plain
-from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
+
+from .live import ForkOptions
 
 _MOST_BYTES = 4 << 20
 _FIRST_NUMBER = 10_000_000

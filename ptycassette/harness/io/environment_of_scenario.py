@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TypedDict
 
 from ptycassette.errors import StorageError, UsageError
+from ptycassette.scenario.evaluation import TEMPORARY, EnvironmentPolicy
 from ptycassette.scenario.io import load_scenario
-from ptycassette.scenario.model import TEMPORARY, EnvironmentPolicy
-from ptycassette.session.options import CLEAN_NAMES
-from ptycassette.system.files.abandoned import held_folder
+from ptycassette.session.base import CLEAN_NAMES
+from ptycassette.system.files.locks import held_folder
 from ptycassette.system.files.whole_file import copy_tree
 from ptycassette.system.ownership import owned_context
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, LockedError
-from ptycassette.harness.probe_run import ProbeResult
-from ptycassette.model.json_values import NOT_JSON
+from ptycassette.harness.probe import ProbeResult
 from ptycassette.model.ports import Clock
+from ptycassette.model.records import NOT_JSON
 from ptycassette.model.resolved_types import resolved
-from ptycassette.recording.io.binary_probe import timestamp
+from ptycassette.recording.io.options import timestamp
 from ptycassette.scrub.io.conceal import process_scrubber
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.system.files.locks import LockHolder, account_lock

@@ -26,16 +26,21 @@ from ptycassette.importing.io.session_logs import (
 )
 from ptycassette.importing.registry import ImportFormat, import_named, import_of_file
 from ptycassette.importing.session import HALVES, BadImportError, ImportedSession
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Noted, SessionMeta
-from ptycassette.model.json_values import without_halves
-from ptycassette.model.manifest import Harness
 from ptycassette.model.ports import EventSource
-from ptycassette.recording._tape_option import TAPE_OPTION
-from ptycassette.recording._tape_source import TapeSource
-from ptycassette.recording.io.binary_probe import timestamp
+from ptycassette.model.records import (
+    Finished,
+    Harness,
+    JournalEvent,
+    Noted,
+    SessionMeta,
+    without_halves,
+)
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.recording.io.options import timestamp
+from ptycassette.recording.tape_option import TAPE_OPTION
+from ptycassette.recording.tape_source import TapeSource
+from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.plain_file import open_plain
 from ptycassette.tape.io.price_table import load_prices
 from ptycassette.tape.items import TapeItem

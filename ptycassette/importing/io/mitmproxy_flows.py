@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.importing.calls import (
+from ptycassette.importing.har import (
     Call,
     Headers,
     Message,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ptycassette.errors import LimitError, UnreadableError
 from ptycassette.system.files.plain_file import read_plain
-from ptycassette.tape._unpacking import unpacker_for
+from ptycassette.tape.unpacking import unpacker_for
 
 MAX_FILE_BYTES = 256 << 20
 ENDINGS = (".gz", ".bz2", ".xz", ".zst")

@@ -18,27 +18,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.editing.session import BadEditError, Take
+from ptycassette.editing.masking import BadEditError, Take
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.harness.io._logs import read_log_file
 from ptycassette.harness.io.files import known_profiles, load_profile
-from ptycassette.importing.calls import Call, session_of_calls, tool_events
-from ptycassette.importing.rebuilt import (
-    CHAT,
-    JSON,
-    NOWHERE,
-    chat_answer,
-    chat_question,
-    tool_call,
-)
+from ptycassette.harness.io.logs import read_log_file
+from ptycassette.importing.cendor import CHAT, JSON, NOWHERE, chat_answer, chat_question, tool_call
+from ptycassette.importing.har import Call, session_of_calls, tool_events
 from ptycassette.importing.session import BadImportError, ImportedSession
 from ptycassette.keys.quantities import time_text
 from ptycassette.model.file_patterns import file_pattern
-from ptycassette.model.journal import Finished, JournalEvent, Noted
+from ptycassette.model.records import Finished, JournalEvent, Noted
 from ptycassette.profiles.session_log import LogFacts, LogSource
-from ptycassette.recording._tape_source import compared_with_log
+from ptycassette.recording.tape_source import compared_with_log
 from ptycassette.system.files.plain_file import open_plain
-from ptycassette.tape.providers import known_providers
+from ptycassette.tape.routing import known_providers
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_SESSION_US = 60_000_000

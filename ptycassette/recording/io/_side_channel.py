@@ -21,8 +21,8 @@ from typing import Any, Self
 
 from ptycassette.cassette.strict_json import parse_strict
 from ptycassette.errors import CassetteError, RecordError, RefusedError, StorageError
-from ptycassette.model.json_values import without_halves
 from ptycassette.model.limits import Limits
+from ptycassette.model.records import without_halves
 from ptycassette.system.files.state_dirs import private_dir, spare_dirs
 
 MAX_LINE_BYTES = 64 << 10

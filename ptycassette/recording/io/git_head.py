@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 from ptycassette.errors import CassetteError
-from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.git_questions import asked_git
 

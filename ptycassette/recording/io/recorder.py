@@ -18,7 +18,11 @@ our owner (a shim) was killed             the same; nothing if only the owner wa
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import select
+import shlex
+import signal
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -26,47 +30,307 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from ptycassette.cassette.io.target import check_target
+from ptycassette.cassette.strict_json import check_value
 from ptycassette.errors import (
     CassetteError,
     ExistsError,
+    LimitError,
     LockedError,
+    PreflightError,
+    RecordError,
     RunFailedError,
     SessionError,
     SpawnError,
 )
-from ptycassette.model.events import EVENTS_VARIABLE, ExitStatus
-from ptycassette.model.journal import Begun, Finished, Noted, Output, SessionMeta
-from ptycassette.model.json_values import storable
-from ptycassette.model.manifest import Harness, Manifest
-from ptycassette.recording.io._head import head_of
-from ptycassette.recording.io._journal_source import JournalSource
-from ptycassette.recording.io._payload import checked_payload
-from ptycassette.recording.io._preflight import (
-    check_network,
-    check_place,
-    check_requirements,
-    check_scrub_config,
-    find_program,
+from ptycassette.keys.quantities import time_text
+from ptycassette.model.limits import Limits
+from ptycassette.model.records import (
+    EVENTS_VARIABLE,
+    Begun,
+    ExitStatus,
+    Finished,
+    Harness,
+    Manifest,
+    Noted,
+    Output,
+    SessionMeta,
+    storable,
 )
-from ptycassette.recording.io._publisher import Publisher
-from ptycassette.recording.io._running_tape import TapeStarter
-from ptycassette.recording.io._saver_messages import Begin, Published
+from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.recording.io._side_channel import SideChannel
-from ptycassette.recording.io.binary_probe import VersionQuestion, timestamp, version_arguments
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of, environment_of_tape
 from ptycassette.recording.io.saver import Saver
-from ptycassette.session.options import words_given
+from ptycassette.session.base import words_given
 from ptycassette.system.files.locks import Lock, LockHolder, account_lock, target_lock
+from ptycassette.system.files.project_file import find_project
 from ptycassette.system.files.state_dirs import absolute, current_dir, private_dir, state_dir
 from ptycassette.system.ownership import Owner
 from ptycassette.system.pty.core_dumps import NoCoreDumps
-from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, spawn
+from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, new_poll, spawn
+from ptycassette.system.pty.terminal import QUIET, STOPPING, TAKEN, put_back
+
+from .options import TapeStarter, VersionQuestion, head_of, timestamp, version_arguments
+from .saver import Begin, JournalSource, Published, Publisher
 
 if TYPE_CHECKING:
-    from ptycassette.recording.io.tape_journal import TapeInPlace
     from ptycassette.system.network import ConnectionWatch, Guard
+
+    from .finalising import TapeInPlace
+
+
+# Payloads of service events: checked before they are recorded.
+
+
+_PAYLOAD_LIMITS = Limits(max_depth=32)
+_PAYLOAD_BYTES = 4 << 20
+
+
+def checked_payload(payload: Any) -> Any:
+    """``payload`` as readers will take it as a service event.
+
+    Raises:
+        RecordError: it is not a JSON value, or it is too large.
+        LimitError: too large, or nested too deep.
+    """
+    try:
+        try:
+            size = len(msgspec.msgpack.encode(payload))
+        except UnicodeEncodeError:  # bytes of the system, such as the path of a file
+            payload = storable(payload)
+            size = len(msgspec.msgpack.encode(payload))
+    except (TypeError, ValueError, OverflowError, RecursionError) as exc:
+        raise RecordError(f"a service event that is not a JSON value: {exc}") from exc
+    if size > _PAYLOAD_BYTES:
+        raise LimitError(f"a service event of {size} bytes, and {_PAYLOAD_BYTES} is the limit")
+    check_value(payload, where="service event", error=RecordError, limits=_PAYLOAD_LIMITS)
+    return payload
+
+
+# Checks before a recording begins. When one fails, nothing has been written.
+
+
+REQUIREMENT_TIMEOUT_S = 60.0
+
+_SHOWN_BYTES = 600
+
+
+def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None) -> Path:
+    """The file that ``argv`` would execute, on the PATH of ``env``.
+
+    Raises:
+        SpawnError: there is none (``exit_status`` 127), or it is not executable (126).
+        PreflightError: the working directory is not a directory.
+    """
+    base = current_dir() if cwd is None else current_dir() / cwd
+    if not base.is_dir():
+        raise PreflightError(
+            "the working directory does not exist",
+            where=str(base),
+            hint="change to one that exists, or name one",
+        )
+    name = argv[0]
+    path = env.get("PATH", os.defpath)
+    entries = [""] if "/" in name else path.split(os.pathsep) if path and name else []
+    there = [place for entry in entries if _is_there(place := base / entry / name)]
+    for place in there:
+        if os.access(place, os.X_OK) and place.is_file():
+            return place
+    if there:
+        if there[0].is_dir():
+            raise SpawnError(
+                "a directory, not a program",
+                exit_status=126,
+                where=str(there[0]),
+                hint="name a program in it; --cwd starts one in it",
+            )
+        raise SpawnError("not executable", exit_status=126, where=str(there[0]), hint="chmod +x it")
+    hint = "check the name, and the PATH that the program gets (--env PATH=...)"
+    if " " in name and len(argv) == 1:
+        hint = f"a program and its arguments are words of their own: -- {visible(name)}"
+    raise SpawnError("no such program", exit_status=127, where=name or "''", hint=hint)
+
+
+def check_scrub_config(cwd: Path | None) -> None:
+    """Read the user's own rules for scrubbing, where there are some: a typo is found now.
+
+    Raises:
+        CassetteError: as ``load_config`` does.
+    """
+    place = current_dir() if cwd is None else current_dir() / cwd
+    if os.environ.get("PTYCASSETTE_SCRUB_CONFIG") or find_project(place).scrub is not None:
+        # Few have rules.
+        from ptycassette.scrub.io.setup import load_config
+
+        load_config(cwd=place)
+
+
+def check_network(
+    program: str, env: Mapping[str, str], *, taped: bool = False, shared: bool = False
+) -> None:
+    """Refuse a program that PTYCASSETTE_DISABLE_NETWORK, if it is set, does not let run.
+
+    That is every program where none can be taken off the network, and an agent CLI that asks a
+    provider elsewhere: off the network it would fail with an error of its own.
+
+    Args:
+        program: its name or path.
+        env: with which it is started.
+        taped: its proxy checks where it leads.
+        shared: it is to stay on the network.
+
+    Raises:
+        PreflightError: it would be on the network, or needs it.
+    """
+    if not os.environ.get("PTYCASSETTE_DISABLE_NETWORK"):
+        return
+    # Few have it set.
+    from ptycassette.profiles.io import known_profile
+    from ptycassette.system.network import network_disabled, require_isolation
+    from ptycassette.tape.io.running_proxy import refuse_network
+
+    require_isolation(shared=shared)
+    profile = None if taped else known_profile(Path(program).name)
+    if profile is not None and network_disabled():
+        refuse_network(profile, env)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether the file exists. Unreadable directories on the PATH are skipped, as shells do."""
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises PermissionError
+
+
+def check_place(target: Path, *, overwrite: bool) -> None:
+    """Refuse a target that could not be published at the end.
+
+    Raises:
+        ExistsError: something is there, and it may not be replaced.
+        NewerCassetteError: a cassette of a newer version is there.
+        PreflightError: its parent is missing or cannot be written to.
+    """
+    parent = absolute(target).parent
+    if not parent.is_dir():
+        raise PreflightError(
+            "the directory for the cassette does not exist",
+            where=str(parent),
+            hint=f"mkdir -p {visible(shlex.quote(str(parent)))}",
+        )
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise PreflightError(
+            "the directory for the cassette cannot be written to", where=str(parent)
+        )
+    check_target(absolute(target), overwrite=overwrite)
+
+
+def check_requirements(
+    commands: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
+) -> None:
+    """Run the commands that must succeed first: is the CLI logged in, is there quota?
+
+    Args:
+        commands: each a command line, split as a shell would, but run without one.
+        env: the environment of the program to record.
+        cwd: its working directory.
+
+    Raises:
+        PreflightError: one of them fails; the message has the end of its output.
+    """
+    for command in commands:
+        _require(command, env, cwd)
+
+
+def _require(command: str, env: Mapping[str, str], cwd: Path | None) -> None:
+    import subprocess  # few recordings require anything
+
+    from ptycassette.system.network import guarded_command
+
+    try:
+        words = shlex.split(command)
+    except ValueError as exc:
+        raise PreflightError(f"--require {visible(command)}: {exc}") from exc
+    if not words:
+        raise PreflightError("--require: an empty command")
+    try:
+        done = subprocess.run(
+            guarded_command(words, env),
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=REQUIREMENT_TIMEOUT_S,
+            start_new_session=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as exc:
+        raise PreflightError(
+            f"the requirement {visible(command)} took over {time_text(REQUIREMENT_TIMEOUT_S)}"
+        ) from exc
+    except OSError as exc:
+        raise PreflightError(
+            f"the requirement {visible(command)} cannot be run: {exc.strerror}"
+        ) from exc
+    if done.returncode != 0:
+        said = visible_bytes(done.stdout[-_SHOWN_BYTES:].strip())
+        raise PreflightError(
+            f"the requirement {visible(command)} failed with status {done.returncode}"
+            + (f"\n{said}" if said else ""),
+            hint="nothing was recorded: fix this, then record again",
+        )
+
+
+# A pipe by which a recorder notices the end of its owner, the shim that started it.
+
+
+LIFELINE_END = b"E"
+"""What the owner writes to have the program ended."""
+
+
+class Lifeline:
+    """The recorder's end of the pipe.
+
+    Args:
+        fd: the reading end. This object owns it, and children do not inherit it.
+        keeps_journal: the recording is wanted even without its owner. The journal is kept after
+            the cassette is published, until the owner has moved that to its place.
+        publishes: the recorder moves the recording to its place itself if the owner is gone when it
+            is saved; see ``PendingRecordings``.
+
+    Raises:
+        OSError: ``fd`` is not open.
+    """
+
+    def __init__(self, fd: int, *, keeps_journal: bool, publishes: bool = False) -> None:
+        os.set_inheritable(fd, False)
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self.keeps_journal = keeps_journal
+        self.publishes = publishes
+
+    def watch(self, end_program: Callable[[], None]) -> None:
+        """Call ``end_program`` once, from a thread, when the owner asks for it or is gone."""
+        threading.Thread(
+            target=self._watch, args=(end_program,), name="owner-watch", daemon=True
+        ).start()
+
+    def _watch(self, end_program: Callable[[], None]) -> None:
+        # Signals are for the main thread, which they must wake.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        poll = new_poll()
+        poll.register(self._fd, select.POLLIN)
+        while not poll.poll(None):
+            pass
+        end_program()
+
+    @property
+    def owner_gone(self) -> bool:
+        """Whether the other end is closed."""
+        while True:
+            try:
+                if not os.read(self._fd, 16):
+                    return True
+            except BlockingIOError:
+                return False
 
 
 class Recorder:
@@ -202,7 +466,7 @@ class Recorder:
 
     def _start_tape(self, start: TapeStarter, place: Path) -> TapeInPlace:
         """Start what records model traffic, before anything can be asked of a provider."""
-        from ptycassette.recording.io.tape_journal import TapeInPlace  # few recordings have one
+        from .finalising import TapeInPlace  # few recordings have one
 
         self._tape = self._stack.enter_context(
             TapeInPlace(start, place, environment_of_tape(self.plan))
@@ -375,7 +639,7 @@ class Recorder:
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         if failure is None and self.plan.overwrite:
-            from ptycassette.cassette.io.replacing import reason_to_keep  # it loads the reader
+            from ptycassette.cassette.io.pending import reason_to_keep  # it loads the reader
 
             failure = reason_to_keep(self.target, status, showed_output=self._showed_output)
         answer = self._answered_version()
@@ -471,3 +735,45 @@ class Recorder:
 def _with_journal(hint: str | None, path: Path) -> str:
     kept = f"the recording is kept: ptycassette recover {path}"
     return f"{hint}; {kept}" if hint else kept
+
+
+# Signals to ``rec`` between the end of the program and the end of the saving.
+
+
+class SavingSignals:
+    """How ``rec`` handles signals after the program has ended, until its recording is saved.
+
+    SIGHUP does nothing: the terminal or the driver is gone, but the recording is still saved. So
+    do signals that were for the program, such as SIGUSR1, and come late. ctrl-c aborts the
+    saving. Before the saving begins it does nothing. SIGTERM that a shim passes on does nothing,
+    too: it was for the program.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._before: dict[int, Any] = {}
+
+    def hold(self) -> None:
+        """Install the handlers. Call this after the start of the program."""
+        ending = {signal.SIGQUIT, signal.SIGINT}
+        if not self._recorder.has_owner:
+            ending.add(signal.SIGTERM)
+        for number in TAKEN - STOPPING - QUIET - ending:
+            # A handler, because relays leave signals alone that are ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, _nothing)
+        self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, *_: object) -> None:
+        if self._recorder.saving:
+            raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        put_back(self._before)
+
+
+def _nothing(_number: int, _frame: object) -> None:
+    """Do nothing."""

@@ -27,23 +27,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.recording.io._flood import Flood
 from ptycassette.recording.io._live_journal_source import Following
-from ptycassette.recording.io._saver_messages import (
-    Begin,
-    Failed,
-    Finish,
-    Inbox,
-    Message,
-    Progress,
-    Published,
-    send,
-)
-from ptycassette.recording.io._saver_priority import Priority
-from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.system.clock import monotonic_s
-from ptycassette.system.pty.polling import new_poll
+from ptycassette.system.pty.process import new_poll
 from ptycassette.system.unwinding import is_making_a_temporary
+
+from ._live_journal_source import Flood
+from .journal_file import tape_journal_of
+from .saver import Begin, Failed, Finish, Inbox, Message, Priority, Progress, Published, send
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -172,7 +163,7 @@ def serve_saver(control: socket.socket, make: MakeFinaliser) -> None:
 
 
 def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeFinaliser) -> None:
-    from ptycassette.recording.io._journal_source import JournalSource
+    from .saver import JournalSource
 
     path, start_s = Path(begin.journal), monotonic_s()
     source = Following(path, recorder)
@@ -225,8 +216,9 @@ class _ProgressReport:
 
 def main() -> None:
     """Entry point of a saver that was started as a program: its socket is standard input."""
-    from ptycassette.recording.io._saver_detaching import detach_process
     from ptycassette.recording.io.finalising import Finaliser
+
+    from .saver import detach_process
 
     control = socket.socket(fileno=os.dup(0))
     detach_process(control.fileno())

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptycassette.profiles.profile import Profile
-from ptycassette.recording.io._running_tape import RunningTape
 from ptycassette.system.closing import Closing
+
+from .options import RunningTape
 
 if TYPE_CHECKING:
     from ptycassette.tape.consent.terms import Terms
@@ -57,9 +58,9 @@ class ProxyStarter:
     def __call__(self, journal: Path, environment: Mapping[str, str]) -> RunningTape:
         """Start it."""
         # They load the proxy's libraries, or rules, which other recordings do not need.
-        from ptycassette.scrub.rules._values import generated_parts
+        from ptycassette.scrub.rules.values import generated_parts
         from ptycassette.tape.io.running_proxy import start_proxy
-        from ptycassette.tape.providers import known_providers
+        from ptycassette.tape.routing import known_providers
 
         profile = self._profile
         proxy = start_proxy(

@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ptycassette.cassette.io.reader import Cassette
-from ptycassette.model.events import Event, ExitStatus, OutputRecord, OutputStream
-from ptycassette.model.geometry import Size
-from ptycassette.model.streams import streams_of
+from ptycassette.model.records import Event, ExitStatus, OutputRecord, OutputStream, streams_of
+from ptycassette.model.screen import Size
 from ptycassette.replaying.divergence import divergence_error
 from ptycassette.replaying.io.faults import faulty_engine_of
-from ptycassette.replaying.io.rendered import screen_after
-from ptycassette.replaying.standin.decisions import Halt, Listen, Play, RunEnded, StandinOptions
-from ptycassette.system.pty.port import LineMode
-from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
-from ptycassette.timeline.match import Matching
-from ptycassette.timeline.match_secrets import read_secrets
+from ptycassette.replaying.standin.comparison import Halt, Listen, Play, RunEnded, StandinOptions
+from ptycassette.system.pty.terminal import LineMode, exit_status, signal_name, signal_number
+from ptycassette.timeline.match import Matching, read_secrets
+
+from .faults import screen_after
 
 if TYPE_CHECKING:
     from ptycassette.faults.fault import FaultSpec

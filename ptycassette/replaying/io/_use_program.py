@@ -9,16 +9,15 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette._tape_lines import TAPE_KEY
 from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.tape_lines import TAPE_KEY
 from ptycassette.errors import CassetteError, RefusedError, UsageError
-from ptycassette.model.geometry import Size
-from ptycassette.model.json_values import native_text
-from ptycassette.model.streams import streams_of
-from ptycassette.recording.io._preflight import check_network
+from ptycassette.model.records import native_text, streams_of
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.options import provider_without_proxy
+from ptycassette.recording.io.recorder import check_network
 from ptycassette.replaying.io.places import folders_of, found_path
-from ptycassette.session.options import DEFAULT_SIZE, StreamChoice, kinds_named
+from ptycassette.session.base import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.system.files.project_file import find_project
 from ptycassette.timeline.match import Matching
 

@@ -22,11 +22,17 @@ from ptycassette.errors import (
     SessionError,
     UsageError,
 )
-from ptycassette.model.geometry import Size
-from ptycassette.model.streams import streams_of
+from ptycassette.model.records import streams_of
+from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible, visible_bytes
-from ptycassette.replaying.divergence import Divergence, divergence_error
-from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
+from ptycassette.replaying.divergence import (
+    Divergence,
+    Drift,
+    Side,
+    divergence_error,
+    drift_of_sides,
+    semantic_drift_of_sides,
+)
 from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, ReplayPty
 from ptycassette.replaying.io._use_program import (
     Plan,
@@ -41,12 +47,12 @@ from ptycassette.replaying.io.faults import fault_in_force, faulty_rerun
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_recorded, announce_recording
-from ptycassette.replaying.standin.decisions import StandinOptions, Unplayed
+from ptycassette.replaying.standin.comparison import StandinOptions, Unplayed
 from ptycassette.rerun.report import RerunReport
 from ptycassette.seal.io.policy import require_seal
-from ptycassette.session.options import kinds_named
+from ptycassette.session.base import kinds_named
 from ptycassette.session.session import Session
-from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.near_names import did_you_mean
 from ptycassette.system.ownership import owned_async_context, owned_context
 from ptycassette.timeline.match_entries import read_entries

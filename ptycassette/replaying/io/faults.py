@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import StorageError
-from ptycassette.model.geometry import Size
+from ptycassette.model.records import painted_bytes
+from ptycassette.model.screen import Screen, Size
 from ptycassette.replaying.standin.engine import StandinEngine
+from ptycassette.terminal.emulator import default_emulator
 
 if TYPE_CHECKING:
     from ptycassette.faults.fault import FaultSpec
+
 
 FAULT_VARIABLE = "PTYCASSETTE_FAULT"
 """``NAME[:NUMBER][@K]``, for every recording that is played: in this process, or by a stand-in."""
@@ -64,7 +67,7 @@ def faulty_rerun(env: Mapping[str, str]) -> dict[str, Any]:
     if spec.name in TERMINAL_FAULTS:
         return {}
     # It loads an HTTP server, which replay does not need.
-    from ptycassette.fork.io.faulty_runs import run_with_fault  # noqa: PLC0415
+    from ptycassette.fork.io.forking import run_with_fault  # noqa: PLC0415
 
     return {"run_of": run_with_fault(spec, lambda: note_met(env))}
 
@@ -119,3 +122,28 @@ def note_met(env: Mapping[str, str]) -> None:
             f"cannot be written: {failed.strerror}", where=path,
             hint=f"{FAULT_LOG_VARIABLE} names a file that may be made or written",
         ) from failed  # fmt: skip
+
+
+# Screens of a recording at any event, rendered from its output instead of stored frames.
+
+
+def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:
+    """The rows after event ``seq``, rendered from the output, empty ones at the end left out."""
+    rows = screen_at(cassette, seq).rows
+    return rows[: max((number for number, row in enumerate(rows, 1) if row), default=0)]
+
+
+def screen_at(cassette: Cassette, seq: int) -> Screen:
+    """The screen after event ``seq``, rendered from the output."""
+    terminal = cassette.manifest.terminal
+    emulator = default_emulator(Size(rows=terminal.initial_rows, cols=terminal.initial_cols))
+    for event in cassette.events():
+        if event.seq > seq:
+            break
+        if event.kind == "output":
+            emulator.feed(painted_bytes(event))
+        elif event.kind == "input":
+            size = getattr(event.record, "size", None)
+            if size is not None:
+                emulator.resize(size)
+    return emulator.snapshot()

@@ -9,29 +9,191 @@ matches, the error names the candidates and why each was rejected.
 
 from __future__ import annotations
 
+import fnmatch
+import os
 import re
 import shlex
+import stat
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
-from ptycassette.model.json_values import native_text
+from ptycassette.model.file_patterns import FilePatterns, file_pattern
+from ptycassette.model.records import NOT_JSON, native_text, storable_text
+from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import visible
-from ptycassette.replaying.io.library_rules import (
-    RULES_FILE,
-    LibraryRule,
-    ProgramStart,
-    read_rules,
-    why_not,
-)
-from ptycassette.replaying.io.start_counts import StartCounts
-from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
+from ptycassette.scenario.evaluation import MAX_YAML_BYTES, parse_yaml
+from ptycassette.scrub.io.conceal import concealed_words
+from ptycassette.system.files.locks import try_lock
 from ptycassette.system.files.plain_file import read_plain
-from ptycassette.timeline.match import SecretsPolicy
-from ptycassette.timeline.match_secrets import read_secrets
+from ptycassette.timeline.match import SecretsPolicy, order_named, read_secrets, strategy_named
+
+# The rules of a library: which start of a program they hold for.
+
+
+RULES_FILE = "library.yaml"
+
+
+class LibraryRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule of ``library.yaml``; see the module."""
+
+    cassettes: tuple[str, ...]
+    program: str | None = None
+    argv: tuple[str, ...] | None = None
+    argv_regex: str | None = None
+    cwd: str | None = None
+    env: dict[str, str | None] = msgspec.field(default_factory=dict)
+    predicate: str | None = None
+    match: str | None = None
+    order: str | None = None
+    repeat: bool = False
+
+
+class _Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rules: tuple[LibraryRule, ...]
+
+
+class ProgramStart(msgspec.Struct, frozen=True, kw_only=True):
+    """How a program was started. ``args`` is without the program's name."""
+
+    program: str
+    args: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """``args`` without what is secret in them, as a manifest holds them."""
+        return concealed_words((self.program, *self.args))[1:]
+
+    def has_args(self, recorded: Sequence[str], *, concealed: bool) -> bool:
+        """Whether these are the recorded arguments, where ``$PWD`` and ``$HOME`` name folders.
+
+        Args:
+            recorded: the arguments of a manifest.
+            concealed: also accept what is the same once its secrets are removed.
+        """
+        if len(recorded) != len(self.args):
+            return False
+        folders = (("$PWD", self.cwd), ("$HOME", self.env.get("HOME", "$HOME")))
+        shown = self.shown if concealed else self.args
+        for word, given, other in zip(recorded, self.args, shown, strict=True):
+            there = word
+            for name, folder in folders:
+                there = there.replace(name, folder)
+            if word not in {given, other} and there != given:
+                return False
+        return True
+
+
+def read_rules(place: Path) -> tuple[LibraryRule, ...]:
+    """The rules of the library at ``place``; none without a file of rules.
+
+    Raises:
+        UsageError: the file is wrong.
+    """
+    path = place / RULES_FILE
+    try:
+        data = read_plain(path, max_bytes=MAX_YAML_BYTES)
+    except NotFoundError:
+        return ()
+    try:
+        rules = msgspec.convert(parse_yaml(data, where=str(path)), resolved(_Rules)).rules
+        patterns = FilePatterns()
+        for rule in rules:
+            patterns.check(rule.argv_regex or "")
+            strategy_named(rule.match or "prompt")
+            order_named(rule.order or "strict")
+            if not rule.cassettes:
+                raise UsageError("a rule names no cassette", where=str(path))
+    except ValueError as exc:
+        raise UsageError(f"no rules of a library: {exc}", where=str(path)) from exc
+    return rules
+
+
+def why_not(rule: LibraryRule, start: ProgramStart) -> str | None:  # noqa: PLR0911 - one per condition
+    """Why a rule does not hold; None when it does."""
+    if rule.program is not None and rule.program != start.program:
+        return f"program is {start.program!r}, not {rule.program!r}"
+    if rule.argv is not None and rule.argv != start.args:
+        return f"arguments are {list(start.shown)}, not {list(rule.argv)}"
+    if rule.argv_regex is not None and not file_pattern(rule.argv_regex).found(
+        " ".join(start.args)
+    ):
+        return f"/{rule.argv_regex}/ is not in {' '.join(start.shown)!r}"
+    if rule.cwd is not None and not fnmatch.fnmatchcase(start.cwd, rule.cwd):
+        return f"working directory {start.cwd!r} does not match {rule.cwd!r}"
+    for name, pattern in rule.env.items():
+        value = start.env.get(name)
+        if pattern is None:
+            if value is not None:
+                return f"{name} is set"
+        elif value is None:
+            return f"{name} is not set"
+        elif not fnmatch.fnmatchcase(value, pattern):
+            return f"{name} does not match {pattern!r}"
+    return None
+
+
+# How often each rule or command of a library was used, kept in a file between processes.
+
+
+STARTS_FILE = "starts.json"
+_MAX_COUNTS = 1 << 20
+
+
+class StartCounts:
+    """Counts in a directory of state; one per test."""
+
+    def __init__(self, state: Path) -> None:
+        self._path = state / STARTS_FILE
+
+    def count(self, key: str) -> int:
+        """Count ``key`` once more; returns the count before. Safe between processes.
+
+        Raises:
+            UsageError: the file cannot be kept there, or is no file of counts.
+        """
+        key = storable_text(key)
+        try:
+            with _open_counts(self._path) as file:
+                try_lock(file.fileno(), wait=True)
+                counts = msgspec.json.decode(
+                    file.read(_MAX_COUNTS) or b"{}", type=resolved(dict[str, int])
+                )
+                before = counts.get(key, 0)
+                counts[key] = before + 1
+                file.seek(0)
+                file.truncate()
+                file.write(msgspec.json.encode(counts))
+        except (*NOT_JSON, OSError) as exc:
+            raise UsageError(
+                f"the number of the next session cannot be kept here: {visible(str(exc))}",
+                where=str(self._path),
+                hint="remove the file, or name another directory (ptycassette shim --state)",
+            ) from exc
+        return before
+
+
+def forget_starts(state: Path) -> None:
+    """Reset the counts: the next start of each rule is its first."""
+    (state / STARTS_FILE).unlink(missing_ok=True)
+
+
+def _open_counts(path: Path) -> BinaryIO:
+    """Open or create the file of counts. Never follows a link, and never blocks."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    fd = os.open(path, flags, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError("no regular file")
+    return os.fdopen(fd, "r+b")
+
 
 MAX_CANDIDATES = 20
 

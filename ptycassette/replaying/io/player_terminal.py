@@ -18,7 +18,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from ptycassette.keys.reader import KeyReader
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.system.clock import monotonic_s
 
 ENTER = b"\x1b[?1049h\x1b[2J\x1b[H"

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
-from ptycassette.model.json_values import NOT_JSON, native, storable
+from ptycassette.model.records import NOT_JSON, native, storable
 from ptycassette.model.resolved_types import resolved
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.whole_file import write_whole

@@ -6,7 +6,7 @@ import os
 from typing import Protocol, runtime_checkable
 
 from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
+from ptycassette.replaying.divergence import Drift, Side, drift_of_sides, semantic_drift_of_sides
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
 
 

@@ -23,9 +23,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.options import RecordOptions
-from ptycassette.replaying.drifts import Side
+from ptycassette.replaying.divergence import Side
 from ptycassette.replaying.io._use_program import Plan, found_plan
 from ptycassette.replaying.io._use_session import (
     UseResult,
@@ -38,7 +38,7 @@ from ptycassette.replaying.io.places import folders_of_callers
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_use
 from ptycassette.scrub.io.conceal import concealed
-from ptycassette.session.options import StreamChoice, kinds_named, size_given, words_given
+from ptycassette.session.base import StreamChoice, kinds_named, size_given, words_given
 from ptycassette.session.session import Session
 from ptycassette.system.files.project_file import find_project
 from ptycassette.system.ownership import owned_async_context, owned_context

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ptycassette.replaying.divergence import Divergence
-    from ptycassette.replaying.drifts import Drift, Side
+    from ptycassette.replaying.divergence import Divergence, Drift, Side
     from ptycassette.replaying.io.modes import Action
     from ptycassette.rerun.report import RerunReport
 

@@ -21,31 +21,414 @@ The caller's loop::
 
 from __future__ import annotations
 
+import re
+from codecs import getincrementaldecoder
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ptycassette.model.events import Event, FinalRecord, InputRecord
-from ptycassette.model.geometry import Size
-from ptycassette.replaying.divergence import Divergence
+from ptycassette.keys.reader import Key
+from ptycassette.model.records import Event, FinalRecord, InputRecord
+from ptycassette.model.screen import Size
+from ptycassette.replaying.divergence import Divergence, DivergenceSide
 from ptycassette.replaying.scheduler import AwaitInput, Emit, Scheduler, Wait
-from ptycassette.replaying.standin._comparison import InputComparison
-from ptycassette.replaying.standin._findings import Findings
-from ptycassette.replaying.standin._input import DriverInput
-from ptycassette.replaying.standin._order import ExchangeOrder
-from ptycassette.replaying.standin._signals import UNCOMPARED, SignalComparison
-from ptycassette.replaying.standin._sizes import SizeComparison
-from ptycassette.replaying.standin._state import RunState
-from ptycassette.replaying.standin._stdin import StdinComparison
-from ptycassette.replaying.standin.decisions import (
+from ptycassette.timeline.match import Matching, RecordedSecrets
+from ptycassette.timeline.match_entries import Entry, read_entries
+
+from .comparison import (
+    SIGNAL_KEYS,
+    DriverInput,
+    Findings,
     Halt,
+    InputComparison,
     Listen,
     Play,
     RunEnded,
+    RunState,
+    SizeComparison,
     StandinOptions,
     Unplayed,
 )
-from ptycassette.timeline.match import Matching
-from ptycassette.timeline.match_entries import read_entries
-from ptycassette.timeline.match_secrets import RecordedSecrets
+
+# Reorders exchanges when the driver sends one early.
+
+
+class ExchangeOrder:
+    """The events of a recording by exchange.
+
+    Args:
+        events: inputs, outputs and the end, in order; all of them are kept.
+        entries: the recorded entries.
+    """
+
+    def __init__(self, events: Iterable[Event], entries: Sequence[Entry]) -> None:
+        self._groups: list[tuple[Entry, ...]] = []
+        for entry in entries:
+            if self._groups and entry.seq <= self._groups[-1][-1].last_seq:
+                self._groups[-1] = (*self._groups[-1], entry)
+            else:
+                self._groups.append((entry,))
+        self._starts = {group[0].number: group for group in self._groups}
+        self.before: list[Event] = []
+        self._events: dict[int, list[Event]] = {number: [] for number in self._starts}
+        self.end: list[Event] = []
+        self._sort(events)
+
+    def _sort(self, events: Iterable[Event]) -> None:
+        groups = iter(self._groups)
+        following = next(groups, None)
+        here = self.before
+        for event in events:
+            if event.kind == "final":
+                here = self.end
+            elif following is not None and event.seq >= following[0].seq:
+                here = self._events[following[0].number]
+                following = next(groups, None)
+            here.append(event)
+
+    @property
+    def movable(self) -> frozenset[int]:
+        """The numbers of the entries that begin an exchange."""
+        return frozenset(self._starts)
+
+    def moved(self, upcoming: Iterable[Entry], first: Entry) -> list[Entry]:
+        """``upcoming`` with the exchange of ``first`` before all others."""
+        group = self._starts[first.number]
+        return [*group, *(entry for entry in upcoming if entry not in group)]
+
+    def events(self, upcoming: Sequence[Entry], *, echoed: Sequence[str] = ()) -> list[Event]:
+        """The events to play when ``upcoming`` are the entries to be sent.
+
+        Args:
+            upcoming: whole exchanges.
+            echoed: the lines of the keys whose echo was played already.
+        """
+        found: list[Event] = []
+        for entry in upcoming:
+            found += self._events.get(entry.number, ())
+        since = _behind_echo(upcoming[0], echoed)
+        return [event for event in found if event.seq >= since or event.seq < upcoming[0].seq] + [
+            *self.end
+        ]
+
+
+def _behind_echo(entry: Entry, echoed: Sequence[str]) -> int:
+    """The ``seq`` of the first record of ``entry`` that is not yet echoed."""
+    for step, line in zip(entry.steps, echoed, strict=False):
+        if step.line != line:
+            return step.seq
+    at = min(len(echoed), len(entry.steps) - 1)
+    return entry.steps[at].seq if at else entry.seq
+
+
+# The signals that the driver sends, compared with the recorded ones.
+
+
+UNCOMPARED = frozenset(("cont", "winch", "urg", "chld", "info"))
+"""What does nothing to a program by default. CONT continues it, which the system does itself."""
+STOPPING = frozenset(("tstp", "ttin", "ttou"))
+"""What stops a program by default, until CONT."""
+
+
+class SignalComparison:
+    """Compares signals."""
+
+    def __init__(self, state: RunState, inputs: Iterable[InputRecord]) -> None:
+        self._state = state
+        self._left: list[str] = []
+        self._stopped_by = ""
+        self.expect(inputs)
+
+    def expect(self, inputs: Iterable[InputRecord]) -> None:
+        """Expect the signals among ``inputs``, in that order."""
+        self._left = [r.signal for r in inputs if r.kind == "signal" and r.signal]
+        self._left = [name for name in self._left if name not in UNCOMPARED]
+
+    def arrived(self, record: InputRecord) -> bool:
+        """Whether the recorded signal came, as a signal or as its key."""
+        name = record.signal or ""
+        driver = self._state.driver
+        if driver.signals and driver.signals[0] == name:
+            driver.signals.popleft()
+            self._stopped_by = name if name in STOPPING else ""
+        elif self._state.matching.strategy == "exact" or not driver.take_signal_key(name):
+            return False
+        self.give_up(name)
+        return True
+
+    def stops_at(self, record: InputRecord) -> str:
+        """The signal by which the recorded program stood still until ``record``; empty for none.
+
+        Only if the driver sent that signal, and at one record only.
+        """
+        if record.signal != "cont":
+            return ""
+        stopped_by, self._stopped_by = self._stopped_by, ""
+        return stopped_by
+
+    def give_up(self, name: str) -> None:
+        """Stop waiting for this signal."""
+        if name in self._left:
+            self._left.remove(name)
+
+    def waits_for_key(self, key: Key) -> bool:
+        """Whether ``key`` produces a signal that is still expected."""
+        return any(key.name == SIGNAL_KEYS.get(name, ("",))[0] for name in self._left)
+
+    def check_unrecorded(self, entries: Iterable[Entry]) -> None:
+        """End the run at a signal that neither the recording nor a key in ``entries`` expects."""
+        driver = self._state.driver
+        upcoming = tuple(entries) if driver.signals else ()
+        for name in list(driver.signals):
+            if name not in self._left and not self._is_key(name, upcoming):
+                driver.signals.remove(name)
+                self._state.findings.extra_signal(name)
+                self._state.stop(killed_by=name)
+
+    def _is_key(self, name: str, entries: tuple[Entry, ...]) -> bool:
+        typed = SIGNAL_KEYS.get(name)
+        matching = self._state.matching
+        return typed is not None and any(
+            entry.action == typed[0] and matching.strategy_for(entry) != "exact"
+            for entry in entries
+        )
+
+
+# Compares a stdin that is not a terminal with what the recorded program read there.
+
+
+_MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
+_MASK_PART = re.compile(rb"[xX]{2,}|[^\x00-\x7f]+|e?Hh4?|78|88|120|00+")
+"""What masks of all forms are made of (see ``scrub/_mask.py``); much other text is, too."""
+_MASK_REACH = 6
+_LONGEST_NORMALISED = 1 << 16
+_SHOWN_BYTES = 200
+_WIDE_SPACES = "\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What ``str.split`` takes for white space and UTF-8 writes in several bytes."""
+_END = "no more bytes"
+
+
+class StdinComparison:
+    """Compares stdin. Its interface is that of ``InputComparison``, without entries.
+
+    Attributes:
+        most_bytes: how many bytes of stdin to read at most; None for all.
+    """
+
+    preferred = None
+    current = None
+    wanted = None
+
+    def __init__(self, state: RunState, inputs: Sequence[InputRecord]) -> None:
+        self.upcoming: deque[Entry] = deque()
+        self._state = state
+        self._want = b"".join(record.bytes or b"" for record in inputs if record.kind == "input")
+        self._ends: dict[int, int] = {}
+        at = 0
+        for record in inputs:
+            if record.kind == "input":
+                at += len(record.bytes or b"")
+                self._ends[record.seq] = at
+        self._lines: dict[int, int] = {}  # where a part that ends inside of a line is compared
+        for end in () if self._exact else reversed(self._ends.values()):
+            at = end if self._want.endswith(b"\n", 0, end) else at
+            self._lines[end] = at
+        recorded_end = any(record.eof for record in inputs)
+        self.most_bytes = None if recorded_end or not self._exact else len(self._want)
+        self._masks = [match.span() for match in _MASKED.finditer(self._want)]
+        self._got = bytearray()
+        self._awaited = 0
+        self._awaits_end = False
+        self._ended = False
+        self._since = 0  # up to here it was compared, in what was recorded
+        self._got_since = 0  # and in what came
+        self._alike = 0  # of what came since, no difference is certain in so many bytes
+
+    @property
+    def _exact(self) -> bool:
+        return self._state.matching.strategy in {"exact", "prompt"}
+
+    def feed(self, data: bytes) -> None:
+        """Take input."""
+        self._got += data
+
+    def pipe_ended(self) -> None:
+        """The driver has ended the stream."""
+        self._ended = True
+
+    def allow_other_order(self, movable: frozenset[int]) -> None:
+        """Do nothing: a stream has one order."""
+
+    def give_up(self) -> None:
+        """Stop waiting for the next bytes; compare what follows from here."""
+        self._go_on(self._awaited, len(self._got))
+
+    def settled(self, now_us: int) -> bool:
+        """Whether the bytes that came are all: never, as a stream has an end of its own."""
+        del now_us
+        return False
+
+    def _go_on(self, since: int, got_since: int) -> None:
+        """Compare from here on."""
+        self._since, self._got_since, self._alike = since, got_since, 0
+
+    def arrived(self, event: Event, now_us: int) -> tuple[bool, int | None]:
+        """Whether the bytes of ``event`` were sent."""
+        del now_us
+        record = event.record
+        assert isinstance(record, InputRecord)  # noqa: S101 - the engine asks for inputs only
+        end = self._awaited = self._ends[event.seq]
+        self._awaits_end = record.eof
+        came = self._came(end, eof=record.eof)
+        if came is None:
+            return False, None
+        if any(start < end < stop for start, stop in self._masks):
+            return True, None
+        if end < self._compared_at(end):
+            if not self._differs():
+                return True, None
+            end, came = self._compared_at(end), len(self._got)
+        end = max(end, self._since)
+        want, got = self._want[self._since : end], bytes(self._got[self._got_since : came])
+        self._go_on(end, came)
+        if not (self._same(got, want) or self._same_to(end, came)):
+            self._report(event, want, got)
+            self._got_since = len(self._got)
+            if self._state.finished is not None:
+                return False, None
+        return True, None
+
+    def _came(self, end: int, *, eof: bool) -> int | None:
+        """The end of the input for the recorded bytes up to ``end``; None while more may come."""
+        over = len(self._got) if self._ended or self._differs() else None
+        if eof:
+            return over
+        if self._exact:
+            due = self._got_since + end - self._since
+            return due if len(self._got) >= due else over
+        lines, at = self._want[self._since : end], self._got_since
+        for _ in range(lines.count(b"\n")):
+            at = self._got.find(b"\n", at) + 1
+            if at == 0:
+                return over
+        if lines.endswith(b"\n") or not lines:
+            return at
+        if len(self._got) > at and self._goes_on(lines):
+            return over
+        return len(self._got) if len(self._got) > at else over
+
+    def _goes_on(self, last: bytes) -> bool:
+        """Whether the input has begun the end of what the program read, which has no line end."""
+        got = bytes(self._got[self._got_since :])
+        matching, awaited = self._state.matching, self._awaited
+        if awaited < self._compared_at(awaited) or matching.strategy != "normalised":
+            return False
+        return not self._same(got, last) and _may_begin(matching, got, _text(last))
+
+    def _compared_at(self, end: int) -> int:
+        """Where the text that was read up to ``end`` is compared: there, or at its line's end."""
+        return self._lines.get(end, end)
+
+    def _differs(self) -> bool:
+        """Whether the input can no longer become the recorded one."""
+        if not self._exact:
+            want = self._want[self._since : self._compared_at(self._awaited)]
+            got = bytes(self._got[self._got_since :])
+            if self._masks or len(got) > _LONGEST_NORMALISED:
+                return False
+            lines = want.count(b"\n") if want.endswith(b"\n") and not self._awaits_end else None
+            if lines is not None and got.count(b"\n") >= lines:
+                return False  # all of it is here, and is compared at its place
+            return not _may_begin(self._state.matching, got, _text(want))
+        if self._masks:
+            return self._differs_outside_masks()
+        begun = self._want[self._since : self._since + len(self._got) - self._got_since]
+        if self.most_bytes is None:
+            return begun != self._got[self._got_since :]
+        return not self._got.startswith(begun, self._got_since)
+
+    def _differs_outside_masks(self) -> bool:
+        """Whether a byte differs where no mask can be: a mask is as long as what it stands for."""
+        want, got, at = self._want, self._got, self._alike
+        end = min(len(got) - self._got_since, len(want) - self._since)
+        if want[self._since + at : self._since + end] == got[self._got_since + at :][: end - at]:
+            self._alike = max(0, end - _MASK_REACH)
+            return False
+        for place in range(self._since + at, self._since + end):
+            byte = got[self._got_since + place - self._since]
+            if want[place] == byte or want[place] in b"0xX" or _in_mask(want, place):
+                continue
+            line = want.rfind(b"\n", 0, place) + 1
+            masked = _MASK_PART.search(want, line, place)
+            return masked is None or b"\n" in got[self._got_since + place - self._since :]
+        self._alike = max(0, end - _MASK_REACH)
+        return False
+
+    def _same(self, got: bytes, want: bytes) -> bool:
+        if got == want:
+            return True
+        matching = self._state.matching
+        same: Callable[[str, str], bool] = matching.sameness
+        shown, recorded = _text(got), _text(want)
+        if same(shown, recorded):
+            return True
+        if matching.conceal is None or not self._masks:
+            return False
+        return same(matching.conceal(shown), recorded)
+
+    def _same_to(self, end: int, came: int) -> bool:
+        """Whether all is the same up to here; a secret may be recognised only with its context."""
+        conceal = self._state.matching.conceal
+        if conceal is None or not self._masks:
+            return False
+        recorded = _text(self._want[:end])
+        return self._state.matching.sameness(conceal(_text(bytes(self._got[:came]))), recorded)
+
+    def _report(self, event: Event, want: bytes, got: bytes) -> None:
+        """Report both texts from shortly before the first difference, the driver's scrubbed."""
+        matching = self._state.matching
+        if matching.conceal is not None:
+            got = matching.conceal(_text(got)).encode("utf-8", "surrogateescape")
+        differing = (n for n, (a, b) in enumerate(zip(want, got, strict=False)) if a != b)
+        at = next(differing, min(len(want), len(got)))
+        shown = slice(max(0, at - _SHOWN_BYTES // 4), at + _SHOWN_BYTES)
+        self._state.findings.stdin(
+            event,
+            expected=DivergenceSide(_text(want[shown]) or _END),
+            got=DivergenceSide(_text(got[shown]) or _END),
+            offset=self._since - len(want) + at,
+            strategy=matching.strategy,
+        )
+        self._state.stop_if_strict()
+
+
+def _in_mask(data: bytes, place: int) -> bool:
+    """Whether the byte at ``place`` may be a part of a mask."""
+    near = _MASK_PART.finditer(data, max(0, place - _MASK_REACH), place + _MASK_REACH + 1)
+    return any(match.start() <= place < match.end() for match in near)
+
+
+def _may_begin(matching: Matching, got: bytes, want: str) -> bool:
+    """Whether ``got`` may be the beginning of a text that matches ``want``.
+
+    A character at its end that has only begun may become any that begins so, or stay what it is.
+    """
+    decoder = getincrementaldecoder("utf-8")("surrogateescape")
+    whole = decoder.decode(got)
+    begun = decoder.getstate()[0]
+    if not begun:
+        return matching.may_begin(whole, want)
+    chars = {char for char in {*want, *_WIDE_SPACES} if _bytes(char).startswith(begun)}
+    return any(matching.may_begin(whole + char, want) for char in {*chars, _text(begun)})
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
 class StandinEngine:

@@ -13,22 +13,15 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.faults.fault import FaultSpec
+from ptycassette.faults.fault import FaultSpec, scene_of
 from ptycassette.faults.registry import terminal_fault
-from ptycassette.faults.scene import scene_of
 from ptycassette.faults.terminal import End, Show, TerminalFault
-from ptycassette.model.events import Event, InputRecord, OutputRecord
-from ptycassette.model.geometry import Size
-from ptycassette.replaying.standin.decisions import (
-    Halt,
-    Listen,
-    Play,
-    RunEnded,
-    StandinOptions,
-    Unplayed,
-)
+from ptycassette.model.records import Event, InputRecord, OutputRecord
+from ptycassette.model.screen import Size
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.timeline.terminal_answers import is_terminal_answer
+
+from .comparison import Halt, Listen, Play, RunEnded, StandinOptions, Unplayed
 
 _ENDING_SIGNALS = frozenset(("hup", "int", "quit", "term", "kill"))
 _OURS = Event(0, 0, "output", OutputRecord(seq=0, t_ms=0, offset=0, length=0))

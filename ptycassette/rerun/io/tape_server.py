@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,17 +20,50 @@ from typing import Any, Self
 import msgspec
 from aiohttp import WSMsgType, web
 
-from ptycassette.harness.io.server_thread import ServerThread
+from ptycassette.harness.io.fake_provider import ServerThread
 from ptycassette.model.tape import Chunk, TapeEntry
-from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io._cork import Cork
-from ptycassette.tape._kept import kept_target
-from ptycassette.tape._unpacking import unpacked_body
+from ptycassette.rerun.report import TapeDesk
+from ptycassette.system.closing import Closing
 from ptycassette.tape.io.tunnels import Tunnels
-from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.items import kept_target
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
+from ptycassette.tape.unpacking import unpacked_body
+
+# Has a client receive at once what is sent at once: TCP_CORK (tcp(7)), where there is one.
+
+
+_TCP_CORK: int | None = getattr(socket, "TCP_CORK", None)
+
+
+class Cork(Closing):
+    """Holds back what is sent over a connection while it is in; out at first.
+
+    The kernel keeps the last segment alone, for 200 ms at most: nothing is lost by it.
+    """
+
+    def __init__(self, transport: asyncio.BaseTransport | None) -> None:
+        self._socket = None if transport is None else transport.get_extra_info("socket")
+
+    def put_in(self) -> None:
+        """Hold back what is sent from now on."""
+        self._set(True)
+
+    def take_out(self) -> None:
+        """Send what was held back."""
+        self._set(False)
+
+    def close(self) -> None:
+        """Send what was held back."""
+        self.take_out()
+
+    def _set(self, value: bool) -> None:  # noqa: FBT001 - the value of a flag
+        if self._socket is not None and _TCP_CORK is not None:
+            with suppress(OSError):  # it is closed
+                self._socket.setsockopt(socket.IPPROTO_TCP, _TCP_CORK, value)
+
 
 MISS_STATUS = 404
 """Of a question that the tape does not have: clients do not repeat it, as they would a 5xx."""

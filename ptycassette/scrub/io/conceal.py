@@ -13,10 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ptycassette.errors import UsageError
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import SessionMeta, Typed
-from ptycassette.model.manifest import Harness
 from ptycassette.model.re2_engine import EngineMissingError
+from ptycassette.model.records import Harness, SessionMeta, Typed
+from ptycassette.model.screen import Size
 from ptycassette.scrub.io.process_secrets import remembered
 from ptycassette.system.files.state_dirs import current_dir
 
@@ -35,7 +34,7 @@ def process_scrubber(*, known: Iterable[str] = (), argv: tuple[str, ...] = ()) -
         UsageError: the configuration or a plug-in is wrong.
     """
     from ptycassette.scrub.io.setup import session_scrubber  # noqa: PLC0415
-    from ptycassette.scrub.search._known import KnownValue  # noqa: PLC0415
+    from ptycassette.scrub.search.known import KnownValue  # noqa: PLC0415
 
     typed = remembered()
     short = [KnownValue(one.text, "declared", word=True) for one in typed if one.whole]

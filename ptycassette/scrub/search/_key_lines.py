@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import msgspec
 
-from ptycassette.model.lazy_regex import lazy_pattern
-from ptycassette.scrub.rules._rule_set import Found, Rule
-from ptycassette.scrub.rules._values import is_random
+from ptycassette.model.re2_engine import lazy_pattern
+from ptycassette.scrub.rules.rule_set import Found, Rule
+from ptycassette.scrub.rules.values import is_random
 
 _NAME = "private-key"
 _KEY = "PRIVATE KEY"

@@ -3,26 +3,417 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from struct import error, iter_unpack, pack
 from typing import Any
 
 import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from securesystemslib.signer import CryptoSigner
 
-from ptycassette.cassette._canonical_json import canonical_json
+from ptycassette.cassette.manifest_digest import canonical_json
 from ptycassette.cassette.strict_json import parse_strict
-from ptycassette.errors import InvalidCassetteError, RecordError, RefusedError
-from ptycassette.seal.bundle.schema import (
-    ACTUAL,
-    BUNDLE,
-    LIMITS,
-    STEP,
-    VERSION,
-    embedding_text,
-    violations,
+from ptycassette.errors import (
+    CassetteError,
+    InvalidCassetteError,
+    RecordError,
+    RefusedError,
+    UsageError,
 )
+from ptycassette.model.limits import Limits
+from ptycassette.model.visible_text import visible
 from ptycassette.seal.bundle.transcripts import ModelAnswer, answer_of
-from ptycassette.seal.bundle.verifying import digest_of
+from ptycassette.seal.trust import Trust, checked, strict_base64, weakness
+
+from .transcripts import tool_graph
+
+# The shapes of a bundle and of an actual record, as tables; every violation is reported.
+
+
+VERSION = "0.1"
+LIMITS = Limits(max_depth=64)
+MAX_EXACT = 2**53 - 1
+"""RFC 8785 writes numbers as doubles: a larger integer has no one spelling."""
+_HASH = re.compile(r"sha256:[0-9a-f]{64}")
+_FLOAT_BYTES = 4
+_MAX_FLOATS = 1 << 16
+_MOST = 50
+
+Check = Callable[[Any], bool]
+Shape = Mapping[str, "Check | Shape"]
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _one_of(*names: str) -> Check:
+    return lambda value: isinstance(value, str) and value in names
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)  # the parser: finite
+
+
+def _integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _threshold(value: Any) -> bool:
+    return _number(value) and 0 < value <= 1
+
+
+def _hash(value: Any) -> bool:
+    return isinstance(value, str) and _HASH.fullmatch(value) is not None
+
+
+def _bytes(length: int) -> Check:
+    return lambda value: len(strict_base64(value) or b"") == length
+
+
+def _embedding(value: Any) -> bool:
+    return embedding_of(value) is not None
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+
+
+def _list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+BUNDLE: Shape = {
+    "rerun_version": _one_of(VERSION),
+    "model": {"vendor": _named, "id": _named, "fingerprint?": _text},
+    "sampling": {
+        "temperature": _number, "top_p": _number, "seed?": _integer, "max_tokens?": _integer,
+    },
+    "inputs": {"system_prompt_sha256": _hash, "messages_sha256": _hash, "tools_sha256?": _hash},
+    "runtime": {
+        "class": _one_of("cloud", "local-vllm", "local-transformers"), "tool_versions?": _texts,
+    },
+    "expected": {"transcript_sha256?": _hash, "semantic_embedding?": _embedding},
+    "tolerance": {"level": _one_of("byte", "semantic", "structural"), "threshold?": _threshold},
+    "signature?": {"alg": _one_of("ed25519"), "pubkey": _bytes(32), "sig": _bytes(64)},
+}  # fmt: skip
+ACTUAL: Shape = {
+    "inputs": {"system_prompt": _text, "messages": _list, "tools?": _list},
+    "output": {"transcript?": _object, "embedding?": _embedding},
+    "runtime?": {"fingerprint?": _text},
+}
+STEP: Shape = {
+    **{name: BUNDLE[name] for name in ("model", "sampling", "runtime", "tolerance")},
+    "inputs": ACTUAL["inputs"],
+    "expected": {"transcript?": _object, "semantic_embedding?": _embedding},
+}
+"""A step that is to be captured: what a bundle holds as hashes is in the plain."""
+_NEEDED = {
+    "byte": (("expected", "transcript_sha256"),),
+    "semantic": (("expected", "semantic_embedding"), ("tolerance", "threshold")),
+    "structural": (),
+}
+"""What must be there at which level."""
+
+
+def embedding_of(text: Any) -> tuple[float, ...] | None:
+    """The numbers of an embedding: base64 of little-endian float32, finite and not all zero."""
+    data = strict_base64(text)
+    if not data or len(data) % _FLOAT_BYTES or len(data) > _MAX_FLOATS * _FLOAT_BYTES:
+        return None
+    numbers = tuple(number for (number,) in iter_unpack("<f", data))
+    return numbers if all(map(math.isfinite, numbers)) and any(numbers) else None
+
+
+def embedding_text(numbers: Sequence[float]) -> str:
+    """The base64 of an embedding; see ``embedding_of``.
+
+    Raises:
+        UsageError: it is empty, too long, all zero, or has what is no number of 32 bits.
+    """
+    try:
+        text = base64.b64encode(pack(f"<{len(numbers)}f", *numbers)).decode()
+    except (OverflowError, error, TypeError) as exc:
+        raise UsageError(f"this is no embedding: {exc}") from exc
+    if embedding_of(text) is None:
+        raise UsageError(
+            f"this is no embedding: it needs 1 to {_MAX_FLOATS} finite numbers, not all zero"
+        )
+    return text
+
+
+def read_object(data: bytes, what: str) -> tuple[Any, list[str]]:
+    """A JSON object in a file, and what is wrong with it: repeated keys, NaN, lone surrogates."""
+    try:
+        value = parse_strict(data, where=what, error=RecordError, limits=LIMITS)
+    except CassetteError as exc:
+        return None, [f"SchemaViolation:{what}: {exc.message}"]
+    return value, []
+
+
+def violations(value: Any, shape: Shape, what: str) -> list[str]:
+    """Everything in which a value differs from its shape; the first fifty."""
+    found = [f"SchemaViolation:{what}{text}" for text in _compare(value, shape, "")]
+    if not found and shape is BUNDLE:
+        for part, name in _NEEDED[value["tolerance"]["level"]]:
+            if name not in value[part]:
+                found.append(f"SchemaViolation:{what}.{part}.{name}: must be there at this level")
+    if not found and not _is_exact(value):
+        found.append(f"SchemaViolation:{what}: an integer beyond 2^53 has no one canonical text")
+    return found[:_MOST]
+
+
+def _compare(value: Any, shape: Shape, path: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{path}: not an object"
+        return
+    allowed = {name.rstrip("?"): check for name, check in shape.items()}
+    for name in value:
+        if name not in allowed:
+            yield f"{path}.{visible(name, limit=80)}: not a field of version {VERSION}"
+    for key, check in shape.items():
+        name = key.rstrip("?")
+        if name not in value:
+            if name == key:
+                yield f"{path}.{name}: missing"
+        elif isinstance(check, Mapping):
+            yield from _compare(value[name], check, f"{path}.{name}")
+        elif not check(value[name]):
+            yield f"{path}.{name}: {visible(repr(value[name]), limit=60)} is not allowed"
+
+
+def _is_exact(value: Any) -> bool:
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            stack += one.values()
+        elif isinstance(one, list):
+            stack += one
+        elif isinstance(one, int) and abs(one) > MAX_EXACT:
+            return False
+    return True
+
+
+# Check a bundle against an actual record: schema first, then everything else, all of it reported.
+
+
+class Demands(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bundle must prove.
+
+    Attributes:
+        trust: whose signatures count.
+        allow_unsigned: a bundle without a signature passes.
+        allow_any_key: the signature must fit, whoever made it.
+        structural: the transcript that was expected; without it the level ``structural``, which
+            version 0.1 leaves open, is refused.
+    """
+
+    trust: Trust = Trust()
+    allow_unsigned: bool = False
+    allow_any_key: bool = False
+    structural: Mapping[str, Any] | None = None
+
+
+class BundleResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is wrong, each a code and a reason; what is odd; and who signed it."""
+
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    signer: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.errors
+
+    @property
+    def exit_status(self) -> int:
+        """0, 4 for a schema, 7 for a signature, else 1: of the first error."""
+        if not self.errors:
+            return 0
+        code = self.errors[0].partition(":")[0]
+        return {"SchemaViolation": 4, **dict.fromkeys(_SIGNATURE_CODES, 7)}.get(code, 1)
+
+
+_SIGNATURE_CODES = ("BadSignature", "Unsigned", "UntrustedKey")
+
+
+def verify_bundle(
+    bundle: bytes | Mapping[str, Any], actual: bytes | Mapping[str, Any], demands: Demands
+) -> BundleResult:
+    """Hold an actual record against a bundle; each is the bytes of a file, or the object in it."""
+    given, errors = read_object(_as_file(bundle), "bundle")
+    record, wrong = read_object(_as_file(actual), "actual")
+    errors += wrong
+    errors += [] if given is None else violations(given, BUNDLE, "bundle")
+    errors += [] if record is None else violations(record, ACTUAL, "actual")
+    if errors:
+        return BundleResult(errors=tuple(errors))
+    signer, errors = _check_signature(given, demands)
+    errors += _check_inputs(given["inputs"], record["inputs"])
+    errors += _check_output(given, record["output"], demands)
+    return BundleResult(errors=tuple(errors), warnings=tuple(_drift(given, record)), signer=signer)
+
+
+def apply_bundle(
+    bundle: bytes | Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    run: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]],
+    demands: Demands,
+) -> BundleResult:
+    """Take the step again, and hold what came out against the bundle.
+
+    Args:
+        bundle: the bytes of a file, or the object in it.
+        inputs: ``system_prompt``, ``messages``, maybe ``tools``: a bundle has their hashes alone.
+        run: is given the bundle and the inputs, asks the model, and returns the output:
+            ``transcript``, ``embedding`` or both. It is not called if the bundle is not valid or
+            trusted, or was made of other inputs.
+        demands: what the bundle must prove.
+    """
+    given, errors = read_object(_as_file(bundle), "bundle")
+    errors += [] if given is None else violations(given, BUNDLE, "bundle")
+    record = {"inputs": inputs, "output": {}}
+    errors += violations(record, ACTUAL, "actual")
+    if errors:
+        return BundleResult(errors=tuple(errors))
+    _, errors = _check_signature(given, demands)
+    errors += _check_inputs(given["inputs"], inputs)
+    if errors:
+        return BundleResult(errors=tuple(errors))
+    return verify_bundle(given, {**record, "output": run(given, inputs)}, demands)
+
+
+def _as_file(value: bytes | Mapping[str, Any]) -> bytes:
+    return value if isinstance(value, bytes) else msgspec.json.encode(value)
+
+
+def digest_of(value: Any) -> str:
+    """``sha256:`` and the digest of the canonical text of a value (RFC 8785)."""
+    return f"sha256:{sha256(canonical_json(value)).hexdigest()}"
+
+
+def _check_signature(bundle: Mapping[str, Any], demands: Demands) -> tuple[str | None, list[str]]:
+    """Who signed it, by their name in the trust file, and what is wrong."""
+    signature = bundle.get("signature")
+    if signature is None:
+        missing = [] if demands.allow_unsigned else ["Unsigned:there is no signature"]
+        return None, missing
+    raw = strict_base64(signature["pubkey"]) or b""
+    weak = weakness(raw)
+    if weak is not None:
+        return None, [f"BadSignature:a public key that {weak}"]
+    unsigned = {name: value for name, value in bundle.items() if name != "signature"}
+    public = Ed25519PublicKey.from_public_bytes(raw)
+    try:
+        public.verify(strict_base64(signature["sig"]) or b"", canonical_json(unsigned))
+    except InvalidSignature:
+        return None, ["BadSignature:it does not fit the bundle"]
+    keyid = checked(public, where="bundle").keyid
+    signer = next((one.name for one in demands.trust.keys if one.key.keyid == keyid), None)
+    if signer is None and not demands.allow_any_key:
+        return None, [f"UntrustedKey:{keyid[:16]}... is not trusted"]
+    return signer, []
+
+
+def _check_inputs(said: Mapping[str, str], given: Mapping[str, Any]) -> list[str]:
+    wrong = [
+        f"InputHashMismatch:{name}_sha256"
+        for name in ("system_prompt", "messages", "tools")
+        if name in given and f"{name}_sha256" in said
+        if digest_of(given[name]) != said[f"{name}_sha256"]
+    ]
+    if "tools_sha256" in said and "tools" not in given:
+        wrong.append("InputHashMismatch:tools_sha256: no tools were given")
+    if "tools" in given and "tools_sha256" not in said:
+        wrong.append("InputHashMismatch:tools_sha256: the bundle names no tools")
+    return wrong
+
+
+def _check_output(
+    bundle: Mapping[str, Any], output: Mapping[str, Any], demands: Demands
+) -> list[str]:
+    match bundle["tolerance"]["level"]:
+        case "byte":
+            return _check_transcript(bundle["expected"], output.get("transcript"))
+        case "semantic":
+            threshold = bundle["tolerance"]["threshold"]
+            return _check_embedding(bundle["expected"], output.get("embedding"), threshold)
+        case _:
+            return _check_structure(bundle["expected"], output.get("transcript"), demands)
+
+
+def _check_transcript(expected: Mapping[str, str], transcript: Any) -> list[str]:
+    if transcript is None:
+        return ["TranscriptHashMismatch:there is no transcript"]
+    same = digest_of(transcript) == expected["transcript_sha256"]
+    return [] if same else ["TranscriptHashMismatch:another transcript"]
+
+
+def _check_embedding(expected: Mapping[str, str], given: Any, threshold: float) -> list[str]:
+    if given is None:
+        return ["MissingEmbedding:there is no embedding"]
+    one, two = embedding_of(expected["semantic_embedding"]), embedding_of(given)
+    if one is None or two is None or len(one) != len(two):
+        sizes = f"{len(one or ())} and {len(two or ())} numbers"
+        return [f"EmbeddingDimensionMismatch:{sizes}"]
+    cosine = likeness(one, two)
+    if cosine >= threshold:  # false for NaN
+        return []
+    return [f"SemanticBelowThreshold:cosine {cosine:.4f}, and {threshold} is asked for"]
+
+
+def likeness(one: Sequence[float], two: Sequence[float]) -> float:
+    """The cosine of the angle between two vectors; each is scaled first, so nothing overflows."""
+    first, second = max(map(abs, one)), max(map(abs, two))
+    if not first or not second:
+        return math.nan
+    a, b = [x / first for x in one], [x / second for x in two]
+    product = math.fsum(x * y for x, y in zip(a, b, strict=True))
+    return product / (math.hypot(*a) * math.hypot(*b))
+
+
+def _check_structure(expected: Mapping[str, str], given: Any, demands: Demands) -> list[str]:
+    """Hold the tool calls against those of the expected transcript, which the hash must confirm."""
+    if demands.structural is None:
+        return ["UnsupportedTolerance:structural: name the expected transcript to compare calls"]
+    if "transcript_sha256" not in expected:
+        return ["UnsupportedTolerance:structural: the bundle has no hash of a transcript"]
+    if digest_of(demands.structural) != expected["transcript_sha256"]:
+        return ["TranscriptHashMismatch:the transcript that is said to be expected is another"]
+    wanted, found = tool_graph(demands.structural), tool_graph(given)
+    if wanted is None or found is None:
+        return ["StructureMismatch:a transcript has no tool calls that can be read"]
+    if wanted == found:
+        return []
+    same = [one == two for one, two in zip(wanted, found, strict=False)]
+    number = next((n for n, equal in enumerate(same) if not equal), len(same))
+    names = [visible(calls[number][0], limit=80) if number < len(calls) else "none"
+             for calls in (wanted, found)]  # fmt: skip
+    return [f"StructureMismatch:call {number + 1}: {names[0]} is expected, and it is {names[1]}"]
+
+
+def _drift(bundle: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+    """Warn if another build of the model answered."""
+    said = bundle["model"].get("fingerprint")
+    found = record.get("runtime", {}).get("fingerprint")
+    if said is None or found is None or said == found:
+        return []
+    return [f"FingerprintDrift:{visible(said, limit=80)} then, {visible(found, limit=80)} now"]
+
 
 _VENDORS = ("anthropic", "openai", "google", "mistral", "deepseek", "openrouter")
 DEFAULT = 1

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette._canonical_json import canonical_json
-from ptycassette.model.json_values import decoded_json, objects_in
+from ptycassette.cassette.manifest_digest import canonical_json
+from ptycassette.model.records import decoded_json, objects_in
 
 
 class AskedCall(msgspec.Struct):

@@ -10,12 +10,19 @@ from securesystemslib.signer import CryptoSigner
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import NotFoundError, RecordError, UsageError
-from ptycassette.model.json_values import NOT_JSON
+from ptycassette.model.records import NOT_JSON
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import visible, visible_json
-from ptycassette.seal.bundle.exporting import Closeness, Exported, capture_bundle, exported
-from ptycassette.seal.bundle.schema import read_object
-from ptycassette.seal.bundle.verifying import BundleResult, Demands, verify_bundle
+from ptycassette.seal.bundle.exporting import (
+    BundleResult,
+    Closeness,
+    Demands,
+    Exported,
+    capture_bundle,
+    exported,
+    read_object,
+    verify_bundle,
+)
 from ptycassette.seal.trust import Trust
 from ptycassette.system.files.plain_file import read_plain
 

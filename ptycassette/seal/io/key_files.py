@@ -11,8 +11,7 @@ from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import RefusedError, UsageError
 from ptycassette.model.toml_text import MAX_TOML_BYTES, parse_toml
 from ptycassette.model.visible_text import visible
-from ptycassette.seal.keys import PublicKey, new_private_key, signer_of
-from ptycassette.seal.trust import Trust, trust_of
+from ptycassette.seal.trust import PublicKey, Trust, new_private_key, signer_of, trust_of
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.whole_file import check_replaceable, write_whole
 

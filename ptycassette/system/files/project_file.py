@@ -35,7 +35,7 @@ import msgspec
 
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.keys.quantities import LONGEST_S, TIME_EXAMPLES, parse_size, parse_time
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.model.toml_text import MAX_TOML_BYTES, parse_toml
 from ptycassette.model.visible_text import visible
 from ptycassette.system.files.plain_file import read_plain

@@ -14,15 +14,15 @@ import termios
 import threading
 from contextlib import suppress
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
+from ptycassette.model.records import ExitStatus
+from ptycassette.model.screen import Size
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.closing import Closing
 from ptycassette.system.ownership import Owner
 from ptycassette.system.pty import _supervisor as pty_supervisor
 from ptycassette.system.pty.core_dumps import NoCoreDumps
-from ptycassette.system.pty.port import LineMode
-from ptycassette.system.pty.signals import exit_status, signal_number
+
+from .terminal import LineMode, exit_status, signal_number
 
 DEFAULT_GRACE_S = 1.0
 """How long who is left may take to end after SIGTERM before SIGKILL."""

@@ -17,24 +17,278 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import select
+import signal
 import socket
 import sys
 import termios
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from ptycassette.errors import SpawnError
-from ptycassette.model.geometry import Size
+from ptycassette.model.records import ExitStatus, StreamKinds
+from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible
+from ptycassette.system.closing import Closing
 from ptycassette.system.files.state_dirs import current_dir
+from ptycassette.system.pty import _supervisor as pty_supervisor
 from ptycassette.system.pty._child import DEFAULT_GRACE_S, PtyChild, winsize
-from ptycassette.system.pty._launch import StartPlan, Streams, launch, none_to_be_had
 from ptycassette.system.pty.core_dumps import NoCoreDumps
-from ptycassette.system.pty.modes import TerminalTemplate
-from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
+from ptycassette.system.streams import unread_bytes
+
+from .terminal import LineMode, TerminalTemplate, exit_status, signal_name, signal_number
 
 if TYPE_CHECKING:
+    from ptycassette.model.records import OutputStream
     from ptycassette.system.network import Guard
+
+
+# Descriptors: waiting for many, with poll(2) on Linux and select(2) elsewhere; moving one.
+
+
+PURE_PYTHON = "PTYCASSETTE_PURE_PYTHON"
+"""Environment variable: if it is not empty, nothing compiled is used."""
+
+_HIGH = 16  # above the numbers that a started process gets
+
+
+class Poll(Protocol):
+    """What we use of ``select.poll``."""
+
+    def register(self, fd: int, eventmask: int = ..., /) -> None:
+        """Watch ``fd`` for ``POLLIN``, ``POLLOUT``, both or (0) only its end."""
+        ...
+
+    def modify(self, fd: int, eventmask: int, /) -> None:
+        """Watch for something else."""
+        ...
+
+    def unregister(self, fd: int, /) -> None:
+        """Watch no more."""
+        ...
+
+    def poll(self, timeout: float | None = ..., /) -> list[tuple[int, int]]:
+        """What is ready, after at most ``timeout`` milliseconds."""
+        ...
+
+
+class SelectPoll:
+    """``Poll`` over select(2). Descriptors below 1024; 0 as a mask watches for nothing."""
+
+    def __init__(self) -> None:
+        self._masks: dict[int, int] = {}
+
+    def register(self, fd: int, eventmask: int = select.POLLIN, /) -> None:
+        """See ``Poll``."""
+        self._masks[fd] = eventmask
+
+    def modify(self, fd: int, eventmask: int, /) -> None:
+        """See ``Poll``."""
+        if fd not in self._masks:
+            raise FileNotFoundError(f"descriptor {fd} is not registered")
+        self._masks[fd] = eventmask
+
+    def unregister(self, fd: int, /) -> None:
+        """See ``Poll``."""
+        del self._masks[fd]
+
+    def poll(self, timeout: float | None = None, /) -> list[tuple[int, int]]:
+        """See ``Poll``."""
+        reading = [fd for fd, mask in self._masks.items() if mask & select.POLLIN]
+        writing = [fd for fd, mask in self._masks.items() if mask & select.POLLOUT]
+        seconds = None if timeout is None else timeout / 1000
+        readable, writable, _ = select.select(reading, writing, [], seconds)
+        return [
+            (fd, select.POLLIN * (fd in readable) | select.POLLOUT * (fd in writable))
+            for fd in self._masks
+            if fd in readable or fd in writable
+        ]
+
+
+def new_poll(platform: str = sys.platform) -> Poll:
+    """The one for this system."""
+    return select.poll() if platform == "linux" else SelectPoll()
+
+
+def raised_fd(fd: int, *, blocking: bool = True) -> int:
+    """A copy of ``fd`` with a high number, which no other program inherits."""
+    copy = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+    if not blocking:
+        os.set_blocking(copy, False)
+    return copy
+
+
+# Starts the supervisor of a program: ``launch.c``, or an interpreter where that was not built.
+
+
+Streams = tuple[int | None, int | None, int | None]
+
+LAUNCHER = Path(__file__).with_name("_launch")
+_FORM = pty_supervisor.FORM
+_SUPERVISE = (
+    "import sys; sys.path.append(sys.argv[1])\nfrom _supervisor import main; main(sys.argv[2:])"
+)
+"""Imports the supervisor, which is compiled already; a script would be compiled each time."""
+
+
+class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the supervisor needs to start the program. See ``launch.c``."""
+
+    path: str
+    argv: list[str]
+    env: dict[str, str]
+    cwd: str | None
+    grace_ms: int
+    cores: tuple[int, int] | None = None
+    streams: Streams = (None, None, None)
+    lingers: bool = False
+
+    def encode(self, supervisor: list[str]) -> bytes:
+        """The words of the plan, each with a NUL after it."""
+        soft, hard = ("", "") if self.cores is None else map(str, map(_unsigned, self.cores))
+        given = sum(1 << number for number, fd in enumerate(self.streams) if fd is not None)
+        env = [os.fsencode(name) + b"=" + os.fsencode(text) for name, text in self.env.items()]
+        words: list[str | bytes] = [
+            _FORM, str(os.getpid()), str(self.grace_ms), str(int(self.lingers)), str(given),
+            soft, hard, self.path, self.cwd or "",
+            str(len(supervisor)), *supervisor,
+            str(len(self.argv)), *self.argv,
+            str(len(env)), *env,
+        ]  # fmt: skip
+        return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+def _unsigned(limit: int) -> int:
+    """A limit of resources as C has it: RLIM_INFINITY is -1 in Python."""
+    return limit & 0xFFFF_FFFF_FFFF_FFFF
+
+
+def launch(plan: StartPlan, slave: int) -> tuple[int, socket.socket, bytes]:
+    """Start a supervisor on the PTY ``slave``, and through it the program.
+
+    Returns:
+        The supervisor's process id, the socket to it, and its first report. That is empty when
+        the supervisor ended without one.
+
+    Raises:
+        SpawnError: there is no interpreter for it.
+        OSError: no process is to be had.
+    """
+    supervisor = supervisor_argv()
+    commands = [supervisor] if os.environ.get(PURE_PYTHON) else [[str(LAUNCHER)], supervisor]
+    with _unlinked_file(plan.encode(supervisor)) as file:
+        for command in commands:
+            with suppress(*([] if command is supervisor else [OSError])):
+                started = _start(command, (slave, file), plan.streams)
+                if started[2] or command is supervisor:
+                    return started
+                # It was not made for this machine.
+                started[1].close()
+                with suppress(ChildProcessError):
+                    os.waitpid(started[0], 0)
+    raise AssertionError  # the last command returned or raised
+
+
+def supervisor_argv() -> list[str]:
+    """The argv of the supervisor, an interpreter.
+
+    Raises:
+        SpawnError: there is no interpreter.
+    """
+    python = None if getattr(sys, "frozen", False) else sys.executable
+    if not python:
+        import shutil  # noqa: PLC0415 - for a frozen program alone
+
+        python = shutil.which("python3")
+    if not python:
+        raise SpawnError(
+            "no Python interpreter to watch over the program",
+            exit_status=126,
+            where="spawn",
+            hint="install python3 and add it to PATH: a frozen program has no interpreter",
+        )
+    command = [python, "-I", "-S", "-B", "-c"]
+    script = Path(pty_supervisor.__file__).resolve()
+    if script.is_file():
+        return [*command, _SUPERVISE, str(script.parent)]
+    import inspect  # noqa: PLC0415 - for a zipped package alone
+
+    source = inspect.getsource(pty_supervisor)
+    return [*command, f"{source}\nimport sys; main(sys.argv[1:])"]
+
+
+@contextmanager
+def _unlinked_file(data: bytes) -> Iterator[int]:
+    """A descriptor of a file without a name that holds ``data``."""
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("ptycassette-plan")
+    else:  # pragma: no cover - macOS
+        import tempfile  # noqa: PLC0415 - slow to load
+
+        with tempfile.TemporaryFile() as file:
+            fd = os.dup(file.fileno())
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _start(
+    command: list[str], fds: tuple[int, int], streams: Streams
+) -> tuple[int, socket.socket, bytes]:
+    ours, theirs = socket.socketpair()
+    copies: list[int] = []
+    try:
+        actions = []
+        for number, fd in enumerate((*fds, theirs.fileno(), *streams)):
+            if fd is not None:
+                copies.append(raised_fd(fd))
+                actions.append((os.POSIX_SPAWN_DUP2, copies[-1], number))
+        pid = os.posix_spawn(
+            command[0],
+            command,
+            os.environ,
+            file_actions=actions,
+            setsigmask=signal.valid_signals(),
+            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP} - _ignored(),
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+        for fd in copies:
+            os.close(fd)
+    return pid, ours, ours.recv(4096)
+
+
+def _ignored() -> set[signal.Signals]:
+    """What the program inherits as ignored, as after ``nohup`` or from a shell's background job.
+
+    Python itself ignores SIGPIPE and SIGXFSZ, and gives them back to programs, as ``subprocess``
+    does. The supervisor needs SIGCHLD.
+    """
+    kept = {signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD}
+    return {one for one in signal.Signals if signal.getsignal(one) is signal.SIG_IGN} - kept
+
+
+def none_to_be_had(plan: StartPlan, exc: OSError) -> SpawnError:
+    """The error when the system has no process or no PTY for the program."""
+    return SpawnError(
+        f"{visible(plan.argv[0])}: no process or no PTY to be had ({exc})",
+        exit_status=126,
+        where="spawn",
+        hint="end something, or raise the limits (ulimit -n, ulimit -u, kernel.pty.max); in a"
+        " container, mount devpts at /dev/pts",
+    )
+
 
 __all__ = ["DEFAULT_GRACE_S", "PtyChild", "exit_status", "signal_name", "signal_number", "spawn"]
 
@@ -203,3 +457,208 @@ def _exec_error(plan: StartPlan, number: int, stage: bytes) -> SpawnError:
     return SpawnError(
         f"{name}: {visible(plan.path)}: {reason}", exit_status=status, where="spawn", hint=hint
     )
+
+
+# A program whose stdin, stdout and stderr are pipes of ours, supervised like one under a PTY.
+
+
+_NO_TERMINAL = "the program has no terminal, and so no size"
+
+
+def spawn_piped(kinds: StreamKinds, start: Callable[[Streams], PtyChild]) -> PipedChild:
+    """Start a program over pipes. The caller closes what it gets.
+
+    Args:
+        kinds: what each stream is: ``pipe`` or ``null``.
+        start: starts it with these descriptors (``spawn(streams=, lingers=True)``).
+
+    Raises:
+        ValueError: a stream is something else.
+        SpawnError: what ``start`` raises.
+    """
+    ours, theirs = [-1, -1, -1], [-1, -1, -1]
+    try:
+        for number, kind in enumerate((kinds.stdin, kinds.stdout, kinds.stderr)):
+            if number == 2 and kinds.merged:
+                theirs[2] = raised_fd(theirs[1])
+            else:
+                ours[number], theirs[number] = _ends(number, kind)
+        stdin, stdout, stderr = theirs
+        child = start((stdin, stdout, stderr))
+    except BaseException:
+        _close(ours)
+        raise
+    finally:
+        _close(theirs)
+    return PipedChild(child, ours)
+
+
+def _ends(number: int, kind: str) -> tuple[int, int]:
+    """Our end of a stream (-1 where there is none) and the program's."""
+    if kind == "null":
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            return -1, raised_fd(null)
+        finally:
+            os.close(null)
+    if kind != "pipe":
+        raise ValueError(f"a stream is a pipe or null here, not {kind!r}")
+    reader, writer = os.pipe()
+    try:
+        ours, theirs = (writer, reader) if number == 0 else (reader, writer)
+        return raised_fd(ours, blocking=False), raised_fd(theirs)
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+class PipedChild(Closing):
+    """A running program and our ends of its pipes. See ``Pty`` for what a session asks of it.
+
+    Args:
+        child: the program, which lingers; owned from here on.
+        ours: our ends of stdin, stdout and stderr; -1 where there is none.
+    """
+
+    piped = True
+
+    def __init__(self, child: PtyChild, ours: list[int]) -> None:
+        self._child = child
+        self._ours = ours
+
+    # -- the program ---------------------------------------------------------------
+
+    @property
+    def pid(self) -> int:
+        """Process id of the program, leader of its session and process group."""
+        return self._child.pid
+
+    @property
+    def control_fd(self) -> int:
+        """See ``PtyChild.control_fd``."""
+        return self._child.control_fd
+
+    @property
+    def lost(self) -> str | None:
+        """See ``PtyChild.lost``."""
+        return self._child.lost
+
+    @property
+    def ended(self) -> ExitStatus | None:
+        """See ``PtyChild.ended``."""
+        return self._child.ended
+
+    def poll(self) -> ExitStatus | None:
+        """See ``PtyChild.poll``."""
+        return self._child.poll()
+
+    def send_signal(self, which: str | int) -> None:
+        """Signal the program's process group."""
+        self._child.send_signal(which)
+
+    def request_end(self, grace_s: float) -> None:
+        """See ``PtyChild.request_end``."""
+        self._child.request_end(grace_s)
+
+    def kill(self) -> ExitStatus:
+        """End its whole process tree with SIGKILL."""
+        return self._child.kill()
+
+    def leave(self) -> None:
+        """Let processes that the program left live; returns when the supervisor has exited."""
+        self._child.leave()
+        self._child.wait()
+
+    def close(self) -> None:
+        """End what still runs and close the pipes. Idempotent."""
+        _close(self._ours)
+        self._child.close()
+
+    # -- its streams ---------------------------------------------------------------
+
+    @property
+    def readers(self) -> list[int]:
+        """The descriptors that output is read from."""
+        return [fd for fd in self._ours[1:] if fd >= 0]
+
+    @property
+    def writer(self) -> int:
+        """The descriptor that input is written to; -1 when there is none (any more)."""
+        return self._ours[0]
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether stdout and stderr have ended."""
+        return not self.readers
+
+    def read_stream(self, max_bytes: int) -> tuple[OutputStream | None, bytes] | None:
+        """Output and its stream: empty at the end of a stream, None if there is nothing now."""
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            if self._ours[number] < 0:
+                continue
+            with suppress(BlockingIOError):
+                data = os.read(self._ours[number], max_bytes)
+                if not data:
+                    self._drop(number)
+                return ("stdout" if name == "stdout" else "stderr"), data
+        return None
+
+    def read(self, max_bytes: int) -> bytes | None:
+        """As ``read_stream``, without the stream."""
+        piece = self.read_stream(max_bytes)
+        return piece if piece is None else piece[1]
+
+    def write(self, data: bytes) -> int:
+        """How many bytes of ``data`` the pipe took; 0 when it is full.
+
+        Raises:
+            BrokenPipeError: the program has closed its stdin, or it has none.
+        """
+        if self._ours[0] < 0:
+            raise BrokenPipeError(errno.EPIPE, "its stdin is closed")
+        try:
+            return os.write(self._ours[0], data)
+        except BlockingIOError:
+            return 0
+
+    def unread(self) -> int:
+        """How many bytes of its stdin it has not read yet."""
+        return unread_bytes(self._ours[0]) if self._ours[0] >= 0 else 0
+
+    @property
+    def reader_gone(self) -> bool:
+        """Whether the program has closed its stdin before we ended it."""
+        if self._ours[0] < 0:
+            return False
+        poll = select.poll()
+        poll.register(self._ours[0], 0)
+        return bool(poll.poll(0))
+
+    def end_input(self) -> None:
+        """Close the program's stdin."""
+        self._drop(0)
+
+    def line_mode(self) -> LineMode:
+        """Pipes have no line discipline: bytes go in unchanged."""
+        return LineMode()
+
+    def set_size(self, size: Size) -> None:
+        """Pipes have no size.
+
+        Raises:
+            ValueError: always.
+        """
+        del size
+        raise ValueError(_NO_TERMINAL)
+
+    def _drop(self, number: int) -> None:
+        _close([self._ours[number]])
+        self._ours[number] = -1
+
+
+def _close(fds: list[int]) -> None:
+    for number, fd in enumerate(fds):
+        if fd >= 0:
+            with suppress(OSError):
+                os.close(fd)
+            fds[number] = -1

@@ -19,11 +19,12 @@ from typing import Self
 
 import msgspec
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Clock
-from ptycassette.system.pty.port import LineMode
+from ptycassette.model.records import ExitStatus
+from ptycassette.model.screen import Size
 from ptycassette.system.pty.process import exit_status, signal_name, signal_number
+
+from .terminal import LineMode
 
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True):

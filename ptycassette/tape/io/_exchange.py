@@ -9,29 +9,465 @@ left, so that a slow reader slows its sender, and memory stays flat.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
+from datetime import UTC, datetime
+from http import HTTPStatus
 
 import h11
 import msgspec
 
 from ptycassette.errors import StorageError
+from ptycassette.keys.quantities import time_text
 from ptycassette.model.tape import ExchangeOutcome
-from ptycassette.tape._heads import is_websocket, own_answer
-from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
-from ptycassette.tape.io._answer_side import AnswerSide
-from ptycassette.tape.io._exchange_context import (
+from ptycassette.tape._heads import (
+    MAX_HEAD_BYTES,
+    answer_follower,
+    end_of_head,
+    events,
+    head_for_provider,
+    header_pairs,
+    is_websocket,
+    noted_headers,
+    own_answer,
+)
+from ptycassette.tape.items import (
+    AnswerBegun,
+    AnswerData,
+    ExchangeEnded,
+    RequestBegun,
+    RequestComplete,
+    RequestData,
+)
+from ptycassette.tape.retries import Retries, may_be_asked_again, wait_s
+from ptycassette.tape.routing import Destination, OutgoingRequest, QuestionRefusedError, header
+
+from ._wire import (
+    BLOCK,
     ClientGoneError,
     ExchangeContext,
     ProviderGoneError,
+    UnreachableError,
+    Wire,
     write_to_client,
 )
-from ptycassette.tape.io._persistence import Persistence
-from ptycassette.tape.io._request_side import HeldRequest, RequestSide
-from ptycassette.tape.io._upstreams import UnreachableError
-from ptycassette.tape.io._wire import Wire
-from ptycassette.tape.items import ExchangeEnded
-from ptycassette.tape.retries import Retries
-from ptycassette.tape.routing import Destination
+
+# The answer of an exchange: what h11 reads in it is noted, and its bytes pass as they came.
+
+
+class AnswerSide:
+    """Notes the answer, and passes it on.
+
+    Args:
+        context: what exchanges have in common.
+        client: its connection.
+        request: what is answered.
+        number: of the exchange.
+        complete: called when the answer is whole, before its last block is written.
+
+    Attributes:
+        switched: extensions of the WebSocket that the connections are now; None before.
+    """
+
+    def __init__(
+        self,
+        context: ExchangeContext,
+        client: Wire,
+        request: h11.Request,
+        *,
+        number: int,
+        complete: Callable[[], None],
+    ) -> None:
+        self._context, self._client = context, client
+        self._number, self._complete = number, complete
+        self._follower = answer_follower(request)
+        self._whole = False
+        self.switched: str | None = None
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the provider can answer another request on its connection."""
+        return self._follower.their_state is h11.DONE
+
+    async def pass_on(self, upstream: Wire) -> None:
+        """Pass the answer on, until it is whole or the connection is a WebSocket.
+
+        Raises:
+            ClientGoneError, ProviderGoneError: one of them broke off.
+            StorageError: a piece is not kept.
+        """
+        while not self._over:
+            try:
+                data = await upstream.read()
+            except OSError as broken:
+                raise ProviderGoneError(str(broken)) from broken
+            self._follower.receive_data(data)
+            try:
+                for event in events(self._follower):
+                    self._note_event(event)
+            except h11.RemoteProtocolError as wrong:
+                # Broken as it is: the client sees what it would see without us.
+                await write_to_client(self._client, data)
+                raise ProviderGoneError(str(wrong)) from wrong
+            if self.switched is not None:
+                frames, _ = self._follower.trailing_data
+                upstream.unread(frames)
+                data = data[: len(data) - len(frames)]
+            await write_to_client(self._client, data)
+
+    @property
+    def _over(self) -> bool:
+        """Whether no more of it passes as HTTP."""
+        return self._whole or self.switched is not None
+
+    def note_own(self, answer: bytes) -> None:
+        """Note an answer that we give in the provider's place; its end is the caller's to note.
+
+        Raises:
+            StorageError: it is not kept.
+        """
+        self._follower.receive_data(answer)
+        for event in events(self._follower):
+            if not isinstance(event, h11.EndOfMessage):
+                self._note_event(event)
+
+    def _note_event(self, event: h11.Event) -> None:
+        now_us, sink = self._context.now_us(), self._context.sink
+        if isinstance(event, h11.Response | h11.InformationalResponse):
+            switches = event.status_code == HTTPStatus.SWITCHING_PROTOCOLS
+            if event.status_code < HTTPStatus.OK and not switches:
+                return  # an interim answer: it passes, and is no part of the tape
+            headers = header_pairs(event)
+            sink.note(
+                AnswerBegun(
+                    t_us=now_us,
+                    exchange=self._number,
+                    status=event.status_code,
+                    reason=event.reason.decode("latin-1"),
+                    headers=headers,
+                )
+            )
+            self._context.gate.begun(self._number, event.status_code, dict(headers))
+            if switches:
+                self.switched = dict(headers).get("sec-websocket-extensions", "")
+        elif isinstance(event, h11.Data):
+            data = bytes(event.data)
+            sink.note(AnswerData(t_us=now_us, exchange=self._number, data=data))
+            self._context.gate.answered(self._number, data)
+        elif isinstance(event, h11.EndOfMessage):
+            self._whole = True
+            self._complete()
+        elif isinstance(event, h11.ConnectionClosed) and not self._whole:
+            raise h11.RemoteProtocolError("it closed the connection before its answer")
+
+
+# The request of an exchange: noted, then passed on as it came; held where a gate judges it.
+
+
+_PACKING = "content-encoding"
+MAX_HELD_BYTES = 64 << 20
+"""Of a request that is held until it was judged."""
+
+
+class HeldRequest(msgspec.Struct, frozen=True):
+    """A request that was judged, as it is sent on; ``left_out`` are paths of what is not."""
+
+    head: bytes
+    body: bytes
+    question: OutgoingRequest
+    left_out: tuple[str, ...]
+
+
+class RequestSide:
+    """Notes the request, and passes it on.
+
+    Args:
+        context: what exchanges have in common.
+        client: its connection.
+        request: the head, and ``reader`` reads what follows it.
+        to: the provider.
+        number: of the exchange.
+    """
+
+    def __init__(
+        self,
+        context: ExchangeContext,
+        client: Wire,
+        request: h11.Request,
+        reader: h11.Connection,
+        *,
+        to: Destination,
+        number: int,
+    ) -> None:
+        self._context, self._client, self._to = context, client, to
+        self._request, self._reader, self._number = request, reader, number
+        self._complete = False
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the client can send another request on its connection."""
+        return self._complete and self._reader.their_state is h11.DONE
+
+    def note_head(self, *, connection: int, repacked: bool = False) -> None:
+        """Note the head.
+
+        Args:
+            connection: the number of the client's.
+            repacked: the body is not packed any more as the head says.
+
+        Raises:
+            StorageError: it is not kept.
+        """
+        request = self._request
+        headers = noted_headers(request, self._to)
+        self._context.sink.note(
+            RequestBegun(
+                t_us=self._context.now_us(),
+                exchange=self._number,
+                connection=connection,
+                kind="websocket" if is_websocket(request) else "http",
+                method=request.method.decode("ascii"),
+                upstream=str(self._to.origin),
+                target=self._to.target,
+                headers=tuple(one for one in headers if one[0] != _PACKING or not repacked),
+            )
+        )
+
+    async def send_begin(self, upstream: Wire, held: HeldRequest | None) -> None:
+        """Send the head, and the body too if it was held.
+
+        Raises:
+            OSError: the connection broke.
+        """
+        await upstream.write(held.head if held else head_for_provider(self._request, self._to))
+        await upstream.write(held.body if held else b"")
+
+    async def pass_on(self, upstream: Wire) -> None:
+        """Pass the body on, then watch whether the client stays.
+
+        Raises:
+            ClientGoneError: it went away, or its request is broken.
+            StorageError: a piece is not kept.
+        """
+        if not self._complete:
+            async for pieces, received in self._body():
+                self._note_pieces(pieces)
+                try:
+                    await upstream.write(received)
+                except OSError:
+                    return  # it may have answered before that: its answer decides
+        # A client that half-closes wants its answer. One that is gone looks the same, so the
+        # provider is told the same, and does what it would do without us.
+        while len(self._client.put_back) < BLOCK:
+            try:
+                if await self._client.read_ahead():
+                    continue
+            except OSError as broken:
+                raise ClientGoneError(str(broken)) from broken
+            if self._client.put_back:
+                return  # requests that are still to come; the last of them will be told
+            if not upstream.end_writing():
+                raise ClientGoneError("it closed the connection")
+            return
+
+    async def judged(self, *, connection: int) -> HeldRequest:
+        """The whole request, after the gate has seen it; noted as it is sent on.
+
+        Args:
+            connection: the number of the client's.
+
+        Raises:
+            QuestionRefusedError: it must not be sent on.
+            ClientGoneError: it went away before its request was whole.
+            StorageError: it is not kept.
+        """
+        try:
+            held, noted = await self._judged()
+        except BaseException:
+            self.note_head(connection=connection)
+            raise
+        self.note_head(connection=connection, repacked=bool(held.left_out))
+        self._note_pieces([noted] if noted else [])
+        return held
+
+    async def _judged(self) -> tuple[HeldRequest, bytes]:
+        """The request as it is sent on, and its body as it is noted."""
+        waits = self._reader.they_are_waiting_for_100_continue
+        if waits:
+            await write_to_client(self._client, b"HTTP/1.1 100 Continue\r\n\r\n")
+        body, framed = bytearray(), bytearray()
+        async for pieces, received in self._body():
+            body += b"".join(pieces)
+            framed += received
+            if len(body) > MAX_HELD_BYTES:
+                raise QuestionRefusedError(f"the request is larger than {MAX_HELD_BYTES} bytes")
+        question = OutgoingRequest(
+            exchange=self._number,
+            origin=self._to.origin,
+            method=self._request.method.decode("ascii"),
+            target=self._to.target,
+            body=bytes(body),
+            packing=header(self._request, b"content-encoding"),
+            headers=noted_headers(self._request, self._to),
+        )
+        passed, left_out = self._context.gate.judge(question)
+        head = head_for_provider(
+            self._request, self._to, expects=not waits, length=len(passed) if left_out else None
+        )
+        sent = passed if left_out else bytes(framed)
+        if left_out:
+            question = msgspec.structs.replace(question, body=passed, packing="")
+        return HeldRequest(head, sent, question, left_out), passed
+
+    async def _body(self) -> AsyncIterator[tuple[list[bytes], bytes]]:
+        """The rest of the request: pieces of the body, and the bytes in which they came."""
+        received = b""
+        while True:
+            pieces = []
+            try:
+                for event in events(self._reader):
+                    if isinstance(event, h11.Data):
+                        pieces.append(bytes(event.data))
+                    elif isinstance(event, h11.EndOfMessage):
+                        self._complete = True
+            except h11.RemoteProtocolError as wrong:
+                raise ClientGoneError(f"its request is broken: {wrong}") from wrong
+            if self._complete:
+                following, _ = self._reader.trailing_data
+                self._client.unread(following)
+                yield pieces, received[: len(received) - len(following)]
+                return
+            yield pieces, received
+            try:
+                received = await self._client.read()
+            except OSError as broken:
+                raise ClientGoneError(f"in its request: {broken}") from broken
+            self._reader.receive_data(received)
+
+    def _note_pieces(self, pieces: Iterable[bytes]) -> None:
+        now_us, sink = self._context.now_us(), self._context.sink
+        for piece in pieces:
+            sink.note(RequestData(t_us=now_us, exchange=self._number, data=piece))
+        if self._complete:
+            sink.note(RequestComplete(t_us=now_us, exchange=self._number))
+
+
+# Asks a provider until it answers, or until it was asked often enough.
+
+
+class Persistence:
+    """Asks one question.
+
+    Args:
+        context: what exchanges have in common.
+        request: its head.
+        held: the request as it is sent.
+        question: the same, for the gate, which judges each further attempt.
+        retries: how often, and how long to wait.
+
+    Attributes:
+        failures: what came of the attempts that failed, in their order.
+        answered: whether there is an answer that is no error.
+    """
+
+    def __init__(
+        self,
+        context: ExchangeContext,
+        request: h11.Request,
+        held: HeldRequest,
+        question: OutgoingRequest,
+        retries: Retries,
+    ) -> None:
+        self._context, self._request = context, request
+        self._held, self._question, self._retries = held, question, retries
+        self._retry_after: str | None = None
+        self.failures: list[str] = []
+        self.answered = False
+
+    @property
+    def summary(self) -> str:
+        """What came of the failed attempts, in words; empty if there were none."""
+        if not self.failures:
+            return ""
+        asked = len(self.failures) + self.answered
+        times = "once" if asked == 1 else f"{asked} times"
+        return f"asked {times}: {', '.join(self.failures)}"
+
+    async def ask(self, upstream: Wire | None, sending: Callable[[], None]) -> Wire:
+        """The connection on which the answer comes, to be read from its beginning.
+
+        Args:
+            upstream: a connection to the provider that was used before.
+            sending: called before anything is sent.
+
+        Raises:
+            UnreachableError: there is no connection, at the last attempt.
+            ProviderGoneError: there is no answer, at the last attempt.
+            QuestionRefusedError: the gate does not let it be asked again.
+        """
+        for attempt in range(1, self._retries.times + 2):
+            if attempt > 1:
+                now = datetime.now(UTC)
+                await asyncio.sleep(wait_s(self._retry_after, attempt=attempt - 1, now=now))
+                self._context.gate.judge(self._question)
+                upstream = None
+            last = attempt == self._retries.times + 1
+            try:
+                if upstream is None or upstream.ended:
+                    upstream = await self._context.upstreams.connect(self._question.origin)
+                sending()
+                if await self._is_answered(upstream):
+                    self.answered = True
+                    return upstream
+                if last:
+                    return upstream
+            except (UnreachableError, ProviderGoneError) as failed:
+                self.failures.append(str(failed))
+                if upstream is not None:
+                    upstream.abort()
+                if last:
+                    raise
+            else:
+                await upstream.close()
+        raise AssertionError("it is asked once at least")
+
+    async def _is_answered(self, upstream: Wire) -> bool:
+        """Send it, and read the head of the answer, which is put back.
+
+        Raises:
+            ProviderGoneError: there is none.
+        """
+        with suppress(OSError):  # it may have answered before that: its answer decides
+            await upstream.write(self._held.head)
+            await upstream.write(self._held.body)
+        data = b""
+        try:
+            async with asyncio.timeout(self._retries.timeout_s):
+                while not end_of_head(data) and len(data) <= MAX_HEAD_BYTES:
+                    if not (more := await upstream.read()):
+                        raise ProviderGoneError("it closed the connection before its answer")
+                    data += more
+        except TimeoutError as late:
+            raise ProviderGoneError(f"no answer in {time_text(self._retries.timeout_s)}") from late
+        except OSError as broken:
+            raise ProviderGoneError(str(broken)) from broken
+        upstream.unread(data)
+        return not self._is_error(data)
+
+    def _is_error(self, data: bytes) -> bool:
+        follower = answer_follower(self._request)
+        follower.receive_data(data)
+        try:
+            head = follower.next_event()
+        except h11.RemoteProtocolError:
+            return False  # broken as it is: the client sees what it would see without us
+        if not isinstance(head, h11.Response) or not may_be_asked_again(head.status_code):
+            return False
+        self.failures.append(str(head.status_code))
+        after = dict(head.headers).get(b"retry-after")
+        self._retry_after = None if after is None else after.decode("latin-1")
+        return True
+
 
 _REFUSED = 403
 

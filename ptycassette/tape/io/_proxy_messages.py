@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ptycassette.model.json_values import native, storable
+from ptycassette.model.records import native, storable
 from ptycassette.model.resolved_types import resolved
 from ptycassette.tape.consent.terms import Terms
 from ptycassette.tape.retries import Retries

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+import ssl
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.tape.retries import Retries
+from ptycassette.tape.routing import Gate, Origin, OutgoingRequest
+
+from .journal_file import TapeSink
 
 BLOCK = 64 << 10
 
@@ -110,3 +121,124 @@ async def first_byte(connection: socket.socket) -> int:
     if not byte:
         raise ConnectionResetError("ended")
     return byte[0]
+
+
+# Connections to providers: over TLS where they ask for that, never back to the proxy itself.
+
+
+_CONNECT_TIMEOUT_S = 60.0
+_ALPN = ["http/1.1"]
+"""What the proxy speaks. Providers that speak HTTP/2 speak this as well."""
+
+
+class UnreachableError(Exception):
+    """There is no connection to the provider: the reason."""
+
+
+class Upstreams:
+    """Makes connections.
+
+    Args:
+        own_port: that the proxy listens on, which is nobody's provider.
+        context: how to speak TLS.
+    """
+
+    def __init__(self, *, own_port: int, context: ssl.SSLContext) -> None:
+        self._own_port, self._context = own_port, context
+
+    async def connect(self, origin: Origin) -> Wire:
+        """A new connection.
+
+        Raises:
+            UnreachableError: there is none.
+        """
+        secure = origin.scheme == "https"
+        try:
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
+                reader, writer = await asyncio.open_connection(
+                    origin.host,
+                    origin.port,
+                    limit=BLOCK,
+                    ssl=self._context if secure else None,
+                    server_hostname=origin.host if secure else None,
+                )
+        except (TimeoutError, OSError, ssl.SSLError, UnicodeError) as failed:
+            raise UnreachableError(f"{origin}: {str(failed) or 'no answer'}") from failed
+        wire = Wire(reader, writer)
+        host, port = writer.get_extra_info("peername")[:2]
+        if port == self._own_port and host == "127.0.0.1":
+            wire.abort()
+            raise UnreachableError(f"{origin} is this proxy itself")
+        return wire
+
+
+def provider_context(authorities: Iterable[Path] = ()) -> ssl.SSLContext:
+    """How to speak TLS with providers: as any client, plus authorities that the user's CLI trusts.
+
+    Args:
+        authorities: files of certificates; those that cannot be read are left out.
+    """
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(_ALPN)
+    for path in authorities:
+        try:
+            context.load_verify_locations(cafile=os.fspath(path))
+        except (OSError, ssl.SSLError):
+            continue  # the CLI would find out for itself; the connection says what is missing
+    return context
+
+
+# What all exchanges share, and how either end of one can break off.
+
+
+class ClientGoneError(Exception):
+    """The client went away: what it left undone."""
+
+
+class ProviderGoneError(Exception):
+    """The provider broke off: how."""
+
+
+class RecordedAnswer(msgspec.Struct, frozen=True):
+    """An answer of another recording: status, type of its content, unpacked body."""
+
+    status: int
+    kind: str
+    body: bytes
+
+
+class ExchangeContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What exchanges have in common.
+
+    Attributes:
+        sink: takes what is noted.
+        upstreams: makes connections to providers.
+        gate: decides what may leave the machine.
+        now_us: microseconds since the recording began.
+        report: takes a line for the user.
+        number: the next number of an exchange.
+        retries: what to do about errors of providers; None to pass them on as they are.
+        recorded_answer: the answer of a recording to a question, with its status and the type of
+            its content; None where it has none.
+    """
+
+    sink: TapeSink
+    upstreams: Upstreams
+    gate: Gate
+    now_us: Callable[[], int]
+    report: Callable[[str], None]
+    number: Callable[[], int]
+    retries: Retries | None = None
+    recorded_answer: Callable[[OutgoingRequest], RecordedAnswer | None] = lambda question: None  # noqa: ARG005
+
+
+async def write_to_client(client: Wire, data: bytes) -> None:
+    """Write, and wait until the kernel has it.
+
+    Raises:
+        ClientGoneError: the connection broke.
+    """
+    try:
+        await client.write(data)
+    except OSError as broken:
+        raise ClientGoneError(str(broken)) from broken

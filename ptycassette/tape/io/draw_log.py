@@ -21,8 +21,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import ExistsError, StorageError, UsageError
-from ptycassette.model.events import EVENTS_VARIABLE
-from ptycassette.system.files.abandoned import temporary_folder
+from ptycassette.model.records import EVENTS_VARIABLE
+from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.ownership import owned_context
 from ptycassette.tape.draws import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ptycassette.tape import consent
-from ptycassette.tape.consent._prices import Prices
+from ptycassette.tape.consent.terms import Prices
 
 _PRICES = Path(consent.__file__).parent / "prices.toml"
 

@@ -4,26 +4,358 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
+import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+import h11
+
+from ptycassette.errors import StorageError
+from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.system.clock import monotonic_s
-from ptycassette.tape._heads import own_answer
-from ptycassette.tape.gate import Gate, OutgoingRequest
-from ptycassette.tape.io._client import Client
-from ptycassette.tape.io._exchange_context import ExchangeContext, RecordedAnswer
-from ptycassette.tape.io._peer import belongs_to_another_user
+from ptycassette.tape._frames import MessageFollower, NotFollowedError
+from ptycassette.tape._heads import MAX_HEAD_BYTES, end_of_head, own_answer, read_request
 from ptycassette.tape.io._proxy_messages import ProxyPlan
-from ptycassette.tape.io._upstreams import Upstreams, provider_context
-from ptycassette.tape.io._wire import BLOCK, Wire
 from ptycassette.tape.io.journal_file import TapeSink
+from ptycassette.tape.items import SocketMessage
 from ptycassette.tape.retries import Retries
-from ptycassette.tape.routing import Routes
+from ptycassette.tape.routing import (
+    Destination,
+    Gate,
+    NotServedError,
+    Origin,
+    OutgoingRequest,
+    QuestionRefusedError,
+    Routes,
+)
+
+from ._exchange import Exchange
+from ._wire import (
+    BLOCK,
+    ExchangeContext,
+    RecordedAnswer,
+    Upstreams,
+    Wire,
+    first_byte,
+    provider_context,
+)
+from .recorded_answers import belongs_to_another_user
 
 if TYPE_CHECKING:
     from ptycassette.tape.io.recorded_answers import RecordedAnswers
+
+    from ._authority import Authority
+
+
+# A WebSocket after its handshake: bytes pass as they came, whole messages are noted before.
+
+
+Side = Literal["client", "provider"]
+
+_LAST_WORDS_S = 5.0
+"""How long the other side may take to close, after one has."""
+
+
+async def relay_websocket(
+    context: ExchangeContext, exchange: Exchange, client: Wire, upstream: Wire, to: Destination
+) -> None:
+    """Pass both directions on until they are over; closes both connections.
+
+    Raises:
+        StorageError: a message cannot be noted; the connections were broken off.
+    """
+    outcome: ExchangeOutcome = "client-gone"
+    detail = "the recording ended"
+    codes: list[int] = []  # of closing frames, in order
+    try:
+        pumps = [
+            _Pump(context, exchange, "client", source=client, sink=upstream, to=to, codes=codes),
+            _Pump(context, exchange, "provider", source=upstream, sink=client, to=to, codes=codes),
+        ]
+        tasks = [asyncio.create_task(pump.run()) for pump in pumps]
+        try:
+            outcome, detail = await _first_end(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+    except QuestionRefusedError as refused:
+        context.report(f"not sent to {to.origin}: {refused}")
+        outcome, detail = "refused", str(refused)
+    except NotFollowedError as strange:
+        context.report(f"the WebSocket to {to.origin} was broken off: {strange}")
+        outcome, detail = "refused", str(strange)
+    finally:
+        try:
+            if codes and outcome != "refused":
+                outcome, detail = "complete", ""
+            exchange.end(outcome, detail, codes[0] if codes else None)
+        finally:
+            context.gate.over(exchange.number, sent=True)
+            client.abort()
+            upstream.abort()
+
+
+async def _first_end(
+    tasks: list[asyncio.Task[tuple[ExchangeOutcome, str]]],
+) -> tuple[ExchangeOutcome, str]:
+    done, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    first = done.pop().result()
+    if waiting:
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.shield(waiting.pop()), _LAST_WORDS_S)
+    return first
+
+
+class _Pump:
+    """One direction."""
+
+    def __init__(
+        self,
+        context: ExchangeContext,
+        exchange: Exchange,
+        sender: Side,
+        *,
+        source: Wire,
+        sink: Wire,
+        to: Destination,
+        codes: list[int],
+    ) -> None:
+        self._context, self._exchange = context, exchange
+        self._sender: Side = sender
+        self._source, self._sink, self._to = source, sink, to
+        self._codes = codes
+        self._follower = MessageFollower(sender, exchange.switched or "")
+        self._judges = sender == "client" and context.gate.reads(to.origin)
+
+    async def run(self) -> tuple[ExchangeOutcome, str]:
+        """Pass on until this side ends; what that makes of the exchange.
+
+        Raises:
+            QuestionRefusedError, NotFollowedError: it must not go on.
+            StorageError: a message is not kept.
+        """
+        gone: ExchangeOutcome = "client-gone" if self._sender == "client" else "provider-gone"
+        held = b""
+        while True:
+            try:
+                data = await self._source.read()
+            except OSError as broken:
+                return gone, str(broken)
+            if not data:
+                self._sink.end_writing()
+                return gone, "it closed the connection without a closing frame"
+            held += data
+            for message in self._follower.feed(data):
+                self._take(message.data, binary=message.binary)
+            closing = self._follower.close_code
+            if closing is not None:
+                self._codes.append(closing)
+            if self._judges and self._follower.within_message:
+                continue
+            try:
+                await self._sink.write(held)
+            except OSError as broken:
+                other: ExchangeOutcome
+                other = "provider-gone" if self._sender == "client" else "client-gone"
+                return other, str(broken)
+            if closing is not None:
+                return "complete", ""
+            held = b""
+
+    def _take(self, data: bytes, *, binary: bool) -> None:
+        if self._judges:
+            passed = self._context.gate.judge(
+                OutgoingRequest(
+                    exchange=self._exchange.number,
+                    origin=self._to.origin,
+                    method="GET",
+                    target=self._to.target,
+                    body=data,
+                    over_websocket=True,
+                )
+            )
+            if passed.left_out:
+                raise QuestionRefusedError("a message over a WebSocket is not changed on its way")
+        self._context.sink.note(
+            SocketMessage(
+                t_us=self._context.now_us(),
+                exchange=self._exchange.number,
+                sender=self._sender,
+                data=data,
+                binary=binary,
+            )
+        )
+        if self._sender == "provider":
+            self._context.gate.said(self._exchange.number, data)
+
+
+# One connection of a client: request after request, or a tunnel, until it ends.
+
+
+_TLS_HANDSHAKE = 0x16
+_FIRST_HEAD_S = 60.0
+_CHALLENGE = ("proxy-authenticate", 'Basic realm="ptycassette"')
+
+Route = Callable[[h11.Request], Destination]
+
+
+class Client:
+    """Serves one connection.
+
+    Args:
+        context: what exchanges have in common.
+        routes: what is served.
+        authority: makes certificates for tunnels; None if this is no HTTP proxy.
+        number: of the connection.
+    """
+
+    def __init__(
+        self,
+        context: ExchangeContext,
+        routes: Routes,
+        authority: Authority | None,
+        number: int,
+    ) -> None:
+        self._context, self._routes, self._authority = context, routes, authority
+        self._number = number
+
+    async def serve(self, wire: Wire) -> None:
+        """Serve requests until either side ends; closes the connection."""
+        try:
+            await self._serve(wire, self._routes.destination, tunnels=True)
+        except StorageError:
+            wire.abort()  # the sink reports it; what cannot be noted is not served
+        finally:
+            await wire.close()
+
+    async def _serve(self, wire: Wire, route: Route, *, tunnels: bool) -> None:
+        upstream: Wire | None = None
+        origin: Origin | None = None
+        try:
+            while await _goes_on(wire, upstream) and (head := await _head(wire)) is not None:
+                try:
+                    request, reader = read_request(head)
+                    if request.method == b"CONNECT" and tunnels:
+                        await self._tunnel(wire, self._routes.tunnel(request))
+                        return
+                    to = route(request)
+                except h11.RemoteProtocolError as wrong:
+                    await _say(wire, own_answer(wrong.error_status_hint, str(wrong).encode()))
+                    return
+                except NotServedError as stranger:
+                    extra = [_CHALLENGE] if stranger.status == 407 else []
+                    answer = own_answer(stranger.status, stranger.reason.encode(), *extra)
+                    await _say(wire, answer)
+                    return
+                if upstream is not None and to.origin != origin:
+                    await upstream.close()
+                    upstream = None
+                exchange = Exchange(
+                    self._context, wire, request, reader, to=to, connection=self._number
+                )
+                origin = to.origin
+                upstream = await exchange.carry_out(upstream)
+                if upstream is None:
+                    return
+                if exchange.switched is not None:
+                    await relay_websocket(self._context, exchange, wire, upstream, to)
+                    return
+        finally:
+            if upstream is not None:
+                await upstream.close()
+
+    async def _tunnel(self, wire: Wire, authority: str) -> None:
+        """Serve what a client sends through a tunnel: TLS with our certificate, or plain.
+
+        The socket is taken out of the first transport and given to another, which speaks TLS from
+        its first byte (streams cannot change their transport safely before Python 3.12).
+        """
+        assert self._authority is not None  # noqa: S101 - routes let no CONNECT pass without one
+        if wire.put_back:
+            await _say(wire, own_answer(400, b"nothing may follow CONNECT before its answer"))
+            return
+        wire.transport.pause_reading()
+        await wire.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        inner = wire.transport.get_extra_info("socket").dup()
+        inner.setblocking(False)
+        wire.abort()
+        try:
+            secure = await first_byte(inner) == _TLS_HANDSHAKE
+            origin = Origin.of("https" if secure else "http", authority)
+            context = self._authority.context(origin.host) if secure else None
+            through = await _accepted(inner, context)
+        except (OSError, ValueError):
+            inner.close()  # a client that does not trust the certificate says so itself
+            return
+        try:
+            await self._serve(through, lambda request: _inside(origin, request), tunnels=False)
+        finally:
+            await through.close()
+
+
+def _inside(origin: Origin, request: h11.Request) -> Destination:
+    target = request.target.decode("ascii")
+    if not target.startswith("/") and target != "*":
+        raise NotServedError(400, "a tunnel takes paths")
+    return Destination(origin, target)
+
+
+async def _goes_on(wire: Wire, upstream: Wire | None) -> bool:
+    """Wait for the client; False if the provider has closed its connection before.
+
+    So the client learns that it is closed as it would without us.
+    """
+    if upstream is None or wire.put_back:
+        return True
+    client, provider = (asyncio.create_task(one.read_ahead()) for one in (wire, upstream))
+    try:
+        await asyncio.wait({client, provider}, return_when=asyncio.FIRST_COMPLETED)
+        return client.done()
+    finally:
+        for task in (client, provider):
+            task.cancel()
+        await asyncio.gather(client, provider, return_exceptions=True)
+
+
+async def _head(wire: Wire) -> bytes | None:
+    """The head of the next request; None where there is none."""
+    data = b""
+    while not (length := end_of_head(data)):
+        if len(data) > MAX_HEAD_BYTES:
+            await _say(wire, own_answer(431, b"the head of the request is too large"))
+            return None
+        try:
+            more = await wire.read()
+        except OSError:
+            return None
+        if not more:
+            return None
+        data = (data + more).lstrip(b"\r\n") if not data else data + more
+    wire.unread(data[length:])
+    return data[:length]
+
+
+async def _say(wire: Wire, answer: bytes) -> None:
+    with suppress(OSError):
+        await wire.write(answer)
+
+
+async def _accepted(connection: socket.socket, context: ssl.SSLContext | None) -> Wire:
+    """A socket as a wire.
+
+    Raises:
+        OSError: the other side takes no part in TLS, or does not trust us.
+    """
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=BLOCK)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection, ssl=context)
+    return Wire(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+
 
 HOST = "127.0.0.1"
 MAX_CONNECTIONS = 512

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ptycassette.errors import CassetteError, StorageError
-from ptycassette.tape.consent.judging import TermsGate
+from ptycassette.tape.consent.terms import TermsGate
 from ptycassette.tape.io._proxy_messages import (
     FromProxy,
     NotStarted,

@@ -2,18 +2,91 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import struct
+import sys
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from ptycassette.cassette._tape_lines import tape_facts
-from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.tape._kept import kept_target
-from ptycassette.tape._unpacking import unpacked_body
-from ptycassette.tape.gate import OutgoingRequest
-from ptycassette.tape.io._exchange_context import RecordedAnswer
-from ptycassette.tape.io.matching_rules import load_matching_rules
-from ptycassette.tape.matching._misses import Miss
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.tape_lines import tape_facts
+from ptycassette.errors import UsageError
+from ptycassette.model.toml_text import MAX_TOML_BYTES
+from ptycassette.profiles.io import own_folder
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.tape.items import kept_target
+from ptycassette.tape.matching.checking import tape_damage
 from ptycassette.tape.matching.matcher import Matcher
-from ptycassette.tape.matching.question import Question
+from ptycassette.tape.matching.misses import Miss
+from ptycassette.tape.matching.question import Question, Rules
+from ptycassette.tape.routing import OutgoingRequest
+from ptycassette.tape.unpacking import unpacked_body
+
+from ._wire import RecordedAnswer
+
+# Where the rules of matching lie: beside ``tape/rules``, and the user's own.
+
+
+_BUILT_IN = Path(__file__).parent.parent / "rules"
+_ALWAYS = ("common", "anthropic", "google", "openai")
+"""Of any provider: a CLI may talk to several."""
+
+
+def load_matching_rules(
+    names: Iterable[str] = (),
+    *,
+    tape: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Rules:
+    """The rules of all providers, those of some CLIs, and the user's own.
+
+    Args:
+        names: of CLIs, as their profiles have them; for those without rules nothing is added.
+        tape: what the manifest says of a tape (``optional.tape``): one that was imported may not
+            have all headers, and only those that it has are compared.
+        env: where the user's own are looked for; this process's environment when None.
+
+    Raises:
+        UsageError: a file is wrong.
+        UnreadableError, UnsafeFileError, LimitError: it cannot be read.
+    """
+    folder = own_folder("tape-rules", os.environ if env is None else env)
+    own = {path.name: path for path in sorted(folder.glob("*.toml"))}
+    wanted = [f"{name}.toml" for name in (*_ALWAYS, *dict.fromkeys(names))]
+    built_in = [_BUILT_IN / name for name in wanted if (_BUILT_IN / name).is_file()]
+    paths = [path for path in built_in if path.name not in own] + list(own.values())
+    rules = _parsed(*((_text(path), str(path)) for path in paths))
+    compared = (tape or {}).get("compared_headers")
+    return rules if compared is None else rules.comparing(map(str, compared))
+
+
+def published_damage(cassette: Cassette) -> list[str] | None:
+    """What in the tape of a cassette is not as it was published (see ``tape_damage``).
+
+    None where the rules of matching are others than those that it was published by, or where it
+    was not checked to its end then.
+    """
+    tape, facts = cassette.tape(), tape_facts(cassette.manifest)
+    harness = facts.get("harness") or cassette.manifest.harness.name
+    rules = load_matching_rules((str(harness),), tape=facts)
+    return tape_damage(list(tape), rules, key=bytes.fromhex(tape.key), facts=facts)
+
+
+@lru_cache(maxsize=8)
+def _parsed(*files: tuple[str, str]) -> Rules:
+    """The rules of these files. A test run opens many tapes with the same ones."""
+    return Rules.parse(*files)
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_plain(path, max_bytes=MAX_TOML_BYTES).decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        raise UsageError("the rules are not UTF-8 text", where=str(path)) from wrong
+
 
 _ERRORS = 400
 
@@ -78,3 +151,53 @@ class RecordedAnswers:
         kind = dict(answer.headers).get("content-type", "application/json")
         body = b"".join(data for _, data in answer.pieces)
         return RecordedAnswer(answer.status, kind, body)
+
+
+# Whose connection it is: another user of the machine gets none.
+
+
+_NETLINK_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST = 4, 20, 1
+_NO_COOKIE = 0xFFFFFFFF
+_ALL_STATES = 0xFFFFFFFF
+_HEADER = struct.Struct("=IHHII")  # nlmsghdr: length, type, flags, sequence, port
+# inet_diag_req_v2: family, protocol, extensions, states; inet_diag_sockid: ports, addresses,
+# interface, cookie.
+_REQUEST = struct.Struct("=BBBxI2s2s4s12x4s12xIII")
+_UID_AT = _HEADER.size + 64  # in inet_diag_msg
+_TIMEOUT_S = 1.0
+
+
+def belongs_to_another_user(peer: tuple[str, int], own: tuple[str, int]) -> bool:
+    """Whether the client's end of a connection belongs to another user.
+
+    False for root, who needs no server to read anything, and where the owner is not known: the
+    connection is gone, or the system does not say.
+
+    Args:
+        peer: address and port of the client, IPv4.
+        own: address and port of this end.
+    """
+    owner = _owner(peer, own)
+    return owner not in {None, 0, os.geteuid()}
+
+
+def _owner(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
+    if sys.platform != "linux":
+        return None
+    ports = [struct.pack(">H", port) for _, port in (peer, own)]
+    addresses = [socket.inet_aton(host) for host, _ in (peer, own)]
+    request = _REQUEST.pack(
+        *(socket.AF_INET, socket.IPPROTO_TCP, 0, _ALL_STATES),
+        *(*ports, *addresses, 0, _NO_COOKIE, _NO_COOKIE),
+    )
+    header = _HEADER.pack(_HEADER.size + len(request), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 1, 0)
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG) as kernel:
+            kernel.settimeout(_TIMEOUT_S)
+            kernel.send(header + request)
+            answer = kernel.recv(4096)
+    except OSError:
+        return None
+    if len(answer) < _UID_AT + 4 or _HEADER.unpack_from(answer)[1] != _SOCK_DIAG_BY_FAMILY:
+        return None
+    return int.from_bytes(answer[_UID_AT : _UID_AT + 4], sys.byteorder)

@@ -33,9 +33,8 @@ from ptycassette.tape.io._proxy_messages import (
     written,
 )
 from ptycassette.tape.pointing import CA_VARIABLES, Pointing, pointing
-from ptycassette.tape.providers import known_providers
 from ptycassette.tape.retries import Retries
-from ptycassette.tape.routing import base_url
+from ptycassette.tape.routing import base_url, known_providers
 
 PROVIDER_VARIABLE = "PTYCASSETTE_PROVIDER"
 """Environment variable: the provider of what is recorded. ``ptycassette offline`` sets it."""

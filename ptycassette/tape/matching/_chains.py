@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
-from ptycassette.tape.matching._paths import Step
-from ptycassette.tape.matching._recorded import Recorded
-from ptycassette.tape.matching.rules import Rules
+from ._answers import Node, NoJsonError, parse_json
+from .misses import Recorded
+from .question import Rules, Step
 
 _MARKS = frozenset({b"cache_control"})
 """Members that move from turn to turn while the conversation grows."""

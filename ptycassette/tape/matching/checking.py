@@ -13,21 +13,20 @@ import msgspec
 
 from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching._chains import Link, links
-from ptycassette.tape.matching._fingerprint import NEWEST_FINGERPRINT
-from ptycassette.tape.matching._lookalikes import Lookalikes, last_overlaps
-from ptycassette.tape.matching._misses import Miss
-from ptycassette.tape.matching._recorded import (
+from ptycassette.tape.matching.matcher import Matcher
+from ptycassette.tape.matching.question import Skeletons, question_key
+
+from .matcher import NEWEST_FINGERPRINT, Lookalikes, last_overlaps, names_of
+from .misses import (
     MOST_SEARCHED,
+    Miss,
     Recorded,
     TapeExchange,
     answer_length,
     question_of,
+    undeclared,
 )
-from ptycassette.tape.matching._undeclared import undeclared
-from ptycassette.tape.matching._waiting import names_of
-from ptycassette.tape.matching.matcher import Matcher
-from ptycassette.tape.matching.question import Skeletons, question_key
-from ptycassette.tape.matching.rules import Rules
+from .question import Rules
 
 Kind = Literal[
     "changed", "unplayable", "ambiguous", "lookalike", "too-early", "stray", "undeclared"

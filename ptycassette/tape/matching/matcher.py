@@ -17,7 +17,9 @@ One matcher is for one run and one thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nsmallest
 from http import HTTPStatus
@@ -25,18 +27,472 @@ from http import HTTPStatus
 import msgspec
 
 from ptycassette.model.tape import Chunk, TapeEntry
-from ptycassette.tape.draws import Draw
-from ptycassette.tape.matching._answers import Found, moved, renamed
-from ptycassette.tape.matching._binding import Binding, Pair
+from ptycassette.tape.draws import Draw, draws_digest
+from ptycassette.tape.matching._answers import moved
 from ptycassette.tape.matching._chains import Conversations
-from ptycassette.tape.matching._fingerprint import NEWEST_FINGERPRINT, Fingerprint, Served
-from ptycassette.tape.matching._lookalikes import Lookalikes
-from ptycassette.tape.matching._masked import MaskedValues, masked_like
-from ptycassette.tape.matching._misses import Miss, Misses
-from ptycassette.tape.matching._recorded import Recorded, TapeExchange, question_of
-from ptycassette.tape.matching._waiting import Names, Waiting, names_of, place_of
-from ptycassette.tape.matching.question import Question, Skeleton, Skeletons, question_key
-from ptycassette.tape.matching.rules import DECLARED_TYPES, SECRET, Rules
+from ptycassette.tape.matching.question import Question, Skeletons, question_key
+
+from ._answers import Found, found_in, renamed
+from ._chains import links
+from .misses import (
+    MOST_SEARCHED,
+    Binding,
+    MaskedValues,
+    Miss,
+    Misses,
+    Pair,
+    Recorded,
+    TapeExchange,
+    cuts_of,
+    masked_like,
+    question_of,
+)
+from .question import DECLARED_TYPES, SECRET, Rules, Skeleton
+
+# The fingerprint of a run: what was asked and what was served, by names instead of values.
+
+
+NEWEST_FINGERPRINT = 2
+_FOLLOWS = "content-length"
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer as it was served.
+
+    Attributes:
+        entry: whose end it has.
+        status: None where no answer began.
+        headers: as they were sent, each with the names in it.
+        pieces: of the body.
+        names: in the body.
+    """
+
+    entry: TapeEntry
+    status: int | None
+    headers: Sequence[tuple[str, bytes, Sequence[Found]]]
+    pieces: Sequence[tuple[Chunk, bytes]]
+    names: Sequence[Found]
+
+
+class Fingerprint:
+    """Adds up exchanges in the order in which they happened.
+
+    Args:
+        recorded: the tape.
+        rules: by which it is matched.
+        version: 1, or 2 for a tape that was published with it.
+    """
+
+    def __init__(self, recorded: Recorded, rules: Rules, *, version: int) -> None:
+        self._recorded = recorded
+        self._rules = rules
+        self._version = version
+        self._exchanges: list[tuple[int, bytes]] = []
+        self._asked: Counter[str] = Counter()
+
+    def add(
+        self, index: int, asked: tuple[str, Skeleton], served: Served, binding: Binding
+    ) -> None:
+        """Note an exchange: which entry it was, what was asked, what was served.
+
+        Args:
+            index: of the entry.
+            asked: key and skeleton of the question.
+            served: the answer.
+            binding: what the names in both stand for.
+        """
+        key, skeleton = asked
+        names = [
+            f"{token.type}:{binding.name(token.type, token.value)}" for token in skeleton.tokens
+        ]
+
+        def name_of(one: Found) -> bytes | None:
+            name = binding.name(one.type, one.value)
+            if name is None and self._version > 1:  # served as it was recorded
+                name = self._recorded.known_name(one.type, one.value)
+                return None if name is None else f"<{one.type}:{name}>".encode()
+            return f"<{one.type}:{name}>".encode()
+
+        body = b"".join(data for _, data in served.pieces)
+        found = served.names if self._version > 1 else self._found(served, body, binding)
+        form = renamed(body, (), found, name_of)[0]
+        forms = " ".join(chunk.form or "bytes" for chunk, _ in served.pieces)
+        question = f"{key} {' '.join(names)}"
+        self._asked[question] += 1
+        parts = [question, str(self._asked[question]), str(served.status), forms]
+        content = hashlib.sha256("\n".join(parts).encode() + b"\n" + form)
+        if self._version > 1:
+            answer = served.entry.answer
+            cuts = [] if answer is None else [chunk.length for chunk in answer.chunks]
+            end = f"{served.entry.outcome} {served.entry.close_code}"
+            content.update(f"\n{end} {cuts}".encode())
+            for name, value, in_value in served.headers:
+                if name != _FOLLOWS:
+                    text = renamed(value, (), in_value, name_of)[0]
+                    content.update(b"\n%b:%d:%b" % (name.encode(), len(text), text))
+        self._exchanges.append((index, content.digest()))
+
+    def _found(self, served: Served, body: bytes, binding: Binding) -> list[Found]:
+        """The names in an answer, as version 1 looks for them."""
+        values = self._recorded.live_values(binding)
+        if len(body) > MOST_SEARCHED:
+            return []
+        return found_in(
+            body,
+            cuts_of(served.pieces),
+            self._rules.in_answers(values),
+            self._rules.known_names(values),
+        )
+
+    def digest(self, draws: Sequence[Draw]) -> str:
+        """SHA-256 (hex) of all that was added, and of draws."""
+        continued = links(self._recorded, self._rules)
+        chained: dict[int, bytes] = {}
+        for index, content in self._exchanges:
+            parent = continued[index].parent
+            before = b"" if parent is None else chained.get(parent, b"not yet")
+            chained[index] = hashlib.sha256(content + before).digest()
+        drawn = draws_digest(draws).encode()
+        return hashlib.sha256(b"".join((*sorted(chained.values()), drawn))).hexdigest()
+
+
+# The entries that were not served yet, found by their names instead of one after the other.
+
+
+Names = tuple[int, ...]
+Known = Sequence[int | None]
+"""For each token of a question the name of its value; None for one that stands for nothing yet."""
+
+
+def names_of(entry: TapeEntry, rules: Rules) -> Names:
+    """The names of an entry's tokens, without those that may differ each time."""
+    return tuple(one.name for one in entry.tokens if not rules.type_of(one.type).measured)
+
+
+def types_of(entry: TapeEntry, rules: Rules) -> tuple[str, ...]:
+    """The types of these tokens."""
+    return tuple(one.type for one in entry.tokens if not rules.type_of(one.type).measured)
+
+
+class _Alike:
+    """Entries with equal names, and how many of them were served."""
+
+    def __init__(self, names: Names, types: tuple[str, ...]) -> None:
+        self.names = names
+        self.types = types
+        self.entries: list[int] = []
+        self.at = 0
+
+
+class _Equal:
+    """Entries with one key."""
+
+    def __init__(self) -> None:
+        self.alike: dict[tuple[Names, tuple[str, ...]], _Alike] = {}
+        self.order: list[int] = []
+        self.at = 0
+        self.tables: dict[tuple[bool, ...], dict[Names, tuple[list[_Alike], list[int]]]] = {}
+
+
+class Waiting:
+    """What a tape has left.
+
+    Args:
+        entries: all of it.
+        rules: by which it is matched.
+        taken: whether a name (type, name) stands for something, so that no other value can.
+    """
+
+    def __init__(
+        self, entries: Sequence[TapeEntry], rules: Rules, taken: Callable[[str, int], bool]
+    ) -> None:
+        self._taken = taken
+        self._equal: dict[str, _Equal] = {}
+        self._served = bytearray(len(entries))
+        for index, entry in enumerate(entries):
+            equal = self._equal.setdefault(entry.key, _Equal())
+            names, types = names_of(entry, rules), types_of(entry, rules)
+            alike = equal.alike.get((names, types))
+            if alike is None:
+                alike = equal.alike[names, types] = _Alike(names, types)
+            alike.entries.append(index)
+            equal.order.append(index)
+
+    def serve(self, index: int) -> None:
+        """Use an entry up."""
+        self._served[index] = 1
+
+    def is_served(self, index: int) -> bool:
+        """Whether it was."""
+        return bool(self._served[index])
+
+    def left(self) -> list[int]:
+        """The entries that were not served."""
+        return [index for index, served in enumerate(self._served) if not served]
+
+    def first(self, key: str) -> int | None:
+        """The first entry with a key that was not served."""
+        equal = self._equal.get(key)
+        if equal is None:
+            return None
+        equal.at = self._behind_served(equal.order, equal.at)
+        return equal.order[equal.at] if equal.at < len(equal.order) else None
+
+    def count(self, key: str) -> int:
+        """How many entries with a key there are, served or not."""
+        equal = self._equal.get(key)
+        return 0 if equal is None else len(equal.order)
+
+    def has_others(self, key: str) -> bool:
+        """Whether entries with a key differ in their names."""
+        equal = self._equal.get(key)
+        return equal is not None and len(equal.alike) > 1
+
+    def fitting(self, key: str, known: Known, values: Sequence[object]) -> Iterator[int]:
+        """The entries that fit to a question, in order.
+
+        Args:
+            key: of the question.
+            known: the names of its values.
+            values: the values, with their types.
+        """
+        equal = self._equal.get(key)
+        if equal is None:
+            return
+        mask = tuple(name is not None for name in known)
+        if mask not in equal.tables:
+            equal.tables[mask] = self._table(equal, mask)
+        found = equal.tables[mask].get(place_of(known, values))
+        if found is None:
+            return
+        queue, at = found
+        while at[0] < len(queue) and not self._fits(queue[at[0]], mask):
+            at[0] += 1
+        for number in range(at[0], len(queue)):
+            alike = queue[number]
+            if self._fits(alike, mask):
+                for place in range(alike.at, len(alike.entries)):
+                    if not self._served[alike.entries[place]]:
+                        yield alike.entries[place]
+
+    def _table(
+        self, equal: _Equal, mask: tuple[bool, ...]
+    ) -> dict[Names, tuple[list[_Alike], list[int]]]:
+        table: dict[Names, tuple[list[_Alike], list[int]]] = {}
+        for alike in equal.alike.values():
+            if len(alike.names) == len(mask):
+                table.setdefault(place_in(alike.names, alike.types, mask), ([], [0]))[0].append(
+                    alike
+                )
+        return table
+
+    def _fits(self, alike: _Alike, mask: tuple[bool, ...]) -> bool:
+        alike.at = self._behind_served(alike.entries, alike.at)
+        return alike.at < len(alike.entries) and not any(
+            self._taken(type_, name)
+            for type_, name, known in zip(alike.types, alike.names, mask, strict=True)
+            if not known
+        )
+
+    def _behind_served(self, entries: list[int], at: int) -> int:
+        while at < len(entries) and self._served[entries[at]]:
+            at += 1
+        return at
+
+
+def place_of(known: Known, values: Sequence[object]) -> Names:
+    """Where the entries that fit to a question are in a table."""
+    first: dict[object, int] = {}
+    return tuple(
+        ~first.setdefault(value, number) if name is None else name
+        for number, (name, value) in enumerate(zip(known, values, strict=True))
+    )
+
+
+def place_in(names: Names, types: Sequence[str], mask: Sequence[bool]) -> Names:
+    """Where an entry is in the table of a mask."""
+    values = list(zip(types, names, strict=True))
+    known = [name if there else None for name, there in zip(names, mask, strict=True)]
+    return place_of(known, values)
+
+
+# Questions that only a name tells apart: which of them came first in another run is chance.
+
+
+_APART = frozenset((SECRET, *DECLARED_TYPES))
+"""Types whose values tell questions apart by themselves."""
+
+
+class Group:
+    """Entries of which each could be asked, and answered, in the place of the others.
+
+    Attributes:
+        entries: their indices, in order.
+        look: what is equal in them.
+    """
+
+    def __init__(self, recorded: Recorded, rules: Rules, look: tuple[object, object]) -> None:
+        self._recorded = recorded
+        self._rules = rules
+        self.look = look
+        self.entries: list[int] = []
+        self._known: set[Names] = set()
+        self._until = -1
+        self._mixed: dict[tuple[bool, ...], dict[Names, bool]] = {}
+
+    def takes(self, index: int, known: Names) -> bool:
+        """Whether a question that looks like these could be in the place of one of them.
+
+        Args:
+            index: of the question.
+            known: those of its names that were there before it.
+        """
+        return self._until >= index or self._known != {known}
+
+    def add(self, index: int, known: Names, until: int) -> None:
+        """Count one in. ``until`` is the last entry that it overlaps."""
+        self.entries.append(index)
+        self._known.add(known)
+        self._until = max(self._until, until)
+
+    def are_mixed(self, mask: tuple[bool, ...], place: Names) -> bool:
+        """Whether those that fit to a question have answers that differ in more than names.
+
+        Args:
+            mask: which names of the question are certain.
+            place: where it is in the table of that mask.
+        """
+        if len(self.entries) == 1:
+            return False
+        if mask not in self._mixed:
+            forms: dict[Names, set[bytes]] = {}
+            for index in self.entries:
+                entry = self._recorded.exchanges[index].entry
+                names, types = names_of(entry, self._rules), types_of(entry, self._rules)
+                if len(names) == len(mask):
+                    at = place_in(names, types, mask)
+                    forms.setdefault(at, set()).add(self._recorded.answer_form(index))
+            self._mixed[mask] = {at: len(one) > 1 for at, one in forms.items()}
+        return self._mixed[mask].get(place, False)
+
+    def differing(self) -> Iterator[int]:
+        """The entries that are answered otherwise than the first one."""
+        if len(self.entries) > 1:
+            first = self._recorded.answer_form(self.entries[0])
+            for index in self.entries[1:]:
+                if self._recorded.answer_form(index) != first:
+                    yield index
+
+
+class Lookalikes:
+    """The lookalikes of a tape.
+
+    Attributes:
+        groups: for each entry the group that it is in; alone where nothing looks like it.
+        brought: the names (type, name) that an answer had first.
+    """
+
+    def __init__(self, recorded: Recorded, rules: Rules) -> None:
+        self._rules = rules
+        self._looks: dict[tuple[str, int], tuple[Group, str, int]] = {}
+        """What tells a name apart."""
+        self._asked: Counter[tuple[str, Names]] = Counter()
+        self.groups: list[Group] = []
+        self.brought: set[tuple[str, int]] = set()
+        until = last_overlaps([exchange.entry for exchange in recorded.exchanges])
+        groups: dict[object, Group] = {}
+        for index, exchange in enumerate(recorded.exchanges):
+            names, types = names_of(exchange.entry, rules), types_of(exchange.entry, rules)
+            pairs = list(zip(types, names, strict=True))
+            self._asked[exchange.entry.key, names] += 1
+            what = (exchange.entry.key, self._asked[exchange.entry.key, names])
+            look, known = self._look(what, pairs, None)
+            group = groups.get(look)
+            if group is None or not group.takes(index, known):
+                group = None
+                for other in self._beginnings(what, pairs):
+                    its_look, known = self._look(what, pairs, other)
+                    if its_look == other.look and other.takes(index, known):
+                        group = other
+                        break
+            if group is None:
+                look, known = self._look(what, pairs, None)
+                group = groups[look] = Group(recorded, rules, look)
+            group.add(index, known, until[index])
+            self.groups.append(group)
+            for number, pair in enumerate(pairs):
+                self._looks.setdefault(pair, (group, "", number))
+            self._answer(recorded, index, group)
+
+    def _beginnings(self, what: object, pairs: list[tuple[str, int]]) -> Iterable[Group]:
+        """The groups of equal questions that had some of these names first."""
+        found = (self._looks[pair][0] for pair in pairs if pair in self._looks)
+        return dict.fromkeys(group for group in found if group.look[0] == what)
+
+    def _look(
+        self, what: object, pairs: list[tuple[str, int]], within: Group | None
+    ) -> tuple[tuple[object, object], Names]:
+        """What tells a question apart, without the names that are its own, and the other names.
+
+        Names that ``within`` had first are its own, too.
+        """
+        first: dict[tuple[str, int], int] = {}
+        look: list[object] = []
+        known: list[int] = []
+        for number, pair in enumerate(pairs):
+            own = self._looks.get(pair)
+            if pair[0] in _APART:
+                look.append(pair)
+            elif own is None or own[0] is within:
+                look.append(first.setdefault(pair, number))
+            else:
+                look.append(own)
+                known.append(pair[1])
+        return (what, tuple(look)), tuple(known)
+
+    def _answer(self, recorded: Recorded, index: int, group: Group) -> None:
+        for number, one in enumerate(recorded.found(index)):
+            if one.type not in self._rules.born_types:
+                continue
+            name = recorded.name(one.type, one.value)
+            if name is not None and (one.type, name) not in self._looks:
+                self._looks[one.type, name] = (group, "answer", number)
+                self.brought.add((one.type, name))
+
+
+def last_overlaps(entries: Sequence[TapeEntry]) -> list[int]:
+    """For each entry the last one that was asked before it was answered; its own where none was."""
+    found: list[int] = []
+    for index, entry in enumerate(entries):
+        low, high = index, len(entries) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if _overlaps(entry, entries[middle]):
+                low = middle
+            else:
+                high = middle - 1
+        found.append(low)
+    return found
+
+
+def _overlaps(first: TapeEntry, second: TapeEntry) -> bool:
+    """Whether a question was asked before one in front of it was answered.
+
+    A client that has all of an answer, wants no more of it, or has read that it is an error, can
+    ask again before the end of the exchange is noted.
+    """
+    if first.end_seq is not None and first.end_seq <= second.seq:
+        return False
+    answer = first.answer
+    if answer is None:
+        return True
+    if (answer.status or 0) >= HTTPStatus.BAD_REQUEST:
+        return answer.seq > second.seq
+    if first.outcome not in {"complete", "client-gone"}:
+        return True
+    last_us = answer.chunks[-1].t_us if answer.chunks else answer.t_us
+    return last_us >= second.t_us
+
 
 _MOST_COMPARED = 200
 """Recorded questions whose masks a question is tried with; the nearest in length come first."""

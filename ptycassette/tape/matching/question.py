@@ -12,24 +12,567 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Literal
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from typing import Final, Literal
 
 import msgspec
 
 from ptycassette.cassette.secret_digests import LEAST_BITS, digest_of, guessing_bits
-from ptycassette.model.journal import HeadSecret
+from ptycassette.errors import UsageError
+from ptycassette.model.file_patterns import FilePattern, file_pattern
+from ptycassette.model.records import HeadSecret
 from ptycassette.model.tape import MaskedDigest, VolatileToken
-from ptycassette.tape.matching._canonical import (
-    CanonicalBody,
-    Token,
-    canonical_body,
-    canonical_text,
+from ptycassette.profiles.session_log import StrictTable, check_regex, read_checked
+
+from ._answers import Finder, Node, NoJsonError, Span, Text, parse_json, values_of
+
+# Where in a JSON body a rule applies: a small language of paths.
+
+
+ANY: Final = "*"
+"""Any element of an array, or any member of an object."""
+
+Step = str | int | tuple[str]
+"""``(name,)`` is a member, a number is an element, ``*`` is any."""
+
+_STEP = re.compile(
+    r"(?P<dot>\.)?(?:(?P<name>[\w-]+)|(?P<quoted>\"(?:[^\"\\]|\\.)*\")|(?P<any>\*))"
+    r"|\[(?:(?P<index>\d{1,6})|(?P<each>\*))\]"
 )
-from ptycassette.tape.matching._finder import Finder
-from ptycassette.tape.matching._text import Text
-from ptycassette.tape.matching.rules import SECRET, Rules
+_PLAIN = re.compile(r"[\w-]+")
+
+
+def parse_path(path: str) -> tuple[Step, ...]:
+    """The steps of a path.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    steps: list[Step] = []
+    at = 0
+    while at < len(path):
+        step = _STEP.match(path, at)
+        member = step is not None and step["index"] is None and step["each"] is None
+        if step is None or (member and bool(step["dot"]) != bool(steps)):
+            raise ValueError(f"not a path at character {at + 1}: '{path}' (such as input[*].id)")
+        steps.append(_step(step))
+        at = step.end()
+    return tuple(steps)
+
+
+def _step(step: re.Match[str]) -> Step:
+    if step["index"] is not None:
+        return int(step["index"])
+    if step["name"] is not None:
+        return (step["name"],)
+    if step["quoted"] is not None:
+        try:
+            return (json.loads(step["quoted"]),)
+        except ValueError as wrong:
+            raise ValueError(f"not a name: {step['quoted']}") from wrong
+    return ANY
+
+
+def shown_path(steps: tuple[str | int, ...]) -> str:
+    """A place in a document, as a path shows it: names and numbers."""
+    shown = ""
+    for step in steps:
+        if isinstance(step, int):
+            shown += f"[{step}]"
+        else:
+            name = step if _PLAIN.fullmatch(step) else json.dumps(step)
+            shown += f".{name}" if shown else name
+    return shown
+
+
+class PathTree:
+    """Many paths as a tree, walked along with a document. ``rules`` apply where a walk is here."""
+
+    def __init__(self) -> None:
+        self._next: dict[Step, PathTree] = {}
+        self.rules: list[int] = []
+
+    def add(self, path: tuple[Step, ...], rule: int) -> None:
+        """Have a rule apply at a path."""
+        here = self
+        for step in path:
+            here = here._next.setdefault(step, PathTree())
+        here.rules.append(rule)
+
+    def step(self, step: str | int) -> Iterator[PathTree]:
+        """Where a member or an element leads."""
+        named: Step = (step,) if isinstance(step, str) else step
+        for way in (named, ANY):
+            if way in self._next:
+                yield self._next[way]
+
+
+# The rules of matching: which tokens of a question may differ in another run, as data.
+
+
+SECRET = "secret"  # noqa: S105 - the name of a type
+DECLARED_TYPES = ("cwd", "home", "tmp")
+"""Values that whoever runs the program knows; they are found by themselves in any text."""
+_BUILT_IN_TYPES = (*DECLARED_TYPES, SECRET)
+_NEVER_COMPARED = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "x-api-key", "x-goog-api-key", "api-key"}
+)
+_TYPE_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+class TokenType(StrictTable, frozen=True):
+    """How the values of a type behave; see the module."""
+
+    answers: bool = False
+    measured: bool = False
+
+
+class _Token(StrictTable, frozen=True):
+    """A table ``[[tokens]]``; see the module."""
+
+    type: str
+    path: str | None = None
+    regex: str | None = None
+    header: str | None = None
+    target: bool = False
+
+    def __post_init__(self) -> None:
+        places = sum((self.path is not None, self.header is not None, self.target))
+        if places > 1:
+            raise ValueError("a token has one place: a path, a header, or the target")
+        if not places and self.regex is None:
+            raise ValueError("a token needs a regex, a path, a header, or target = true")
+        if not self.type or not _TYPE_LETTERS.issuperset(self.type):
+            raise ValueError(f"a type is of small letters, digits and hyphens: '{self.type}'")
+        check_regex(self.regex)
+        if self.path is not None:
+            parse_path(self.path)
+
+
+class _RuleFile(StrictTable, frozen=True):
+    """A file; see the module."""
+
+    version: int
+    name: str
+    headers: tuple[str, ...] = ()
+    turns: tuple[str, ...] = ()
+    types: dict[str, TokenType] = msgspec.field(default_factory=dict)
+    tokens: tuple[_Token, ...] = ()
+
+
+class Rules:
+    """The rules of some files together; made by ``parse``.
+
+    Attributes:
+        names: of the files.
+        digest: SHA-256 (hex) of what they say.
+        headers: that are compared, sorted.
+        types: how the values of each type behave that a file names.
+        turns: the paths of the turns.
+        paths: where which rule applies, by its number for ``at_path``.
+    """
+
+    def __init__(self, files: tuple[_RuleFile, ...]) -> None:
+        self.names = tuple(file.name for file in files)
+        self.digest = hashlib.sha256(msgspec.json.encode(files)).hexdigest()
+        self.headers = tuple(sorted({name.lower() for file in files for name in file.headers}))
+        self.turns = tuple(parse_path(path) for file in files for path in file.turns)
+        self.types = dict.fromkeys(_BUILT_IN_TYPES, TokenType(answers=True))
+        self.paths = PathTree()
+        self._at_path: list[tuple[str, Finder | None]] = []
+        self._in_header: dict[str, list[_Token]] = {}
+        self._in_target: list[_Token] = []
+        self._anywhere: list[tuple[str, FilePattern]] = []
+        for file in files:
+            self.types.update(file.types)
+            for token in file.tokens:
+                self._add(token)
+
+    def _add(self, token: _Token) -> None:
+        if token.path is not None:
+            self.paths.add(parse_path(token.path), len(self._at_path))
+            pattern = _patterns((token,))
+            self._at_path.append((token.type, Finder(pattern) if pattern else None))
+        elif token.header is not None:
+            self._in_header.setdefault(token.header.lower(), []).append(token)
+        elif token.target:
+            self._in_target.append(token)
+        else:
+            self._anywhere += _patterns((token,))
+
+    @classmethod
+    def parse(cls, *files: tuple[str, str]) -> Rules:
+        """The rules of files, each given as its text and, for messages, its place.
+
+        Raises:
+            UsageError: a file is wrong, or says something else of a type than one before it.
+        """
+        checked = tuple(_checked(text, where) for text, where in files)
+        known = dict.fromkeys(_BUILT_IN_TYPES, TokenType(answers=True))
+        for file, (_, where) in zip(checked, files, strict=True):
+            for name, behaviour in file.types.items():
+                if known.setdefault(name, behaviour) != behaviour:
+                    raise UsageError(
+                        f"the type {name!r} is known, and behaves otherwise", where=where
+                    )
+        return cls(checked)
+
+    def comparing(self, headers: Iterable[str]) -> Rules:
+        """The same rules, which compare no other headers than these."""
+        wanted = tuple(name for name in self.headers if name in frozenset(headers))
+        if wanted == self.headers:
+            return self
+        made = copy(self)
+        made.headers = wanted
+        made.digest = hashlib.sha256(f"{self.digest} {' '.join(wanted)}".encode()).hexdigest()
+        return made
+
+    def type_of(self, name: str) -> TokenType:
+        """How the values of a type behave."""
+        return self.types.get(name) or TokenType()
+
+    def at_path(self, number: int) -> tuple[str, Finder | None]:
+        """A rule of ``paths``: its type, and what is looked for; None if the value is the token."""
+        return self._at_path[number]
+
+    def anywhere(self, declared: Mapping[str, str]) -> Finder:
+        """What is looked for in any text of a question."""
+        return Finder(self._anywhere, values_of(declared))
+
+    def in_answers(self, values: Iterable[tuple[str, bytes]]) -> Finder:
+        """What is looked for in the texts of an answer, ``values`` by themselves."""
+        return Finder(
+            [(type_, one) for type_, one in self._anywhere if self.type_of(type_).answers], values
+        )
+
+    @property
+    def born_types(self) -> frozenset[str]:
+        """Types of names that the provider makes: they are first met in an answer."""
+        return frozenset(type_ for type_, _ in self._anywhere if self.type_of(type_).answers)
+
+    @staticmethod
+    def known_names(values: Iterable[tuple[str, bytes]]) -> Finder:
+        """What finds these values alone."""
+        return Finder((), values)
+
+    def in_header(self, name: str, declared: Mapping[str, str]) -> Finder | str:
+        """What is looked for in a header; a type if the whole value is a token."""
+        return self._in_place(self._in_header.get(name, ()), declared)
+
+    def in_target(self, declared: Mapping[str, str]) -> Finder | str:
+        """What is looked for in the target of a request, likewise."""
+        return self._in_place(self._in_target, declared)
+
+    def _in_place(self, tokens: Iterable[_Token], declared: Mapping[str, str]) -> Finder | str:
+        tokens = tuple(tokens)
+        for token in tokens:
+            if token.regex is None:
+                return token.type
+        return Finder([*_patterns(tokens), *self._anywhere], values_of(declared))
+
+
+def _patterns(tokens: Iterable[_Token]) -> list[tuple[str, FilePattern]]:
+    return [
+        (token.type, file_pattern(token.regex, multiline=True))
+        for token in tokens
+        if token.regex is not None
+    ]
+
+
+def _checked(text: str, where: str) -> _RuleFile:
+    """A file.
+
+    Raises:
+        UsageError: it is wrong.
+    """
+    file = read_checked(text, _RuleFile, where=where, known=(_Token, TokenType))
+    compared = sorted({name.lower() for name in file.headers} & _NEVER_COMPARED)
+    if compared:
+        raise UsageError(
+            f"{compared[0]} is never compared: it holds a key",
+            where=where,
+            hint="questions are compared by their content, not by their sender",
+        )
+    return file
+
+
+# The canonical form of a body and of other texts: what is literal as it is, tokens as types.
+
+
+class Token(msgspec.Struct, frozen=True, gc=False):
+    """A volatile token: where it is (see ``VolatileToken``), and its value."""
+
+    where: str
+    offset: int
+    length: int
+    type: str
+    value: bytes
+
+
+_Form = tuple[bytes, list[Token]]
+
+
+class CanonicalBody(msgspec.Struct, frozen=True):
+    """See ``Skeleton``."""
+
+    form: bytes
+    tokens: tuple[Token, ...]
+
+
+def canonical_text(
+    where: str, text: bytes, finder: Finder | str, secrets: Sequence[HeadSecret] = ()
+) -> tuple[bytes, list[Token]]:
+    """A header or a target; a type in the finder's place means that all of it is one token.
+
+    ``secrets`` are behind placeholders in ``text``, and are tokens with the value of the secret.
+    """
+    if isinstance(finder, str):
+        value = bytearray(text)
+        for one in reversed(secrets):
+            value[one.offset : one.offset + one.length] = one.value
+        whole = Token(where, 0, len(text), finder, bytes(value))
+        return _written(text, [Span(0, len(text), finder)]), [whole]
+    values = {one.offset: one.value for one in secrets}
+    given = [Span(one.offset, one.offset + one.length, SECRET) for one in secrets]
+    spans = _joined(given, finder.find(text))
+    tokens = [
+        Token(
+            where,
+            one.start,
+            one.end - one.start,
+            one.type,
+            values.get(one.start, text[one.start : one.end]),
+        )
+        for one in spans
+    ]
+    return _written(text, spans), tokens
+
+
+_MOST_SIMPLE = 4096
+"""Short texts that are remembered, before all are forgotten."""
+
+
+def canonical_body(
+    body: bytes,
+    rules: Rules,
+    anywhere: Finder,
+    given: tuple[VolatileToken, ...],
+    simple: dict[bytes, _Form],
+) -> CanonicalBody:
+    """A body: as JSON if it is JSON, by its bytes if not.
+
+    Args:
+        body: the bytes.
+        rules: what is volatile at which path.
+        anywhere: what is looked for in every text.
+        given: places that are tokens in any case.
+        simple: the forms of short texts without tokens, by these rules: names of members, mostly.
+            It is read and filled.
+    """
+    places = _in_order(given)
+    try:
+        tree = parse_json(body)
+    except NoJsonError:
+        spans = [Span(one.offset, one.offset + one.length, one.type) for one in places]
+        tokens = tuple(_token(body, span.start, span.end, span.type) for span in spans)
+        return CanonicalBody(b"bytes;" + _written(body, spans), tokens)
+    writer = _Writer(body, rules, anywhere, places, simple)
+    form, found = writer.value(tree, (rules.paths,))
+    return CanonicalBody(b"json;" + form, tuple(found))
+
+
+def _in_order(given: tuple[VolatileToken, ...]) -> list[VolatileToken]:
+    """The places of the body, without those that overlap one before them."""
+    kept: list[VolatileToken] = []
+    for place in sorted(
+        (one for one in given if not one.where), key=lambda one: (one.offset, -one.length)
+    ):
+        if not kept or place.offset >= kept[-1].offset + kept[-1].length:
+            kept.append(place)
+    return kept
+
+
+def _token(body: bytes, start: int, end: int, type_: str) -> Token:
+    return Token("", start, end - start, type_, body[start:end])
+
+
+def _written(text: bytes, spans: Iterable[Span]) -> bytes:
+    """Literal pieces with their lengths, tokens by their types."""
+    pieces: list[bytes] = []
+    at = 0
+    for span in spans:
+        if span.start > at:
+            pieces += (b"%d:" % (span.start - at), text[at : span.start])
+        pieces.append(b"<%b>" % span.type.encode())
+        at = span.end
+    if at < len(text):
+        pieces += (b"%d:" % (len(text) - at), text[at:])
+    pieces.append(b";")
+    return b"".join(pieces)
+
+
+_Trees = tuple[PathTree, ...]
+
+
+class _Writer:
+    """Writes the canonical form of a tree."""
+
+    def __init__(
+        self,
+        body: bytes,
+        rules: Rules,
+        anywhere: Finder,
+        places: list[VolatileToken],
+        simple: dict[bytes, _Form],
+    ) -> None:
+        self._body = body
+        self._rules = rules
+        self._anywhere = anywhere
+        self._places = places
+        self._simple = simple
+
+    def value(self, node: Node, trees: _Trees) -> _Form:
+        """The form of a value and its tokens, in the order of the form."""
+        match node.kind:
+            case "object":
+                return self._object(node, trees)
+            case "array":
+                return self._array(node, trees)
+            case "string":
+                return self._string(node, trees)
+            case "number":
+                return self._number(node, trees)
+        return self._body[node.start : node.end] + b";", []
+
+    def _array(self, node: Node, trees: _Trees) -> _Form:
+        parts = [b"[%d;" % len(node.items)]
+        tokens: list[Token] = []
+        for index, item in enumerate(node.items):
+            form, found = self.value(item, _canonical_step(trees, index))
+            parts.append(form)
+            tokens += found
+        return b"".join(parts), tokens
+
+    def _object(self, node: Node, trees: _Trees) -> _Form:
+        members: list[tuple[bytes, bytes, list[Token]]] = []
+        for key, item in zip(node.keys, node.items, strict=True):
+            name, in_name = self._string(key, ())
+            below = _canonical_step(trees, self._key(key)) if trees else ()
+            form, found = self.value(item, below)
+            members.append((name, form, in_name + found))
+        members.sort(key=lambda member: member[:2])
+        parts = [b"{%d;" % len(members)]
+        tokens: list[Token] = []
+        for name, form, found in members:
+            parts += (name, form)
+            tokens += found
+        return b"".join(parts), tokens
+
+    def _key(self, node: Node) -> str:
+        return Text.of(self._body, node).data.decode("utf-8", "surrogatepass")
+
+    def _number(self, node: Node, trees: _Trees) -> _Form:
+        written = self._body[node.start : node.end]
+        whole = next(self._whole(trees), None)
+        if whole is None and self._given(node):
+            whole = SECRET
+        if whole is None:
+            return b"n" + written + b";", []
+        return b"n<%b>;" % whole.encode(), [_token(self._body, node.start, node.end, whole)]
+
+    def _string(self, node: Node, trees: _Trees) -> _Form:
+        given = self._given(node) if self._places else []
+        raw = self._body[node.start : node.end]
+        simple = not (trees or given) and len(raw) <= 64
+        if simple and raw in self._simple:
+            return self._simple[raw]
+        text = Text.of(self._body, node)
+        spans = self._spans(node, text, trees, given)
+        form = b'"' + _written(text.data, spans)
+        tokens: list[Token] = []
+        for span in spans:
+            offset, length = text.place(span.start, span.end)
+            tokens.append(Token("", offset, length, span.type, text.data[span.start : span.end]))
+        if simple and not tokens:
+            if len(self._simple) >= _MOST_SIMPLE:
+                self._simple.clear()
+            self._simple[raw] = (form, [])
+        return form, tokens
+
+    def _spans(
+        self, node: Node, text: Text, trees: _Trees, given: list[VolatileToken]
+    ) -> list[Span]:
+        for whole in self._whole(trees):
+            return [Span(0, len(text.data), whole)] if text.data else []
+        found: list[Span] = []
+        for finder in self._finders(trees):
+            found = _joined(found, finder.find(text.data))
+        found = _joined(found, self._anywhere.find(text.data))
+        if given:
+            found = _with_given(found, _stretches(node, text, given))
+        return found
+
+    def _whole(self, trees: _Trees) -> Iterator[str]:
+        for tree in trees:
+            for rule in tree.rules:
+                type_, finder = self._rules.at_path(rule)
+                if finder is None:
+                    yield type_
+
+    def _finders(self, trees: _Trees) -> Iterator[Finder]:
+        for tree in trees:
+            for rule in tree.rules:
+                finder = self._rules.at_path(rule)[1]
+                if finder is not None:
+                    yield finder
+
+    def _given(self, node: Node) -> list[VolatileToken]:
+        """The places within a value; places are in order and do not overlap."""
+        first = bisect_right(self._places, node.start, key=lambda one: one.offset + one.length)
+        last = bisect_left(self._places, node.end, key=lambda one: one.offset)
+        return self._places[first:last]
+
+
+def _canonical_step(trees: _Trees, step: str | int) -> _Trees:
+    return tuple(below for tree in trees for below in tree.step(step)) if trees else ()
+
+
+def _joined(found: list[Span], more: Iterable[Span]) -> list[Span]:
+    """Both, in order; of two that overlap the one that was found first."""
+    if not found:
+        return list(more)
+    return sorted([*found, *(span for span in more if not _overlapping(found, span))])
+
+
+def _overlapping(spans: list[Span], span: Span) -> Span | None:
+    """One of ``spans``, which are in order and do not overlap, that overlaps another."""
+    at = bisect_left(spans, span.end, key=lambda one: one.start) - 1
+    return spans[at] if at >= 0 and spans[at].end > span.start else None
+
+
+def _stretches(node: Node, text: Text, given: Iterable[VolatileToken]) -> Iterator[Span]:
+    for place in given:
+        start, end = text.stretch(
+            max(place.offset, node.start), min(place.offset + place.length, node.end)
+        )
+        if end > start:
+            yield Span(start, end, place.type)
+
+
+def _with_given(found: list[Span], given: Iterable[Span]) -> list[Span]:
+    """With places that are tokens in any case, unless what was found covers all of a secret."""
+    kept = [one for one in given if not (one.type == SECRET and _covered(found, one))]
+    return _joined(kept, found)
+
+
+def _covered(found: list[Span], span: Span) -> bool:
+    other = _overlapping(found, span)
+    return other is not None and other.start <= span.start and span.end <= other.end
+
 
 _WITHIN = "connection"
 """The type of the name of the WebSocket within which a message was sent."""

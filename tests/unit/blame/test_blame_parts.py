@@ -12,19 +12,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.blame.course import Experiment, Terms, course
-from ptycassette.blame.labels import Count, Judged, JudgedStep, judged
 from ptycassette.blame.meter import Meter, share
 from ptycassette.blame.oracle import Oracle
-from ptycassette.blame.report import BlameReport, blame_json, blame_lines
-from ptycassette.blame.runs import Ran, Trial, crash
-from ptycassette.blame.statistics import difference, false_discovery, fisher, wilson
-from ptycassette.blame.steps import INTERVENTIONS, Cell, Step, cells_of
-from ptycassette.blame.validation import SESSIONS, Tally, validated, validation_lines
-from ptycassette.cli._run_pages import blame_page
+from ptycassette.blame.report import (
+    SESSIONS,
+    BlameReport,
+    Count,
+    Judged,
+    JudgedStep,
+    Tally,
+    blame_json,
+    blame_lines,
+    difference,
+    false_discovery,
+    fisher,
+    judged,
+    validated,
+    validation_lines,
+    wilson,
+)
+from ptycassette.blame.steps import (
+    INTERVENTIONS,
+    Cell,
+    Experiment,
+    Ran,
+    Step,
+    Terms,
+    Trial,
+    cells_of,
+    course,
+    crash,
+)
+from ptycassette.cli.blame import blame_page
 from ptycassette.errors import DivergenceError, UsageError
 from ptycassette.fork.places import ForkPlace
-from ptycassette.model.events import ExitStatus
+from ptycassette.model.records import ExitStatus
 from ptycassette.tape.consent.terms import Limit
 
 World = Callable[[Trial], Ran]

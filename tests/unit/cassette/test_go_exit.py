@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette.documents import decode_document, encode_document
+from ptycassette.cassette.layout import decode_document, encode_document
 from ptycassette.errors import RecordError
-from ptycassette.model.events import ExitStatus, FinalRecord
+from ptycassette.model.records import ExitStatus, FinalRecord
 
 
 def final(err: Any) -> bytes:

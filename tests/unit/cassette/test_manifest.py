@@ -9,20 +9,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.cassette._artifacts import (
+from ptycassette.cassette._manifest import decode_manifest, encode_manifest, peek_version
+from ptycassette.cassette.layout import (
+    MANIFEST,
+    REQUIRED_FILES,
     Artifact,
     check_artifact,
     check_entries,
     read_artifacts,
     with_artifacts,
 )
-from ptycassette.cassette._manifest import decode_manifest, encode_manifest, peek_version
-from ptycassette.cassette._manifest_digest import (
+from ptycassette.cassette.manifest_digest import (
     CONTRACT,
     check_manifest_digest,
     with_manifest_digest,
 )
-from ptycassette.cassette.layout import MANIFEST, REQUIRED_FILES
 from ptycassette.errors import (
     DigestError,
     EmulatorMissingError,
@@ -31,7 +32,7 @@ from ptycassette.errors import (
     VersionError,
 )
 from ptycassette.model.limits import Limits
-from ptycassette.model.manifest import EmulatorId, Manifest
+from ptycassette.model.records import EmulatorId, Manifest
 from ptycassette.testing import manifest_of
 
 ZEROS = "0" * 64

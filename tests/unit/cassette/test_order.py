@@ -12,13 +12,12 @@ from ptycassette.cassette._chunks import (
     check_output_range,
     chunk_fault,
 )
-from ptycassette.cassette._digests import is_sha256, sha256_hex
-from ptycassette.cassette._lines import Batch
-from ptycassette.cassette._order import Source, merge_runs
+from ptycassette.cassette._lines import Batch, Source, merge_runs
+from ptycassette.cassette.layout import is_sha256, sha256_hex
 from ptycassette.errors import ChunkError, LimitError, SequenceError, TimeError
-from ptycassette.model.events import FrameRecord, OutputRecord, ServiceEventRecord
-from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.limits import Limits
+from ptycassette.model.records import FrameRecord, OutputRecord, ServiceEventRecord
+from ptycassette.model.screen import Cursor, Size
 
 
 def _event(seq: int, t_ms: int = 0, t_us: int | None = None) -> ServiceEventRecord:

@@ -9,27 +9,28 @@ import msgspec
 import pytest
 
 from ptycassette.cassette._lines import LineReader
-from ptycassette.cassette._records import (
+from ptycassette.cassette.layout import (
     FRAME_CODEC,
     INPUT_CODEC,
     OUTPUT_CODEC,
     SERVICE_EVENT_CODEC,
     RecordCodec,
+    decode_document,
+    encode_document,
 )
-from ptycassette.cassette.documents import decode_document, encode_document
 from ptycassette.cassette.strict_json import check_keys, check_value, parse_strict
 from ptycassette.errors import LimitError, RecordError, TruncatedError
-from ptycassette.model.events import (
+from ptycassette.model.limits import Limits, check_density
+from ptycassette.model.records import (
     ExitStatus,
     FinalRecord,
     FrameRecord,
     InputRecord,
     OutputRecord,
+    ScrubReport,
     ServiceEventRecord,
 )
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.limits import Limits, check_density
-from ptycassette.model.records import ScrubReport
+from ptycassette.model.screen import Cursor, Size
 
 LINE = b'{"seq":1,"t_ms":0,"offset":0,"length":1}\n'
 

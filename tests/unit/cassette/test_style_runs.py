@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ptycassette.cassette._records import FRAME_CODEC
+from ptycassette.cassette.layout import FRAME_CODEC
 from ptycassette.errors import RecordError
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits
-from ptycassette.model.screen import Style, StyleRun
+from ptycassette.model.records import FrameRecord
+from ptycassette.model.screen import Cursor, Size, Style, StyleRun
 from tests.examples import examples
 
 

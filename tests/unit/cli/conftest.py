@@ -10,10 +10,16 @@ import msgspec
 import pytest
 
 from ptycassette.cli import main
-from ptycassette.model.events import ExitStatus, FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, Noted, Output, Resized, Typed
-from ptycassette.model.screen import Style, StyleRun
+from ptycassette.model.records import (
+    ExitStatus,
+    Finished,
+    FrameRecord,
+    Noted,
+    Output,
+    Resized,
+    Typed,
+)
+from ptycassette.model.screen import Cursor, Size, Style, StyleRun
 from ptycassette.testing import manifest_of, write_cassette
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.seal.bundle.exporting import capture_bundle
-from ptycassette.seal.bundle.schema import embedding_text
-from ptycassette.seal.bundle.verifying import Demands, apply_bundle
+from ptycassette.seal.bundle.exporting import Demands, apply_bundle, capture_bundle, embedding_text
 
 TAPE = Path(__file__).resolve().parents[3] / "fixtures" / "tapes" / "client-tape"
 

@@ -10,9 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ptycassette.cli import main
-from ptycassette.model.events import ExitStatus, FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.records import ExitStatus, Finished, FrameRecord, Output, Typed
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.testing import write_cassette
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model.journal import Noted, Output
+from ptycassette.model.records import Noted, Output
 from ptycassette.testing import write_cassette
 from tests.unit.cli.conftest import Run
 

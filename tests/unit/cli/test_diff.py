@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from ptycassette import drift, open_cassette, semantic_drift, use
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.records import ExitStatus, Finished, Output, Typed
 from ptycassette.testing import write_cassette
 
 Run = Callable[..., Any]

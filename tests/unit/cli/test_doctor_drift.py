@@ -13,10 +13,8 @@ import msgspec
 import pytest
 
 from ptycassette.harness.surroundings import CAUSES, DriftStatus, Surroundings, compared
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, Output
-from ptycassette.model.manifest import EmulatorId
+from ptycassette.model.records import EmulatorId, ExitStatus, Finished, Output
+from ptycassette.model.screen import Size
 from ptycassette.testing import manifest_of, write_cassette
 
 Run = Callable[..., Any]

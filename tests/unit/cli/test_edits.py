@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.model.journal import Finished, Noted, Output, Typed
+from ptycassette.model.records import Finished, Noted, Output, Typed
 from ptycassette.testing import manifest_of, write_cassette
 from tests.unit.cli.conftest import FIXTURES, Run
 

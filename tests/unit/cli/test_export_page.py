@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model.journal import Output, Typed
+from ptycassette.model.records import Output, Typed
 from ptycassette.testing import fixed_id, write_cassette
 
 

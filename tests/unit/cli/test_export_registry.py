@@ -17,9 +17,8 @@ from ptycassette.errors import UsageError
 from ptycassette.export import registry
 from ptycassette.export.options import EXPORT_OPTIONS
 from ptycassette.export.registry import EXPORTS, ExportFormat, export_of_file
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Output
-from ptycassette.model.screen import Screen
+from ptycassette.model.records import Output
+from ptycassette.model.screen import Cursor, Screen, Size
 from ptycassette.testing import write_cassette
 
 WHOLE = ("--seq", "1", "--render")

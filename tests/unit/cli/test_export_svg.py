@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Output
+from ptycassette.model.records import FrameRecord, Output
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.model.stored_screen import MAX_SIDE
 from ptycassette.testing import write_cassette
 

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 
 from ptycassette.cassette.layout import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
 from ptycassette.cli.entry import cli
-from ptycassette.model.journal import Finished, Output, Typed
+from ptycassette.model.records import Finished, Output, Typed
 from ptycassette.model.tape import TAPE, TAPE_BODIES
 from ptycassette.testing import write_cassette
 from tests.unit.cli.conftest import FIXTURES, Run

@@ -20,16 +20,15 @@ from ptycassette.cli import _tape_reports as tape_reports
 from ptycassette.cli._promoted_tests import PromotedTest
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
-from ptycassette.fork.record import ForkRecord
-from ptycassette.fork.report import ForkReport
-from ptycassette.harness.probe_run import ProbeResult
+from ptycassette.fork.report import ForkRecord, ForkReport
+from ptycassette.harness.probe import ProbeResult
 from ptycassette.importing.io.importer import Imported
 from ptycassette.importing.io.scripts import ImportedSteps
 from ptycassette.importing.io.session_logs import LogAdded
-from ptycassette.model.journal import Output
-from ptycassette.recording.io.recovery import LeftJournal, Recovered
+from ptycassette.model.records import Output
+from ptycassette.recording.io.finalising import LeftJournal, Recovered
 from ptycassette.replaying.divergence import Divergence, DivergenceSide, Nearest
-from ptycassette.replaying.standin._report import StandinReport, report_object
+from ptycassette.replaying.standin.comparison import StandinReport, report_object
 from ptycassette.testing import write_cassette
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "json.md"

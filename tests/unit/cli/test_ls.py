@@ -18,8 +18,8 @@ from ptycassette.cli._present import table_lines
 from ptycassette.cli.ls import COLUMNS, SPARE, STATES
 from ptycassette.cli.probe import _tell
 from ptycassette.cli.recover import _age as journal_age
-from ptycassette.harness.probe_run import ProbeResult
-from ptycassette.model.journal import Output
+from ptycassette.harness.probe import ProbeResult
+from ptycassette.model.records import Output
 from ptycassette.testing import manifest_of, write_cassette
 from tests.unreadable import unreadable
 

@@ -14,9 +14,7 @@ import msgspec
 import pytest
 
 from ptycassette.cassette.io.writer import CassetteWriter
-from ptycassette.model.journal import Finished, Output
-from ptycassette.model.manifest import Manifest
-from ptycassette.model.records import ScrubReport
+from ptycassette.model.records import Finished, Manifest, Output, ScrubReport
 from ptycassette.testing import events_of, manifest_of, write_cassette
 from tests.places import held
 

@@ -26,7 +26,7 @@ HEAVY = (
 CODE = f"""
 import sys
 from ptycassette.cli.entry import cli
-from ptycassette.recording.io import rec_session, recorder, saver
+from ptycassette.recording.io import recording as rec_session, recorder, saver
 from ptycassette.recording.io.recording import recording_with
 cli.get_command(None, "rec")
 print([name for name in {HEAVY!r} if name in sys.modules])

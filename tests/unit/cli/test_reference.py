@@ -13,7 +13,7 @@ import pytest
 
 from ptycassette import errors
 from ptycassette.cli.entry import COMMANDS
-from ptycassette.cli.reference import EXIT_STATUSES, FILES, VARIABLES
+from ptycassette.cli.man import EXIT_STATUSES, FILES, VARIABLES
 from ptycassette.system.files.project_file import KEYS
 
 ROOT = Path(__file__).resolve().parents[3]

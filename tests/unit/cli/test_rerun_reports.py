@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import msgspec
 
 from ptycassette import open_cassette
-from ptycassette.cli._rerun_reports import rerun_html, rerun_junit
-from ptycassette.model.events import ExitStatus
+from ptycassette.cli.rerun import rerun_html, rerun_junit
+from ptycassette.model.records import ExitStatus
 from ptycassette.rerun.report import RequestMiss, RerunReport, ScreenChange
 from ptycassette.rerun.script import script_of
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.cli._saving_line import SavingLine
+from ptycassette.cli._rec_plan import SavingLine
 
 MARK = "\N{BULLET}"
 

@@ -12,8 +12,8 @@ import pytest
 
 from ptycassette.cli import main
 from ptycassette.errors import ExistsError
-from ptycassette.replaying.standin._report import StandinReport
-from ptycassette.replaying.standin.io.report_file import write_report
+from ptycassette.replaying.standin.comparison import StandinReport
+from ptycassette.replaying.standin.io.process import write_report
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 WRITERS: dict[str, Callable[[str, str], list[str]]] = {

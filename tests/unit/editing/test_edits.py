@@ -9,25 +9,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.editing.annotating import annotate
-from ptycassette.editing.joining import join
-from ptycassette.editing.masking import Region, mask_region, mask_stretch
-from ptycassette.editing.session import BadEditError, Take
-from ptycassette.editing.slices import cut, trim
-from ptycassette.editing.timing import change_speed, limit_pauses
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import (
+from ptycassette.editing.masking import (
+    BadEditError,
+    Region,
+    Take,
+    annotate,
+    change_speed,
+    cut,
+    join,
+    limit_pauses,
+    mask_region,
+    mask_stretch,
+    trim,
+)
+from ptycassette.model.records import (
+    ExitStatus,
     Finished,
+    Harness,
     JournalEvent,
     Noted,
     Output,
     Resized,
     SessionMeta,
+    StreamKinds,
     Typed,
 )
-from ptycassette.model.manifest import Harness
-from ptycassette.model.streams import StreamKinds
+from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import PyteEmulator
 from tests.examples import examples
 

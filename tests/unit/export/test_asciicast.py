@@ -7,25 +7,23 @@ from collections.abc import Iterable
 from typing import Any
 
 from ptycassette.export.asciicast import AsciicastOptions, asciicast
-from ptycassette.model.events import (
-    Event,
-    ExitStatus,
-    FinalRecord,
-    InputRecord,
-    OutputRecord,
-    ServiceEventRecord,
-)
-from ptycassette.model.geometry import Size
-from ptycassette.model.manifest import (
+from ptycassette.model.records import (
     Command,
     ContentDigest,
     EmulatorId,
+    Event,
+    ExitStatus,
+    FinalRecord,
     Harness,
+    InputRecord,
     Manifest,
+    OutputRecord,
     Provenance,
+    ServiceEventRecord,
     Terminal,
     Timing,
 )
+from ptycassette.model.screen import Size
 
 V3 = AsciicastOptions(version=3)
 

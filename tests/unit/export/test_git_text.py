@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ptycassette.export.git_text import git_lines
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, Noted, Output, Resized, Signalled, Typed
+from ptycassette.model.records import Finished, Noted, Output, Resized, Signalled, Typed
+from ptycassette.model.screen import Size
 from ptycassette.testing import write_cassette
 
 TAPED = Path(__file__).resolve().parents[3] / "fixtures" / "tapes" / "client-tape"

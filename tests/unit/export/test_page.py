@@ -18,13 +18,18 @@ from hypothesis import strategies as st
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.export.html import recording_page
-from ptycassette.export.page import film
+from ptycassette.export.page import styles as film
 from ptycassette.export.page.recording import MOST_STILLS, stills_of
-from ptycassette.model.events import OutputRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Typed
-from ptycassette.model.screen import Screen
-from ptycassette.model.streams import painted_bytes
+from ptycassette.model.records import (
+    JournalEvent,
+    Noted,
+    Output,
+    OutputRecord,
+    Resized,
+    Typed,
+    painted_bytes,
+)
+from ptycassette.model.screen import Screen, Size
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import write_cassette
 

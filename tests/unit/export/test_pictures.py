@@ -15,15 +15,13 @@ from PIL import Image, ImageChops, ImageStat
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import UsageError
-from ptycassette.export._colors import DARK, LIGHT
-from ptycassette.export.pace import Pace, pace_of, paced
 from ptycassette.export.pictures.io.fonts import Font
-from ptycassette.export.pictures.painter import Painter
-from ptycassette.export.pictures.reel import Reel, reel_of
+from ptycassette.export.pictures.painter import Painter, Reel, reel_of
 from ptycassette.export.pictures.shapes import is_shape, shape
 from ptycassette.export.registry import export_named
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output, Typed
+from ptycassette.export.svg import DARK, LIGHT, Pace, pace_of, paced
+from ptycassette.model.records import Output, Typed
+from ptycassette.model.screen import Size
 from ptycassette.testing import manifest_of, write_cassette
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

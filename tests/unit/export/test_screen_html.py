@@ -7,8 +7,7 @@ import re
 import pytest
 
 from ptycassette.export.html import screen_html
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.screen import Screen, Style, StyleRun
+from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
 
 
 def _page(row: str, *runs: StyleRun, title: str = "") -> str:

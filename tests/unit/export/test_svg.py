@@ -6,11 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ptycassette.export._colors import DARK, css_color
-from ptycassette.export.pace import Pace
-from ptycassette.export.svg import SvgOptions, animated_svg, still_svg
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.screen import Screen, Style, StyleRun
+from ptycassette.export.svg import DARK, Pace, SvgOptions, animated_svg, css_color, still_svg
+from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
 
 SVG = "{http://www.w3.org/2000/svg}"
 

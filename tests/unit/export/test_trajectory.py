@@ -13,12 +13,11 @@ import pytest
 from ptycassette import open_cassette
 from ptycassette.errors import UsageError
 from ptycassette.export.registry import export_named
-from ptycassette.export.trajectory.conversation import conversation_of
-from ptycassette.export.trajectory.steps import Conversation
+from ptycassette.export.trajectory.from_tape import Conversation, conversation_of
 from ptycassette.harness.provider.wire.questions import read_question
 from ptycassette.importing.io.importer import import_file
 from ptycassette.importing.registry import import_named
-from ptycassette.model.journal import Noted, Output, Typed
+from ptycassette.model.records import Noted, Output, Typed
 from ptycassette.testing import write_cassette
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

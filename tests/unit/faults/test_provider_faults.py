@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.faults.edited_questions import last_call
-from ptycassette.faults.provider import PROVIDER_FAULTS, ProviderFault
+from ptycassette.faults.provider import PROVIDER_FAULTS, ProviderFault, last_call
 from ptycassette.faults.registry import parse_fault, provider_fault
-from ptycassette.rerun.made_answers import MadeAnswers, PacedHit, said
+from ptycassette.rerun.report import MadeAnswers, PacedHit, said
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
 from ptycassette.testing import ManualClock

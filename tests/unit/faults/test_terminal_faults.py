@@ -9,10 +9,17 @@ import pytest
 
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.faults.registry import FAULTS, TERMINAL_FAULTS, fault_lines, parse_fault
-from ptycassette.model.events import ExitStatus, FrameRecord, InputRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, Output, Resized, Typed
-from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded, StandinOptions
+from ptycassette.model.records import (
+    ExitStatus,
+    Finished,
+    FrameRecord,
+    InputRecord,
+    Output,
+    Resized,
+    Typed,
+)
+from ptycassette.model.screen import Cursor, Size
+from ptycassette.replaying.standin.comparison import Listen, Play, RunEnded, StandinOptions
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.replaying.standin.faulty import faulty_engine
 from ptycassette.terminal.emulator import PyteEmulator

@@ -13,7 +13,7 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.faults.registry import answer_fault, parse_fault
 from ptycassette.fork.io.branch import Branch
-from ptycassette.fork.io.faulty_runs import BehindTheFault, struck_entry
+from ptycassette.fork.io.forking import BehindTheFault, struck_entry
 from ptycassette.fork.io.held import recorded_hit, recorded_question
 from ptycassette.fork.places import ForkPlace, cut_at
 from ptycassette.system.clock import MonotonicClock

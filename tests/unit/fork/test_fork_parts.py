@@ -9,16 +9,23 @@ import msgspec
 import pytest
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults.edited_questions import last_call, with_model, with_result
-from ptycassette.fork.changes import Change
-from ptycassette.fork.lineage import Descent, lineage_json, lineage_lines, related
-from ptycassette.fork.places import ForkPlace, cut_at
-from ptycassette.fork.record import ForkRecord, ParentOf, PrefixProof, fork_of
+from ptycassette.faults.provider import last_call, with_model, with_result
+from ptycassette.fork.places import Change, ForkPlace, cut_at
+from ptycassette.fork.report import (
+    Descent,
+    ForkRecord,
+    ParentOf,
+    PrefixProof,
+    fork_of,
+    lineage_json,
+    lineage_lines,
+    related,
+)
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.model.events import Event, FrameRecord, InputRecord, OutputRecord
-from ptycassette.model.geometry import Cursor, Size
+from ptycassette.model.records import Event, FrameRecord, InputRecord, OutputRecord
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.model.tape import TapeEntry
-from ptycassette.rerun.made_answers import MadeAnswers, said
+from ptycassette.rerun.report import MadeAnswers, said
 from ptycassette.tape.matching.question import Question
 from ptycassette.testing import ManualClock
 

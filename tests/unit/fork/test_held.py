@@ -11,8 +11,8 @@ import pytest
 from ptycassette.fork.io import held as held_module
 from ptycassette.fork.io.held import HeldTail
 from ptycassette.rerun.gates import Gates
-from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 from tests.tapes import MemoryExchange, asked, tape
 

@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.harness.drive import Drive
-from ptycassette.harness.probe import Probe
-from ptycassette.harness.probe_run import ProbeRun
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.screen import Screen
-from ptycassette.profiles.predicate import ScreenPredicate
+from ptycassette.harness.probe import Drive, Probe, ProbeRun
+from ptycassette.model.screen import Cursor, Screen, Size
+from ptycassette.profiles.session_log import ScreenPredicate
 
 HEAD = "version = 1\nname = 'p'\nharness = 'x'\nsource = 'x /status'\n"
 PROBE = (

@@ -20,7 +20,7 @@ from ptycassette.export.registry import export_named
 from ptycassette.importing.io.importer import add_log, import_file, import_of
 from ptycassette.importing.io.scripts import import_script
 from ptycassette.importing.registry import import_named
-from ptycassette.model.journal import Resized
+from ptycassette.model.records import Resized
 from ptycassette.recording.input_script import parse_script
 
 TAPES_OF_CLIS = Path(__file__).resolve().parents[3] / "fixtures" / "tapes"

@@ -19,7 +19,7 @@ from ptycassette.errors import UsageError
 from ptycassette.importing.io.mitmproxy_flows import read_flows
 from ptycassette.importing.registry import import_named
 from ptycassette.importing.session import BadImportError, ImportedSession
-from ptycassette.model.journal import Noted
+from ptycassette.model.records import Noted
 from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,

@@ -14,13 +14,13 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import LimitError, UnreadableError, UsageError
-from ptycassette.export.losses import left_out
+from ptycassette.export.asciicast import left_out
 from ptycassette.export.registry import export_named
 from ptycassette.importing.io import packed_files
 from ptycassette.importing.io.importer import Imported, import_file, import_of
 from ptycassette.importing.registry import import_named, import_of_file
 from ptycassette.importing.session import BadImportError
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 
 ROOT = Path(__file__).resolve().parents[3]
 DIALOG = ROOT / "fixtures" / "programs" / "dialog.cassette"

@@ -24,7 +24,7 @@ from ptycassette.keys.quantities import (
     time_text,
     window_text,
 )
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.recording.input_script import parse_script
 from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS, parse_settings
 from ptycassette.system.files.project_file import find_project

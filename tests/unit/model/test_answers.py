@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from ptycassette import open_cassette
 from ptycassette.model.answers import AnswerReader, is_answer
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Output, Resized, Typed
-from ptycassette.recording.journal_events import answers_apart
+from ptycassette.model.records import JournalEvent, Output, Resized, Typed
+from ptycassette.model.screen import Size
+from ptycassette.recording.sink_writer import answers_apart
 from ptycassette.rerun.script import script_of
 from ptycassette.testing import write_cassette
 from ptycassette.timeline.exchange_cutting import exchanges

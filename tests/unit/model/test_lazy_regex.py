@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ptycassette.model.lazy_regex import lazy_pattern
+from ptycassette.model.re2_engine import lazy_pattern
 
 
 def test_it_finds_what_the_compiled_pattern_finds() -> None:

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # the doubles stand beside the t
 
 from record_doubles import META, ListSink, WordScrubber
 
-from ptycassette.model.journal import SessionMeta
+from ptycassette.model.records import SessionMeta
 
 
 @pytest.fixture

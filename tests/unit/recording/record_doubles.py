@@ -6,13 +6,21 @@ from bisect import insort
 from collections.abc import Iterator
 from typing import Any
 
-from ptycassette.model.events import TimedRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import JournalEvent, Output, SessionMeta, Typed
-from ptycassette.model.manifest import EmulatorId, Harness, Manifest
 from ptycassette.model.ports import EventSource
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
-from ptycassette.model.screen import Screen
+from ptycassette.model.records import (
+    DiscoveryRecord,
+    EmulatorId,
+    Harness,
+    JournalEvent,
+    Manifest,
+    Output,
+    QuotaRecord,
+    ScrubReport,
+    SessionMeta,
+    TimedRecord,
+    Typed,
+)
+from ptycassette.model.screen import Cursor, Screen, Size
 
 
 class LineEmulator:

@@ -8,10 +8,15 @@ from typing import Any
 
 from ptycassette import open_cassette
 from ptycassette.cassette.io.tape import RecordedExchange
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Begun, Finished, JournalEvent, SessionMeta
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import (
+    Begun,
+    ExitStatus,
+    Finished,
+    Harness,
+    JournalEvent,
+    SessionMeta,
+)
+from ptycassette.model.screen import Size
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.tape.io.journal_file import TapeJournalFile
 from ptycassette.tape.items import (

@@ -10,34 +10,34 @@ import pytest
 from record_doubles import META, LineEmulator, ListSink, WordScrubber
 
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.model.events import (
+from ptycassette.model.ports import EventSource, ScrubStep, SecretWatch
+from ptycassette.model.records import (
+    DiscoveryRecord,
     ExitStatus,
     FinalRecord,
+    Finished,
     FrameRecord,
     InputRecord,
-    OutputRecord,
-    ServiceEventRecord,
-)
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import (
-    Finished,
     JournalEvent,
+    Manifest,
     Noted,
     Output,
+    OutputRecord,
     Probed,
+    QuotaRecord,
     Resized,
+    ScrubReport,
+    ServiceEventRecord,
     SessionMeta,
     Signalled,
     Typed,
 )
-from ptycassette.model.manifest import Manifest
-from ptycassette.model.ports import EventSource, ScrubStep, SecretWatch
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
+from ptycassette.model.screen import Size
 from ptycassette.recording._finalise import finalise
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.policies import frame_policy
-from ptycassette.typed._watch import TypedWatch
+from ptycassette.typed.watch import TypedWatch
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
 END = Finished(t_us=9_000_999, exit=OK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.recording.input_script import STEPS, parse_script, parse_size
 
 SCRIPT = """

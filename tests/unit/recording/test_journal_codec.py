@@ -6,9 +6,16 @@ import pytest
 from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, Resized, Typed
+from ptycassette.model.records import (
+    ExitStatus,
+    Finished,
+    JournalEvent,
+    Noted,
+    Output,
+    Resized,
+    Typed,
+)
+from ptycassette.model.screen import Size
 from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 
 

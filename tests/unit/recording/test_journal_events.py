@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ptycassette.model.events import FinalRecord, InputRecord
-from ptycassette.model.journal import Finished, Typed
-from ptycassette.recording.journal_events import event_of
+from ptycassette.model.records import FinalRecord, Finished, InputRecord, Typed
+from ptycassette.recording.sink_writer import event_of
 
 
 def test_what_was_typed_unseen_is_hidden_from_followers() -> None:

@@ -8,10 +8,20 @@ import msgspec
 import pytest
 from record_doubles import LineEmulator, ListSink, WordScrubber
 
-from ptycassette.cassette._rederive import rederive
-from ptycassette.model.events import Event, ExitStatus, FrameRecord, InputRecord, OutputRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, SessionMeta
+from ptycassette.cassette.frames import rederive
+from ptycassette.model.records import (
+    Event,
+    ExitStatus,
+    Finished,
+    FrameRecord,
+    InputRecord,
+    JournalEvent,
+    Output,
+    OutputRecord,
+    Resized,
+    SessionMeta,
+)
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.recording._finalise import finalise
 from ptycassette.terminal.policies import frame_policy
 

@@ -12,9 +12,16 @@ from record_doubles import META, WordScrubber
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
-from ptycassette.model.events import ExitStatus, FrameRecord, InputRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Output, Typed
+from ptycassette.model.records import (
+    ExitStatus,
+    Finished,
+    FrameRecord,
+    InputRecord,
+    JournalEvent,
+    Output,
+    Typed,
+)
+from ptycassette.model.screen import Size
 from ptycassette.recording._finalise import finalise
 from ptycassette.terminal.emulator import default_emulator
 

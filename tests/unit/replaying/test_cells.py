@@ -6,9 +6,8 @@ import unicodedata
 
 import pytest
 
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
-from ptycassette.replaying.cells import BLANK, MAX_CLUSTER, Cell, cells_of_row, safe_cluster
+from ptycassette.model.screen import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
+from ptycassette.replaying.paint import BLANK, MAX_CLUSTER, Cell, cells_of_row, safe_cluster
 
 RED = Style(fg=1, bold=True)
 

@@ -11,14 +11,15 @@ import ptycassette
 from ptycassette.errors import DivergenceError
 from ptycassette.replaying.divergence import (
     DIVERGENCE_KINDS,
+    KINDS,
     Divergence,
+    DivergenceKind,
     DivergenceSide,
     Nearest,
     divergence_error,
     divergence_lines,
     divergence_object,
 )
-from ptycassette.replaying.divergence_kinds import KINDS, DivergenceKind
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 JSON = (DOCS / "json.md").read_text(encoding="utf-8")
@@ -109,4 +110,4 @@ def test_a_kind_is_worded_in_one_place() -> None:
         if names.search(path.read_text(encoding="utf-8"))
     }
 
-    assert spelt == {"divergence_kinds.py"}
+    assert spelt == {"divergence.py"}

@@ -9,15 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model.events import ExitStatus, FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, JournalEvent, Output, Typed
-from ptycassette.model.manifest import EmulatorId
-from ptycassette.model.streams import STREAMS_KEY, StreamKinds
-from ptycassette.replaying.differences import MOST_STEPS, aligned
-from ptycassette.replaying.drifts import (
+from ptycassette.model.records import (
+    STREAMS_KEY,
+    EmulatorId,
+    ExitStatus,
+    Finished,
+    FrameRecord,
+    JournalEvent,
+    Output,
+    StreamKinds,
+    Typed,
+)
+from ptycassette.model.screen import Cursor, Size
+from ptycassette.replaying.divergence import (
+    MOST_STEPS,
     Drift,
     Side,
+    aligned,
     drift_lines,
     drift_of_sides,
     semantic_drift_of_sides,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.model.journal import Output, Typed
+from ptycassette.model.records import Output, Typed
+from ptycassette.replaying.divergence import Side, drift_of_sides
 from ptycassette.replaying.drifted_screens import drift_pictures
-from ptycassette.replaying.drifts import Side, drift_of_sides
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.testing import write_cassette
 

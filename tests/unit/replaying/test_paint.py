@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.screen import Screen, Style, StyleRun
+from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
 from ptycassette.replaying.paint import ansi_lines, clipped, paint, sgr, with_status
 
 RED = Style(fg=1)

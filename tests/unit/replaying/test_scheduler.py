@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import ManifestError
-from ptycassette.model.events import Event
-from ptycassette.model.journal import Output, Typed
+from ptycassette.model.records import Event, Output, Typed
 from ptycassette.replaying.scheduler import (
     DONE,
     LONGEST_WAIT_US,

@@ -8,11 +8,19 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ptycassette.model.events import ExitStatus, FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Signalled, Typed
-from ptycassette.replaying.standin.decisions import Halt, Listen
-from ptycassette.replaying.standin.decisions import RunEnded as Over
+from ptycassette.model.records import (
+    ExitStatus,
+    Finished,
+    FrameRecord,
+    JournalEvent,
+    Output,
+    Resized,
+    Signalled,
+    Typed,
+)
+from ptycassette.model.screen import Cursor, Size
+from ptycassette.replaying.standin.comparison import Halt, Listen
+from ptycassette.replaying.standin.comparison import RunEnded as Over
 from tests.standins import OTHER, SIZE, Rig
 
 EXIT = ExitStatus(code=3, exited=True, signaled=False)

@@ -6,10 +6,17 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Signalled, Typed
-from ptycassette.replaying.standin.decisions import Listen
-from ptycassette.replaying.standin.decisions import RunEnded as Over
+from ptycassette.model.records import (
+    ExitStatus,
+    Finished,
+    JournalEvent,
+    Output,
+    Resized,
+    Signalled,
+    Typed,
+)
+from ptycassette.replaying.standin.comparison import Listen
+from ptycassette.replaying.standin.comparison import RunEnded as Over
 from ptycassette.timeline.match import Matching
 from tests.standins import OTHER, Rig
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.screen import Style, StyleRun
+from ptycassette.model.records import FrameRecord
+from ptycassette.model.screen import Cursor, Size, Style, StyleRun
 from ptycassette.model.stored_screen import MAX_SIDE, screen_of
 from ptycassette.replaying.stored import (
     RowDifference,

@@ -12,11 +12,16 @@ import msgspec
 import pytest
 
 from ptycassette.harness.io.files import load_profile
-from ptycassette.model.events import Event, ExitStatus, FrameRecord, InputRecord, OutputRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import HeadSecret
+from ptycassette.model.records import (
+    Event,
+    ExitStatus,
+    FrameRecord,
+    HeadSecret,
+    InputRecord,
+    OutputRecord,
+)
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.profiles.profile import ExitMessage
-from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.exit_messages import (
     from_farewell,
     may_begin_above,
@@ -24,11 +29,12 @@ from ptycassette.rerun.exit_messages import (
     without_exit_messages,
 )
 from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.place import located
+from ptycassette.rerun.io.preparing import located
 from ptycassette.rerun.report import (
     RequestMiss,
     RerunReport,
     ScreenChange,
+    TapeDesk,
     VersionChange,
     report_json,
     report_lines,
@@ -37,7 +43,7 @@ from ptycassette.rerun.report import (
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import script_of
 from ptycassette.scrub.session import default_scrubber
-from ptycassette.tape.matching._misses import Miss
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 from tests.tapes import KEY, answered, asked, rules, tape
 

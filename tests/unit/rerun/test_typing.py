@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.model.events import InputRecord
-from ptycassette.rerun.io._cork import Cork
-from ptycassette.rerun.io.typist import Typist
+from ptycassette.model.records import InputRecord
+from ptycassette.rerun.io.driving import Typist
+from ptycassette.rerun.io.tape_server import Cork
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep
 

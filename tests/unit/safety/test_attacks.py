@@ -13,15 +13,14 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import ExistsError, LimitError, NotFoundError, UsageError
 from ptycassette.keys.names import PASTE_START
 from ptycassette.keys.reader import KeyReader
-from ptycassette.model.events import InputRecord
-from ptycassette.profiles.checked import check_regex
+from ptycassette.model.records import InputRecord
+from ptycassette.profiles.session_log import check_regex
 from ptycassette.recording.input_script import parse_script
 from ptycassette.replaying.io.library import Library, ProgramStart
-from ptycassette.replaying.standin._report import StandinReport
-from ptycassette.replaying.standin.io.report_file import write_report
-from ptycassette.scenario.evaluation import check_scenario
-from ptycassette.scenario.evidence import Evidence
-from ptycassette.scenario.reading import parse_scenario
+from ptycassette.replaying.standin.comparison import StandinReport
+from ptycassette.replaying.standin.io.process import write_report
+from ptycassette.scenario.evaluation import check_scenario, parse_scenario
+from ptycassette.scenario.predicate import Evidence
 from ptycassette.timeline import match, match_entries
 from ptycassette.timeline.match import nearest_entry
 from ptycassette.timeline.match_entries import Entry, iter_entries, read_entries

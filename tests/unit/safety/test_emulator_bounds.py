@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import scrub_chunks
 

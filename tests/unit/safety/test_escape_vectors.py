@@ -19,9 +19,8 @@ from ptycassette.errors import (
 )
 from ptycassette.export.html import screen_html
 from ptycassette.export.text import TextStream
-from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Emulator
-from ptycassette.model.screen import Screen
+from ptycassette.model.screen import Screen, Size
 from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.replaying.divergence import (
     Divergence,
@@ -31,7 +30,7 @@ from ptycassette.replaying.divergence import (
     divergence_lines,
 )
 from ptycassette.replaying.paint import ansi_lines, clipped, paint, with_status
-from ptycassette.replaying.standin._report import StandinReport, report_lines
+from ptycassette.replaying.standin.comparison import StandinReport, report_lines
 from ptycassette.terminal.emulator import default_emulator
 
 VECTORS: dict[str, bytes] = runpy.run_path(str(Path(__file__).with_name("escape_vectors.py")))[

@@ -13,7 +13,7 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import InvalidCassetteError
-from ptycassette.recording.io.secrets_left import find_secrets_left
+from ptycassette.recording.io.rescrub import find_secrets_left
 from ptycassette.scrub.session import default_scrubber
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -22,16 +22,14 @@ import pytest
 from ptycassette.cassette.io import staging
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, StorageError
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, Noted, Output, SessionMeta
-from ptycassette.model.manifest import Harness
-from ptycassette.recording.io._journal_source import JournalSource
-from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.model.records import Finished, Harness, Noted, Output, SessionMeta
+from ptycassette.model.screen import Size
+from ptycassette.recording.io.finalising import Finaliser, recover
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.recovery import recover
 from ptycassette.recording.io.rescrub import scrub_cassette
-from ptycassette.replaying.standin._report import StandinReport
-from ptycassette.replaying.standin.io.report_file import write_report
+from ptycassette.recording.io.saver import JournalSource
+from ptycassette.replaying.standin.comparison import StandinReport
+from ptycassette.replaying.standin.io.process import write_report
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.system.files.locks import LockHolder, target_lock
 from ptycassette.system.files.state_dirs import journal_dir

@@ -24,27 +24,25 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import read_script
 from ptycassette.harness.io.files import load_profile
+from ptycassette.harness.io.logs import read_logs
 from ptycassette.harness.probe import Probe
 from ptycassette.harness.provider.fake.script import Script
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import SessionMeta
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import Harness, SessionMeta
+from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import Profile
 from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
-from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.recording.io.finalising import recover
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.recovery import recover
+from ptycassette.recording.io.saver import JournalSource
 from ptycassette.replaying.io.library import Library
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
-from ptycassette.replaying.standin.io.report_file import read_reports
+from ptycassette.replaying.standin.io.process import read_reports
+from ptycassette.scenario.evaluation import parse_scenario, parse_yaml
 from ptycassette.scenario.io import check_file, find_scenarios, load_scenario
-from ptycassette.scenario.reading import parse_scenario
-from ptycassette.scenario.strict_yaml import parse_yaml
 from ptycassette.scrub.io.setup import load_config
-from ptycassette.scrub.rules._config import parse_config
+from ptycassette.scrub.rules.rule_set import parse_config
 from ptycassette.system.files.plain_file import read_plain
 
 YAML_BOMBS = {

@@ -19,8 +19,7 @@ import ptycassette
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.repair import git_risks
 from ptycassette.errors import CassetteError, NotFoundError
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output
+from ptycassette.model.records import ExitStatus, Finished, Output
 from ptycassette.recording.io import git_head
 from ptycassette.recording.io.git_head import git_commit
 from ptycassette.scrub.io.auditors import audit

@@ -8,14 +8,11 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import JournalEvent, Noted, Resized, Typed
-from ptycassette.model.screen import Style, StyleRun
-from ptycassette.scenario import _effort
-from ptycassette.scenario.evaluation import ScenarioOutcome, check_scenario
-from ptycassette.scenario.evidence import Evidence
-from ptycassette.scenario.reading import parse_scenario
+from ptycassette.model.records import FrameRecord, JournalEvent, Noted, Resized, Typed
+from ptycassette.model.screen import Cursor, Size, Style, StyleRun
+from ptycassette.scenario import predicate as _effort
+from ptycassette.scenario.evaluation import ScenarioOutcome, check_scenario, parse_scenario
+from ptycassette.scenario.predicate import Evidence
 from ptycassette.testing import events_of, manifest_of
 
 SIZE = Size(rows=2, cols=60)

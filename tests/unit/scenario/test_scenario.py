@@ -13,16 +13,26 @@ import pytest
 import yaml
 
 from ptycassette.errors import UsageError
-from ptycassette.model.events import Event, ExitStatus, FinalRecord, FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, Noted, Output, Resized, Typed
-from ptycassette.model.screen import Style, StyleRun
-from ptycassette.scenario.drafting import draft_scenario, repin_scenario
-from ptycassette.scenario.evaluation import check_scenario, outcome_lines
-from ptycassette.scenario.evidence import Evidence
-from ptycassette.scenario.model import Normaliser
-from ptycassette.scenario.normalise import normaliser_of
-from ptycassette.scenario.reading import parse_scenario, scenario_schema
+from ptycassette.model.records import (
+    Event,
+    ExitStatus,
+    FinalRecord,
+    Finished,
+    FrameRecord,
+    Noted,
+    Output,
+    Resized,
+    Typed,
+)
+from ptycassette.model.screen import Cursor, Size, Style, StyleRun
+from ptycassette.scenario.evaluation import (
+    Normaliser,
+    check_scenario,
+    outcome_lines,
+    parse_scenario,
+    scenario_schema,
+)
+from ptycassette.scenario.predicate import Evidence, draft_scenario, normaliser_of, repin_scenario
 from ptycassette.testing import events_of, fixed_id, manifest_of
 
 PINS = f"""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Size
-from ptycassette.scenario._styling import StyleIs, styled
+from ptycassette.model.records import FrameRecord
+from ptycassette.model.screen import Size
+from ptycassette.scenario.predicate import StyleIs, styled
 from ptycassette.terminal.emulator import default_emulator
 
 

@@ -11,9 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import SessionMeta
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import Harness, SessionMeta
+from ptycassette.model.screen import Size
 
 
 @pytest.fixture(scope="session")

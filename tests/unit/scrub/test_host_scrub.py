@@ -17,10 +17,15 @@ from ptycassette.errors import LimitError, NotFoundError, SessionError, UnsafeFi
 from ptycassette.scrub.io import auditors as scrub_auditors
 from ptycassette.scrub.io import setup as scrub_setup
 from ptycassette.scrub.io.auditors import audit
-from ptycassette.scrub.io.setup import load_config, plugin_rules, session_scrubber
-from ptycassette.scrub.io.sources import MAX_FILE_BYTES, credential_values, file_lines
-from ptycassette.scrub.rules._config import ScrubConfig
-from ptycassette.scrub.rules._rule_set import Rule
+from ptycassette.scrub.io.setup import (
+    MAX_FILE_BYTES,
+    credential_values,
+    file_lines,
+    load_config,
+    plugin_rules,
+    session_scrubber,
+)
+from ptycassette.scrub.rules.rule_set import Rule, ScrubConfig
 
 SECRET = "qP7xR2mK9vT4nB8sL3wZ"
 

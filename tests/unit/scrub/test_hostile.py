@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import pytest
 
-from ptycassette.model.journal import Output, SessionMeta
-from ptycassette.scrub.decode._encoded_search import EncodedSearch
+from ptycassette.model.records import Output, SessionMeta
+from ptycassette.scrub.decode.decoder import EncodedSearch
 from ptycassette.scrub.session import default_scrubber
-from ptycassette.scrub.views._channels import Blocks
-from ptycassette.scrub.views._printed import printed_views
+from ptycassette.scrub.views.structured import Blocks
+from ptycassette.scrub.views.view import printed_views
 from ptycassette.testing import scrub_chunks
 
 LETTERS = "qP7xR2mK9vT4nB8sL3wZ"

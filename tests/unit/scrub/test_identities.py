@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ptycassette.model.journal import SessionMeta
-from ptycassette.scrub.discover import identity_values
+from ptycassette.model.records import SessionMeta
+from ptycassette.scrub._finding import identity_values
 from ptycassette.scrub.session import SessionScrubber, default_scrubber
 
 

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.scrub._mask import BASE64, ESCAPED, HEX, NUMBERS, QUOTED, TEXT, VOLATILE, mask
+from ptycassette.model.screen import Cursor, Size
+from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, NUMBERS, QUOTED, TEXT, VOLATILE, mask
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.views._view import View
-from ptycassette.terminal._unicode_tables import CLUSTER_CLASSES
+from ptycassette.scrub.views.view import View
 from ptycassette.terminal.emulator import default_emulator
-from ptycassette.terminal.widths import _unpack
+from ptycassette.terminal.widths import CLUSTER_CLASSES, _unpack
 from ptycassette.testing import scrub_chunks
 from tests.examples import examples
 

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ptycassette.model.journal import JournalEvent, Output, SessionMeta
 from ptycassette.model.ports import Secret
+from ptycassette.model.records import JournalEvent, Output, SessionMeta
 from ptycassette.scrub._finding import Found
-from ptycassette.scrub._passes import Passes
-from ptycassette.scrub._patches import Patches
-from ptycassette.scrub.search._learning import SearchedTexts
-from ptycassette.scrub.session import default_scrubber
+from ptycassette.scrub.placeholders import Patches
+from ptycassette.scrub.search.known import SearchedTexts
+from ptycassette.scrub.session import Passes, default_scrubber
 
 
 class Reader:

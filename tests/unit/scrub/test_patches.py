@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub._patches import Patches
+from ptycassette.scrub.placeholders import Patches
 
 
 @pytest.mark.parametrize(

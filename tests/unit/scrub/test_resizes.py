@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Output, Resized, SessionMeta
+from ptycassette.model.records import JournalEvent, Output, Resized, SessionMeta
+from ptycassette.model.screen import Size
 from ptycassette.scrub.session import default_scrubber
 
 PHRASE = "correct" + "horse" + "battery" + "staple"

@@ -13,20 +13,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import (
+from ptycassette.model.records import (
+    DiscoveryRecord,
     Finished,
     JournalEvent,
     Noted,
     Output,
     Probed,
+    QuotaRecord,
     Resized,
     SessionMeta,
     Signalled,
     Typed,
 )
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord
-from ptycassette.scrub.rules._rule_set import Rule
+from ptycassette.model.screen import Size
+from ptycassette.scrub.rules.rule_set import Rule
 from ptycassette.scrub.session import SessionScrubber, default_scrubber
 from ptycassette.testing import scrub_chunks
 

@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from ptycassette.model.journal import Finished, JournalEvent, SessionMeta, Traffic
-from ptycassette.scrub.search._searcher import Searcher
+from ptycassette.model.records import Finished, JournalEvent, SessionMeta, Traffic
+from ptycassette.scrub.search.known import Searcher
 from ptycassette.scrub.session import default_scrubber
-from ptycassette.scrub.views._streams import TrafficText
+from ptycassette.scrub.views.structured import TrafficText
 
 
 def _text(randomly: random.Random, length: int) -> str:

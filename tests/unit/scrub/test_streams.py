@@ -9,11 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model.events import OutputStream
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Output, SessionMeta, Typed
-from ptycassette.model.manifest import Harness
-from ptycassette.model.streams import StreamKinds
+from ptycassette.model.records import (
+    Harness,
+    JournalEvent,
+    Output,
+    OutputStream,
+    SessionMeta,
+    StreamKinds,
+    Typed,
+)
+from ptycassette.model.screen import Size
 from ptycassette.scrub.session import default_scrubber
 
 PIPES = StreamKinds(stdin="pipe", stdout="pipe", stderr="pipe")

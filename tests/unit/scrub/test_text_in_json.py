@@ -14,10 +14,17 @@ from urllib.parse import unquote
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, SessionMeta, Traffic
-from ptycassette.model.manifest import Harness
-from ptycassette.model.streams import StreamKinds
+from ptycassette.model.records import (
+    Finished,
+    Harness,
+    JournalEvent,
+    Noted,
+    Output,
+    SessionMeta,
+    StreamKinds,
+    Traffic,
+)
+from ptycassette.model.screen import Size
 from ptycassette.scrub.session import default_scrubber
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

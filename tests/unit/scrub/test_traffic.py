@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ptycassette.scrub._traffic import traffic_views, whole_json
-from ptycassette.scrub.search._known import SHORTEST_KNOWN
+from ptycassette.scrub.placeholders import traffic_views, whole_json
+from ptycassette.scrub.search.known import SHORTEST_KNOWN
 from ptycassette.testing import scrub_chunks
 from tests.examples import examples
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.journal import JournalEvent, Output, SessionMeta, Typed
-from ptycassette.scrub.discover import begun_values
-from ptycassette.scrub.rules._load import default_rules
-from ptycassette.scrub.rules._rule_set import RuleSet
+from ptycassette.model.records import JournalEvent, Output, SessionMeta, Typed
+from ptycassette.scrub._finding import begun_values
+from ptycassette.scrub.rules.rule_set import RuleSet, default_rules
 from ptycassette.scrub.session import default_scrubber
-from ptycassette.typed._watch import TypedWatch
+from ptycassette.typed.watch import TypedWatch
 
 SECRET = "Zq7mK9" + "-vT4bLw"
 

@@ -11,13 +11,16 @@ from typing import Any, NamedTuple
 import pytest
 from securesystemslib.signer import CryptoSigner
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output
-from ptycassette.seal.io.checking import check_seal
-from ptycassette.seal.io.sealing import KeySealer, seal_cassette
-from ptycassette.seal.judging import SealVerdict
-from ptycassette.seal.keys import PublicKey, new_private_key, signer_of
-from ptycassette.seal.trust import Trust, TrustedKey
+from ptycassette.model.records import ExitStatus, Finished, Output
+from ptycassette.seal.io.sealing import KeySealer, check_seal, seal_cassette
+from ptycassette.seal.trust import (
+    PublicKey,
+    SealVerdict,
+    Trust,
+    TrustedKey,
+    new_private_key,
+    signer_of,
+)
 from ptycassette.testing import write_cassette
 
 

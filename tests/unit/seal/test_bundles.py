@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ptycassette.cassette._canonical_json import canonical_json
-from ptycassette.seal.bundle.verifying import Demands, digest_of, likeness, verify_bundle
-from ptycassette.seal.keys import checked
-from ptycassette.seal.trust import Trust, TrustedKey
+from ptycassette.cassette.manifest_digest import canonical_json
+from ptycassette.seal.bundle.exporting import Demands, digest_of, likeness, verify_bundle
+from ptycassette.seal.trust import Trust, TrustedKey, checked
 
 SEED = bytes([1]) * 32
 """Of the key that signed the vectors: anybody has it."""

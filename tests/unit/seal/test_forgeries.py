@@ -10,8 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from ptycassette.cassette.layout import GIT_ATTRIBUTES
-from ptycassette.seal.envelope import PAYLOAD_TYPE
-from ptycassette.seal.judging import SealStatus
+from ptycassette.seal.trust import PAYLOAD_TYPE, SealStatus
 
 from .conftest import SealedCase
 

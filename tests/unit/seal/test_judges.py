@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from securesystemslib.exceptions import UnverifiedSignatureError
 from securesystemslib.signer import Signature
 
-from ptycassette.cassette._canonical_json import canonical_json
+from ptycassette.cassette.manifest_digest import canonical_json
 from ptycassette.errors import UsageError
-from ptycassette.seal.keys import checked
+from ptycassette.seal.trust import checked
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 WYCHEPROOF = msgspec.json.decode((VECTORS / "wycheproof_ed25519.json").read_bytes())

@@ -16,9 +16,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from ptycassette.errors import ExistsError, RefusedError, UsageError
 from ptycassette.seal.io.key_files import read_signer, read_trust, write_new_key
-from ptycassette.seal.judging import SealStatus
-from ptycassette.seal.keys import new_private_key, public_key, signer_of, weakness
-from ptycassette.seal.trust import trust_of
+from ptycassette.seal.trust import (
+    SealStatus,
+    new_private_key,
+    public_key,
+    signer_of,
+    trust_of,
+    weakness,
+)
 
 from .conftest import SealedCase
 

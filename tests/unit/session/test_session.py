@@ -16,14 +16,13 @@ from ptycassette.errors import (
     StorageError,
     WaitTimeoutError,
 )
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Signalled, Typed
+from ptycassette.model.records import JournalEvent, Noted, Output, Resized, Signalled, Typed
+from ptycassette.model.screen import Size
 from ptycassette.scrub.io.process_secrets import remembered
 from ptycassette.session.async_session import AsyncSession
 from ptycassette.session.base import SUBMIT_PAUSE_S
 from ptycassette.session.session import Session
-from ptycassette.terminal.backends import answering
-from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.emulator import answering, default_emulator
 from ptycassette.terminal.query_profiles import DUMB, XTERM, QueryProfile
 from ptycassette.testing import LineMode, ManualClock, ScriptedPty
 

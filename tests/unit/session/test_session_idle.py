@@ -11,7 +11,7 @@ import pytest
 from ptycassette.errors import WaitTimeoutError
 from ptycassette.session.async_session import AsyncSession
 from ptycassette.session.session import Session
-from ptycassette.terminal.signals import Signal
+from ptycassette.terminal.core import Signal
 from ptycassette.terminal.turns import turn_after
 from ptycassette.testing import ManualClock, ScriptedPty
 

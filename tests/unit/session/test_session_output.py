@@ -6,14 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.manifest import EmulatorId
 from ptycassette.model.ports import Emulator
-from ptycassette.model.screen import Screen
-from ptycassette.session._output_backlog import LIMIT_BYTES, OutputBacklog, shorten
-from ptycassette.session._output_scan import OutputScan
+from ptycassette.model.records import EmulatorId
+from ptycassette.model.screen import Screen, Size
+from ptycassette.session._screen import LIMIT_BYTES, OutputBacklog, OutputScan, shorten
+from ptycassette.session.base import child_environment
 from ptycassette.session.core import SessionCore
-from ptycassette.session.options import child_environment
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
 from tests.examples import examples

@@ -9,10 +9,9 @@ import pytest
 
 from ptycassette import record
 from ptycassette.errors import SpawnError
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.recording.io import recorder as recorder_module
-from ptycassette.session._input import Input, InputQueue, Sending
-from ptycassette.session.core import SessionCore
+from ptycassette.session.core import Input, InputQueue, Sending, SessionCore
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
 

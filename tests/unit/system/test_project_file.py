@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.replaying.io.modes import RUN_MODES as REPLAY_MODES
 from ptycassette.system.files import plain_file, project_file
 from ptycassette.system.files.project_file import KEYS, MODES, STRATEGIES, Project, find_project

@@ -15,20 +15,21 @@ from hypothesis import strategies as st
 
 from ptycassette.errors import PreflightError, UsageError
 from ptycassette.tape import consent
-from ptycassette.tape.consent._budget import Amount
-from ptycassette.tape.consent._forbidden import forbidden_paths, search_body, without_forbidden
-from ptycassette.tape.consent._prices import Prices
-from ptycassette.tape.consent.judging import TermsGate
 from ptycassette.tape.consent.terms import (
     FORBIDDEN,
+    Amount,
     Approval,
     ApprovalNeededError,
     Limit,
+    Prices,
     Terms,
+    TermsGate,
     approved,
+    forbidden_paths,
+    search_body,
+    without_forbidden,
 )
-from ptycassette.tape.gate import OutgoingRequest, QuestionRefusedError
-from ptycassette.tape.routing import Origin
+from ptycassette.tape.routing import Origin, OutgoingRequest, QuestionRefusedError
 
 FAR = Origin("https", "api.anthropic.com", 443)
 HERE = Origin("http", "127.0.0.1", 9)

@@ -14,7 +14,6 @@ from ptycassette.errors import UsageError
 from ptycassette.profiles.profile import Profile
 from ptycassette.tape import pointing as module
 from ptycassette.tape.pointing import Pointing, pointing
-from ptycassette.tape.providers import known_providers
 from ptycassette.tape.routing import (
     Destination,
     NotServedError,
@@ -22,6 +21,7 @@ from ptycassette.tape.routing import (
     Routes,
     base_url,
     host_and_port,
+    known_providers,
 )
 
 FOLDER = Path(module.__file__).parent

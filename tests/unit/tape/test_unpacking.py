@@ -13,7 +13,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from ptycassette.tape._unpacking import ALWAYS_UNPACKED_BYTES, MOST_TIMES, unpacker_for
+from ptycassette.tape.unpacking import ALWAYS_UNPACKED_BYTES, MOST_TIMES, unpacker_for
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Emulator
-from ptycassette.terminal import backends
+from ptycassette.model.screen import Size
+from ptycassette.terminal import emulator as backends
 from ptycassette.terminal._pending import PendingCounter
-from ptycassette.terminal.backends import available_backends, backend
 from ptycassette.terminal.checking import CheckedScreen, cell_texts
-from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.emulator import available_backends, backend, default_emulator
 from ptycassette.terminal.query_profiles import DUMB, QueryProfile
 
 CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_text())
@@ -281,7 +280,7 @@ def test_a_backend_that_is_never_asked_does_not_keep_what_it_was_fed(
 ) -> None:
     """It renders a recording; one that was asked goes on hearing everything."""
     ghostty = pytest.importorskip("ptycassette.terminal.ghostty")
-    monkeypatch.setattr("ptycassette.terminal._ghostty_signals.HELD_BYTES", 50)
+    monkeypatch.setattr("ptycassette.terminal.signal_reader.HELD_BYTES", 50)
     unasked, asked = ghostty.create(Size(5, 20)), ghostty.create(Size(5, 20))
     asked.answers()
     for each in (unasked, asked):

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.manifest import EmulatorId
 from ptycassette.model.ports import Emulator, EmulatorFactory
-from ptycassette.model.screen import Screen
-from ptycassette.terminal import backends
+from ptycassette.model.records import EmulatorId
+from ptycassette.model.screen import Cursor, Screen, Size
+from ptycassette.terminal import emulator as backends
 from ptycassette.terminal._conformance import CASES, KNOWN, differences, table_lines
-from ptycassette.terminal.backends import available_backends, backend
-from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.emulator import PyteEmulator, available_backends, backend
 
 
 @pytest.fixture(params=available_backends())

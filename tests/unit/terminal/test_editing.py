@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import PyteEmulator
 
 FILL = "\x1b[1;1Habcdef\x1b[2;1Hghijkl\x1b[3;1Hmnopqr\x1b[4;1Hstuvwx"

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Style
+from ptycassette.model.screen import Size, Style
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.grid import BLANK, Row, Uniform
 

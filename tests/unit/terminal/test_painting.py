@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.terminal._core import MAX_CLUSTER
-from ptycassette.terminal._painting import Painting
+from ptycassette.model.screen import Size
+from ptycassette.terminal.core import MAX_CLUSTER, Painting
 from ptycassette.terminal.emulator import PyteEmulator
 
 

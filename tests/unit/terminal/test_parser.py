@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.terminal._machine import MAX_STRING
-from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.model.screen import Size
+from ptycassette.terminal.emulator import MAX_STRING, PyteEmulator
 
 
 def shown(data: bytes, *, cols: int = 30) -> str:

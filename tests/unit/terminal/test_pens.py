@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import DEFAULT_STYLE, Style
-from ptycassette.terminal import _pens
-from ptycassette.terminal._pens import Pens
+from ptycassette.model.screen import DEFAULT_STYLE, Size, Style
+from ptycassette.terminal import grid as _pens
 from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.grid import Pens
 
 
 def style(sequence: str) -> Style:

@@ -8,8 +8,8 @@ import click
 import pytest
 
 from ptycassette.cli.rec import command as rec
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, Resized, Typed
+from ptycassette.model.records import Finished, JournalEvent, Noted, Output, Resized, Typed
+from ptycassette.model.screen import Size
 from ptycassette.terminal.policies import POLICY_NAMES, SettledPolicy, frame_policy
 
 

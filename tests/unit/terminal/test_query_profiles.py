@@ -7,10 +7,9 @@ from functools import partial
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Emulator
-from ptycassette.terminal.backends import answering, backend
-from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.model.screen import Size
+from ptycassette.terminal.emulator import PyteEmulator, answering, backend
 from ptycassette.terminal.query_profiles import XTERM, query_profile_of
 
 WRITTEN = """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.screen import Screen, Style, StyleRun
+from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.render import render_ansi, render_text
 from ptycassette.terminal.sgr import sgr_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.query_profiles import DUMB, XTERM, QueryProfile
 

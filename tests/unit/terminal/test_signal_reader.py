@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
+from ptycassette.terminal.core import MAX_SIGNALS
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.signal_reader import SignalReader, TurnReader
-from ptycassette.terminal.signals import MAX_SIGNALS
 
 TELLING = [
     b"text",

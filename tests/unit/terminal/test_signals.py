@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
+from ptycassette.terminal.core import MAX_SIGNALS, Signal
 from ptycassette.terminal.emulator import PyteEmulator
-from ptycassette.terminal.signals import MAX_SIGNALS, Signal
 
 
 def signals_of(data: bytes) -> list[Signal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.state import load_emulator, save_emulator
 

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
-from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Emulator
-from ptycassette.model.screen import Style
-from ptycassette.terminal.backends import backend
+from ptycassette.model.screen import Size, Style
+from ptycassette.terminal.emulator import backend
 from ptycassette.terminal.stock_pyte import StockPyteEmulator
 
 REFUSED = b"\x1b[?4m"

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.terminal._terminal import Terminal
-from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.model.screen import Size
+from ptycassette.terminal.emulator import PyteEmulator, Terminal
 from ptycassette.terminal.grid import Row
-from ptycassette.terminal.lazy import LazyEmulator
+from ptycassette.terminal.watched import LazyEmulator
 
 CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_text())
 

@@ -6,11 +6,18 @@ import unicodedata
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.terminal._unicode_tables import EXTEND, HANGUL_LV, HANGUL_LVT, PICTOGRAPH
+from ptycassette.model.screen import Size
 from ptycassette.terminal.cells import split_cells, split_clusters
 from ptycassette.terminal.emulator import PyteEmulator
-from ptycassette.terminal.widths import NO_JOIN, WidthModeName, width_mode
+from ptycassette.terminal.widths import (
+    EXTEND,
+    HANGUL_LV,
+    HANGUL_LVT,
+    NO_JOIN,
+    PICTOGRAPH,
+    WidthModeName,
+    width_mode,
+)
 
 CLUSTERS = [
     # text, cells in cluster mode, cells in code point mode

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Size
 from ptycassette.terminal.checking import CheckedScreen
 from ptycassette.terminal.emulator import PyteEmulator
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.model.events import Event
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import (
+from ptycassette.model.records import (
+    Event,
     Finished,
     JournalEvent,
     Noted,
@@ -18,6 +17,7 @@ from ptycassette.model.journal import (
     Signalled,
     Typed,
 )
+from ptycassette.model.screen import Size
 from ptycassette.testing import events_of
 from ptycassette.timeline.exchange_cutting import exchanges
 

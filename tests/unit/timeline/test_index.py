@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.events import Event
-from ptycassette.model.journal import Noted, Output, Typed
+from ptycassette.model.records import Event, Noted, Output, Typed
 from ptycassette.testing import events_of
 from ptycassette.timeline.index import TimeIndex
 

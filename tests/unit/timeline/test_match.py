@@ -8,8 +8,8 @@ import pytest
 
 from ptycassette.keys.lines import Line
 from ptycassette.keys.reader import Key, read_keys
-from ptycassette.model.events import InputRecord
-from ptycassette.model.geometry import Size
+from ptycassette.model.records import InputRecord
+from ptycassette.model.screen import Size
 from ptycassette.timeline.match import Matching, nearest_entry
 from ptycassette.timeline.match_entries import Entry, read_entries
 from ptycassette.timeline.match_text import embedding_scorer, lexical_score, semantic_match

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.keys.reader import KeyReader
-from ptycassette.model.events import InputRecord
+from ptycassette.model.records import InputRecord
 from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_entries import MOST_STEPS, read_entries
 

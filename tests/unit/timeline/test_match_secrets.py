@@ -10,32 +10,34 @@ import pytest
 
 from ptycassette.errors import ManifestError
 from ptycassette.keys.reader import KeyReader
-from ptycassette.model.events import InputRecord
-from ptycassette.model.manifest import (
+from ptycassette.model.records import (
     Command,
     ContentDigest,
     EmulatorId,
     Harness,
+    InputRecord,
     Manifest,
     Provenance,
     Terminal,
     Timing,
 )
-from ptycassette.timeline import match_secrets
-from ptycassette.timeline.match import EntryMatcher, Matching, secrets_named
-from ptycassette.timeline.match_entries import Entry, read_entries
-from ptycassette.timeline.match_secrets import (
+from ptycassette.timeline import match as match_secrets
+from ptycassette.timeline.match import (
     LEAST_BITS,
     MOST_SECRETS,
+    EntryMatcher,
+    Matching,
     digest_of,
     guessing_bits,
     input_digests,
     masked_digests,
     read_secrets,
     secret_spans,
+    secrets_named,
     stored_secrets,
     word_digests,
 )
+from ptycassette.timeline.match_entries import Entry, read_entries
 
 ID = "00000000-0000-4000-8000-000000000001"
 

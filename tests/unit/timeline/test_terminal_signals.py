@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ptycassette import open_cassette
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output, Typed
+from ptycassette.model.records import Output, Typed
+from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.testing import events_of
 from ptycassette.timeline.signal_events import terminal_signals

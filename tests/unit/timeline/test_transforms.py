@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.events import Event, FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Event, FrameRecord, Output
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.testing import events_of
 from ptycassette.timeline.transforms import between, chain, limit_idle, speed
 

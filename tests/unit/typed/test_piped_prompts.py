@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.model.journal import JournalEvent, Output, Typed
-from ptycassette.typed._watch import TypedWatch
+from ptycassette.model.records import JournalEvent, Output, Typed
+from ptycassette.typed.watch import TypedWatch
 
 SECRET = "hunter" + "-22x"
 

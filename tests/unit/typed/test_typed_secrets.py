@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Output, Typed
+from ptycassette.model.records import JournalEvent, Output, Typed
+from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import default_emulator
-from ptycassette.typed._at_cursor import at_cursor
 from ptycassette.typed._readings import readings
-from ptycassette.typed._secrets import TypedSecrets
+from ptycassette.typed.secrets import TypedSecrets, at_cursor
 
 SECRET = "hunter" + "-22x"
 ENTER = "\r"

@@ -13,11 +13,16 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
 
-from ptycassette.model.journal import Output
-from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.browse import BrowseScreen, age_text, entries, is_library, size_text
-from ptycassette_viewer.dialogs import ErrorDialog
-from ptycassette_viewer.recording_screen import RecordingScreen
+from ptycassette.model.records import Output
+from ptycassette_viewer.app import RecordingScreen, ViewerApp
+from ptycassette_viewer.dialogs import (
+    BrowseScreen,
+    ErrorDialog,
+    age_text,
+    entries,
+    is_library,
+    size_text,
+)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import drive, press, settled, until

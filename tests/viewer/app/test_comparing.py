@@ -13,15 +13,12 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from ptycassette import Screen, Size
-from ptycassette.model.geometry import Cursor
-from ptycassette.model.journal import Output, Typed
-from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.compare_screen import CompareScreen
-from ptycassette_viewer.comparison.differences import differences
-from ptycassette_viewer.comparison.matching import differing_cells, matching_time
+from ptycassette.model.records import Output, Typed
+from ptycassette.model.screen import Cursor
+from ptycassette_viewer.app import CompareScreen, ViewerApp
+from ptycassette_viewer.comparison.differences import differences, differing_cells, matching_time
 from ptycassette_viewer.dialogs import HelpScreen, LeaveDialog
-from ptycassette_viewer.widgets.screen_view import ScreenView
-from ptycassette_viewer.widgets.timeline import Timeline
+from ptycassette_viewer.widgets.screen_view import ScreenView, Timeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import Clock, until

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from ptycassette import CassetteError, visible
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
 from ptycassette_viewer.dialogs import ErrorDialog, error_text
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

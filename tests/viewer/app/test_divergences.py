@@ -14,9 +14,9 @@ from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Static
 
 from ptycassette import CassetteError, open_cassette, read_reports, reported_divergences
-from ptycassette.model.journal import Output, Typed
+from ptycassette.model.records import Output, Typed
 from ptycassette_viewer.dialogs import ErrorDialog
-from ptycassette_viewer.widgets.timeline import Timeline
+from ptycassette_viewer.widgets.screen_view import Timeline
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

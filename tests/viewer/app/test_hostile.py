@@ -15,11 +15,11 @@ from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher
 
 from ptycassette import CassetteError, Size, open_cassette
-from ptycassette.model.journal import Noted, Output, Resized, Typed
+from ptycassette.model.records import Noted, Output, Resized, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.source import CassetteSource
-from ptycassette_viewer.widgets.cells import fitted
+from ptycassette_viewer.widgets.screen_view import fitted
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import drive, press, recording, settled, until

@@ -12,12 +12,10 @@ from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, Input, Static
 
 from ptycassette import Size
-from ptycassette.model.journal import Noted, Output, Resized, Signalled, Typed
-from ptycassette_viewer.app import ViewerApp
+from ptycassette.model.records import Noted, Output, Resized, Signalled, Typed
+from ptycassette_viewer.app import RecordingScreen, ViewerApp
 from ptycassette_viewer.dialogs import AskDialog, HelpScreen
-from ptycassette_viewer.recording_screen import RecordingScreen
-from ptycassette_viewer.widgets.screen_view import ScreenView
-from ptycassette_viewer.widgets.timeline import Timeline
+from ptycassette_viewer.widgets.screen_view import ScreenView, Timeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import Clock, drive, press, recording, settled, until

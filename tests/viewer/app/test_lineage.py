@@ -14,9 +14,8 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from ptycassette import fork_between
-from ptycassette.model.journal import Finished, JournalEvent, Noted, Output, Typed
-from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.compare_screen import CompareScreen
+from ptycassette.model.records import Finished, JournalEvent, Noted, Output, Typed
+from ptycassette_viewer.app import CompareScreen, ViewerApp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import drive, press, recording, settled, until

@@ -14,11 +14,17 @@ import pytest
 from textual.pilot import Pilot
 
 from ptycassette import Size
-from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Signalled, Typed
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import (
+    Harness,
+    JournalEvent,
+    Noted,
+    Output,
+    Resized,
+    Signalled,
+    Typed,
+)
 from ptycassette.testing import manifest_of, write_cassette
-from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.compare_screen import CompareScreen
+from ptycassette_viewer.app import CompareScreen, ViewerApp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import press, settled, until

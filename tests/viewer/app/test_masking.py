@@ -11,11 +11,11 @@ import pytest
 from textual.pilot import Pilot
 
 from ptycassette import open_cassette
-from ptycassette.model.journal import Output, Typed
+from ptycassette.model.records import Output, Typed
+from ptycassette_viewer.app import RecordingScreen
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.masking.mask_screen import MaskScreen
-from ptycassette_viewer.recording_screen import RecordingScreen
-from ptycassette_viewer.widgets.cells import row_text
+from ptycassette_viewer.widgets.screen_view import row_text
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import drive, press, until

@@ -13,12 +13,11 @@ from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher
 
 from ptycassette import Screen, Size
-from ptycassette.model.geometry import Cursor
-from ptycassette.model.journal import JournalEvent, Output, Typed
-from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.compare_screen import CompareScreen
+from ptycassette.model.records import JournalEvent, Output, Typed
+from ptycassette.model.screen import Cursor
+from ptycassette_viewer.app import CompareScreen, ViewerApp
 from ptycassette_viewer.comparison.differences import CommonRows
-from ptycassette_viewer.panels.differences import DifferencesPanel
+from ptycassette_viewer.panels.lists import DifferencesPanel
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import press, settled, until

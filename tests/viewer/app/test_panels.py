@@ -15,10 +15,9 @@ from textual.scroll_view import ScrollView
 from textual.widgets import ContentSwitcher, Static, Tree
 
 from ptycassette import Size
-from ptycassette.model.journal import Noted, Output, Resized, Signalled, Typed
-from ptycassette_viewer.panels.documents import document_lines
-from ptycassette_viewer.panels.lists import EventsPanel
-from ptycassette_viewer.session.summaries import service_line
+from ptycassette.model.records import Noted, Output, Resized, Signalled, Typed
+from ptycassette_viewer.panels.lists import EventsPanel, document_lines
+from ptycassette_viewer.session.session import service_line
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -11,11 +11,10 @@ import pytest
 from textual.pilot import Pilot
 
 from ptycassette import Screen, Size
-from ptycassette.model.geometry import Cursor
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
+from ptycassette.model.screen import Cursor
 from ptycassette_viewer.widgets.divider import Divider
-from ptycassette_viewer.widgets.rows_as_lines import overlaid_lines, wrapped_lines
-from ptycassette_viewer.widgets.screen_view import ScreenView
+from ptycassette_viewer.widgets.screen_view import ScreenView, overlaid_lines, wrapped_lines
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import drive, press, recording

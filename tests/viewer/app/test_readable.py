@@ -18,9 +18,8 @@ from textual.strip import Strip
 from textual.widgets import ContentSwitcher
 
 from ptycassette import CassetteError, Size
-from ptycassette.model.journal import JournalEvent, Noted, Output, Typed
-from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.compare_screen import CompareScreen
+from ptycassette.model.records import JournalEvent, Noted, Output, Typed
+from ptycassette_viewer.app import CompareScreen, ViewerApp
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.widgets.growing_table import GrowingTable
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from ptycassette import Size, record
-from ptycassette_viewer.comparison.differences import differences
-from ptycassette_viewer.comparison.matching import differing_cells, matching_time
+from ptycassette_viewer.comparison.differences import differences, differing_cells, matching_time
 
 PROGRAM = """
 import sys, time

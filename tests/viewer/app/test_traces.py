@@ -15,13 +15,10 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable
 
 from ptycassette import CassetteError
-from ptycassette.model.journal import Output, Typed
-from ptycassette_viewer.app import ViewerApp
+from ptycassette.model.records import Output, Typed
+from ptycassette_viewer.app import RecordingScreen, ViewerApp
 from ptycassette_viewer.dialogs import ErrorDialog
-from ptycassette_viewer.recording_screen import RecordingScreen
-from ptycassette_viewer.traces.trace_file import read_trace
-from ptycassette_viewer.traces.trace_rows import start_of, trace_rows
-from ptycassette_viewer.traces.trace_screen import TraceScreen
+from ptycassette_viewer.traces.trace_screen import TraceScreen, read_trace, start_of, trace_rows
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import settled

@@ -12,13 +12,19 @@ from textual.pilot import Pilot
 from textual.widgets import Static, Tree
 
 from ptycassette import CassetteError, JournalFollower, Size, live_journals
-from ptycassette.model.journal import Finished, Noted, Resized, SessionMeta, Signalled, Typed
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import (
+    Finished,
+    Harness,
+    Noted,
+    Resized,
+    SessionMeta,
+    Signalled,
+    Typed,
+)
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.testing import fixed_id
-from ptycassette_viewer.app import ViewerApp
-from ptycassette_viewer.recording_screen import RecordingScreen
-from ptycassette_viewer.session.live import LiveSource
+from ptycassette_viewer.app import RecordingScreen, ViewerApp
+from ptycassette_viewer.session.source import LiveSource
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import until

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import Size, exchanges
-from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Signalled, Typed
+from ptycassette.model.records import JournalEvent, Noted, Output, Resized, Signalled, Typed
 from ptycassette.testing import events_of
-from ptycassette_viewer.playback import Playback, clock_text
-from ptycassette_viewer.session.exchange_cuts import ExchangeCuts
+from ptycassette_viewer.dialogs import Playback, clock_text
 from ptycassette_viewer.session.index import EventIndex
+from ptycassette_viewer.session.session import ExchangeCuts
 
 S = 1_000_000
 ITEM: st.SearchStrategy[JournalEvent] = st.sampled_from(

@@ -11,9 +11,8 @@ import msgspec
 import pytest
 
 from ptycassette import Event, open_cassette
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Noted, Output, Resized, Typed
-from ptycassette.model.records import ScrubReport
+from ptycassette.model.records import JournalEvent, Noted, Output, Resized, ScrubReport, Typed
+from ptycassette.model.screen import Size
 from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.session.index import EventIndex, IndexState
 from ptycassette_viewer.session.session import ViewerSession

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import InputRecord, Screen, Size, default_emulator, open_cassette, save_emulator
-from ptycassette.model.journal import JournalEvent, Output, Resized, Typed
+from ptycassette.model.records import JournalEvent, Output, Resized, Typed
 from ptycassette.testing import manifest_of, write_cassette
 from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.source import CassetteSource

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import Size, TerminalSignal, open_cassette, terminal_signals, visible
-from ptycassette.model.journal import JournalEvent, Noted, Output, Resized
+from ptycassette.model.records import JournalEvent, Noted, Output, Resized
 from ptycassette.testing import manifest_of, write_cassette
-from ptycassette_viewer.panels.rows import AllRows, SignalRows
-from ptycassette_viewer.session.session import ViewerSession
-from ptycassette_viewer.session.signals import ROUTINE, Signals, signal_text
+from ptycassette_viewer.panels.lists import AllRows, SignalRows
+from ptycassette_viewer.session.session import ROUTINE, Signals, ViewerSession, signal_text
 from ptycassette_viewer.session.source import CassetteSource
 from tests.examples import examples
 

@@ -10,10 +10,10 @@ from textual.message import Message
 
 from ptycassette import CassetteError, visible
 from ptycassette_viewer.comparison.differences import CommonRows, Difference, differences
-from ptycassette_viewer.comparison.matching import further_exchanges
 from ptycassette_viewer.comparison.pair import PairScreen
-from ptycassette_viewer.panels.differences import DifferencesPanel
-from ptycassette_viewer.panels.panel import Panel
+from ptycassette_viewer.panels.lists import DifferencesPanel, Panel
+
+from .differences import further_exchanges
 
 _REPORT_S = 0.2
 _WAIT_S = 0.05

@@ -10,20 +10,24 @@ from textual.widget import Widget
 from textual.widgets import Tabs
 
 from ptycassette import ForkBetween
-from ptycassette_viewer.comparison.matching import differing_cells, is_matched, matching_time
-from ptycassette_viewer.panels.panel import Panel
-from ptycassette_viewer.playback import clock_text
-from ptycassette_viewer.recording.all_panels import all_panels
+from ptycassette_viewer.dialogs import clock_text
+from ptycassette_viewer.panels.lists import Panel
 from ptycassette_viewer.recording.finding import Finding
-from ptycassette_viewer.recording.moving import Moving
-from ptycassette_viewer.recording.paneling import Paneling
-from ptycassette_viewer.recording.panes import PanesScreen, is_narrow
-from ptycassette_viewer.recording.status import top_text
+from ptycassette_viewer.recording.playhead import (
+    Moving,
+    Paneling,
+    PanesScreen,
+    all_panels,
+    is_narrow,
+    top_text,
+)
 from ptycassette_viewer.search import Hit
 from ptycassette_viewer.seeker import Seeker, Shown
 from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
+
+from .differences import differing_cells, is_matched, matching_time
 
 _OTHER = "-of-the-second"
 SIDES = ("first", "second")

@@ -12,9 +12,8 @@ from textual.message import Message
 
 from ptycassette import CassetteError, printable
 from ptycassette_viewer.dialogs import AskDialog
-from ptycassette_viewer.patterns import Pattern, compiled, parsed
 from ptycassette_viewer.recording.playhead import PlayheadScreen
-from ptycassette_viewer.search import Hit, Search
+from ptycassette_viewer.search import Hit, Pattern, Search, compiled, parsed
 from ptycassette_viewer.seeker import Shown
 from ptycassette_viewer.session.session import ViewerSession
 from ptycassette_viewer.session.source import body_text

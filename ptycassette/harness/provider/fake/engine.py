@@ -18,30 +18,203 @@ Tests should check the problems: each is one line that says what to fix.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import re
+from collections import deque
+from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.harness.provider.fake import _chatgpt as chatgpt
-from ptycassette.harness.provider.fake import _plans as plans
-from ptycassette.harness.provider.fake._choose import Replies, make_answer
-from ptycassette.harness.provider.fake._door import Door, NotLetInError
-from ptycassette.harness.provider.fake._history import History
+from ptycassette.harness.provider.fake import _limits as chatgpt
+from ptycassette.harness.provider.fake import script as plans
 from ptycassette.harness.provider.fake._limits import RateLimits, codex_event, limit_headers
-from ptycassette.harness.provider.fake._operations import Operation, find_operation
-from ptycassette.harness.provider.fake._render import model_list, streamed, whole_body
-from ptycassette.harness.provider.fake.body import Body, read_body
-from ptycassette.harness.provider.fake.exchange import (
-    AnswerPart,
-    Ending,
-    HttpRequest,
-    PlannedAnswer,
-)
 from ptycassette.harness.provider.fake.script import Failure, Pace, Reply, Route, Script
 from ptycassette.harness.provider.wire import anthropic, gemini, openai_chat, openai_responses
 from ptycassette.harness.provider.wire import responses_events as events
-from ptycassette.harness.provider.wire.neutral import Answer, Api, Ask, Stamp, WireError
+from ptycassette.harness.provider.wire.neutral import (
+    Answer,
+    Api,
+    Ask,
+    Call,
+    Message,
+    Stamp,
+    Text,
+    WireError,
+)
 from ptycassette.model.ports import Clock
+
+from .script import (
+    AnswerPart,
+    Body,
+    Door,
+    Ending,
+    HttpRequest,
+    NotLetInError,
+    PlannedAnswer,
+    Replies,
+    make_answer,
+    model_list,
+    read_body,
+    streamed,
+    whole_body,
+)
+
+# The memory of a provider, and its checks of conversations.
+
+
+_KEPT = 64
+
+
+class History:
+    """Conversations by the id of their last answer; the oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, tuple[Message, ...]] = {}
+
+    def keep(self, answer_id: str, ask: Ask, answer: Answer | None) -> None:
+        """Store a conversation and its answer, under the answer's id."""
+        said: tuple[Message, ...] = ()
+        if answer is not None:
+            text = "".join(part.text for part in answer.parts if isinstance(part, Text))
+            calls = tuple(part for part in answer.parts if isinstance(part, Call))
+            said = (Message("assistant", text, calls),)
+        self._turns[answer_id] = ask.turns + said
+        while len(self._turns) > _KEPT:
+            del self._turns[next(iter(self._turns))]
+
+    def continued(self, ask: Ask, previous_id: str | None) -> Ask:
+        """``ask`` with the conversation before it.
+
+        Raises:
+            WireError: the id is unknown.
+        """
+        if previous_id is None:
+            return ask
+        before = self._turns.get(previous_id)
+        if before is None:
+            raise WireError(
+                f"Previous response with id {previous_id!r} not found.",
+                kind="previous_response_not_found",
+            )
+        return Ask(
+            api=ask.api,
+            model=ask.model,
+            stream=ask.stream,
+            turns=before + ask.turns,
+            tools=ask.tools,
+            include_usage=ask.include_usage,
+            sse=ask.sse,
+        )
+
+    def check(self, ask: Ask) -> None:
+        """Check that each result belongs to a call: by id, or by name if there is no id.
+
+        Raises:
+            WireError: a result without its call, or a call without a result before the
+                conversation goes on.
+        """
+        called: dict[str, str] = {}
+        answered: set[str] = set()
+        waiting: dict[str, deque[str]] = {}
+        for turn in ask.turns:
+            for use in turn.calls:
+                if use.call_id:
+                    called[use.call_id] = use.name
+                    waiting.setdefault(use.name, deque()).append(use.call_id)
+            for result in turn.results:
+                if result.call_id and result.call_id not in called:
+                    raise WireError(f"a tool result for {result.call_id!r}, which no call has")
+                open_calls = waiting.get(result.name, deque())
+                answered.add(result.call_id or _oldest_open(open_calls, answered))
+        missing = called.keys() - answered
+        if missing:
+            raise WireError(f"no tool result for the call {min(missing)!r}")
+
+
+def _oldest_open(calls: deque[str], answered: set[str]) -> str:
+    """The first call of a tool that has no result yet; empty when there is none.
+
+    Gemini takes results that name only the function.
+    """
+    while calls and calls[0] in answered:
+        calls.popleft()
+    return calls[0] if calls else ""
+
+
+# Finds the API and the operation for a method and a path.
+
+
+OperationName = Literal["hello", "generate", "count", "models", "model", "account", "usage"]
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """The operation of a request. ``model`` is set if the path names one."""
+
+    api: Api | None
+    name: OperationName
+    model: str = ""
+    stream: bool = False
+
+
+_GEMINI = re.compile(r"/v1(?:beta|alpha)?/models/([^/:]+)(?::([A-Za-z]+))?")
+_GEMINI_LIST = re.compile(r"/v1(?:beta|alpha)/models")
+_GEMINI_VERBS: dict[str, tuple[OperationName, bool]] = {
+    "generateContent": ("generate", False),
+    "streamGenerateContent": ("generate", True),
+    "countTokens": ("count", False),
+}
+_FIXED: dict[str, tuple[str, Operation]] = {
+    "/v1/messages": ("POST", Operation("anthropic", "generate")),
+    "/v1/messages/count_tokens": ("POST", Operation("anthropic", "count")),
+    "/v1/responses": ("POST", Operation("responses", "generate")),
+    "/v1/chat/completions": ("POST", Operation("chat", "generate")),
+    "/backend-api/wham/accounts/check": ("GET", Operation("responses", "account")),
+    "/backend-api/wham/usage": ("GET", Operation("responses", "usage")),
+}
+
+
+def find_operation(request: HttpRequest) -> Operation:
+    """The operation of a request.
+
+    ``/v1/models`` belongs to three APIs: Anthropic's clients send ``anthropic-version``,
+    Google's have a key header of their own.
+
+    Raises:
+        WireError: 404 for a path that this fake does not know, 405 for a wrong method.
+    """
+    path, method = request.path, request.method
+    if path == "/" and method in {"GET", "HEAD"}:
+        return Operation(None, "hello")
+    if path in _FIXED:
+        wanted, operation = _FIXED[path]
+        return _only(method, wanted, path, operation)
+    api = _owner_of_v1(request)
+    if path == "/v1/models":
+        return _only(method, "GET", path, Operation(api, "models"))
+    if _GEMINI_LIST.fullmatch(path):
+        return _only(method, "GET", path, Operation("gemini", "models"))
+    found = _GEMINI.fullmatch(path)
+    if found is not None and found[2] is None:
+        owner: Api = api if path.startswith("/v1/") else "gemini"
+        return _only(method, "GET", path, Operation(owner, "model", found[1]))
+    if found is not None and found[2] in _GEMINI_VERBS:
+        name, stream = _GEMINI_VERBS[found[2]]
+        return _only(method, "POST", path, Operation("gemini", name, found[1], stream))
+    raise WireError(f"unknown path: {method} {path}", status=404)
+
+
+def _owner_of_v1(request: HttpRequest) -> Api:
+    """The API of a request to ``/v1/models``."""
+    if "anthropic-version" in request.headers:
+        return "anthropic"
+    return "gemini" if "x-goog-api-key" in request.headers else "responses"
+
+
+def _only(method: str, wanted: str, path: str, operation: Operation) -> Operation:
+    """``operation``, if the method is right."""
+    if method != wanted:
+        raise WireError(f"{path} takes {wanted}, not {method}", status=405)
+    return operation
+
 
 _Entry = dict[str, Any]
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.fields import Field, UnknownFields, joined, read
 from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
@@ -30,6 +29,8 @@ from ptycassette.harness.provider.wire.neutral import (
     slices,
 )
 from ptycassette.harness.provider.wire.sse import framed
+
+from .neutral import Field, UnknownFields, joined, read
 
 _STOPS = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "refusal": "refusal"}
 _KINDS = {

@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.fields import Field, UnknownFields, joined, read
 from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
@@ -31,6 +30,8 @@ from ptycassette.harness.provider.wire.neutral import (
     slices,
 )
 from ptycassette.harness.provider.wire.sse import framed
+
+from .neutral import Field, UnknownFields, joined, read
 
 _LINE_END = b"\r\n"
 _STOPS = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}

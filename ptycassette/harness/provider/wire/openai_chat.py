@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.wire.fields import Field, UnknownFields, read
 from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
@@ -30,6 +29,8 @@ from ptycassette.harness.provider.wire.neutral import (
     slices,
 )
 from ptycassette.harness.provider.wire.sse import framed
+
+from .neutral import Field, UnknownFields, read
 
 _STOPS = {"end": "stop", "tool": "tool_calls", "length": "length", "refusal": "content_filter"}
 _ROLES: dict[str, Role] = {

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.provider.wire import openai_chat
-from ptycassette.harness.provider.wire.fields import Field, UnknownFields, read
 from ptycassette.harness.provider.wire.neutral import (
     Ask,
     Call,
@@ -25,6 +24,8 @@ from ptycassette.harness.provider.wire.neutral import (
     ToolResult,
     WireError,
 )
+
+from .neutral import Field, UnknownFields, read
 
 error = openai_chat.error
 models = openai_chat.models

@@ -15,12 +15,11 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.provider.wire import anthropic, gemini, openai_chat
-from ptycassette.harness.provider.wire.fields import Field
 from ptycassette.harness.provider.wire.openai_responses import turns_of
-from ptycassette.model.json_values import decoded_json, objects_in
-from ptycassette.tape._facts import question_model
+from ptycassette.model.records import decoded_json, objects_in
+from ptycassette.tape.items import question_model
 
-from .neutral import Message, ToolResult
+from .neutral import Field, Message, ToolResult
 
 _OF_CHAT = frozenset({"developer", "tool"})
 """Roles that Anthropic's messages do not have."""

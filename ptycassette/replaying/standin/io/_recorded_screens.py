@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ptycassette.cassette.io.reader import Cassette
-from ptycassette.model.geometry import Size
-from ptycassette.model.streams import painted_bytes
+from ptycassette.model.records import painted_bytes
+from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import default_emulator
 
 

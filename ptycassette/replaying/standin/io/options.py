@@ -11,7 +11,7 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.model.resolved_types import resolved
 from ptycassette.replaying.io.modes import resolve_secrets
-from ptycassette.replaying.standin.decisions import StandinOptions
+from ptycassette.replaying.standin.comparison import StandinOptions
 from ptycassette.scrub.io.conceal import concealed
 from ptycassette.system.files.project_file import find_project
 from ptycassette.timeline.match import Matching, SecretsPolicy, secrets_named

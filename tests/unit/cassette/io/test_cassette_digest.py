@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from ptycassette.cassette.io._digest import WholeDigest
+from ptycassette.cassette.io.reader import WholeDigest
 
 BLOCKS = [bytes([number]) * 100_000 for number in range(40)]
 

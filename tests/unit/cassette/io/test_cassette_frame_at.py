@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import FrameRecord, open_cassette
-from ptycassette.cassette.io import _frame_at as cassette_frame_at
+from ptycassette.cassette.io import reader as cassette_frame_at
 from ptycassette.errors import InvalidCassetteError, LimitError
-from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.limits import Limits
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.testing import write_cassette
 from tests.examples import examples
 

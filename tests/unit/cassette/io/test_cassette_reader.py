@@ -16,10 +16,17 @@ from typing import Any
 import pytest
 
 from ptycassette import Cassette, errors, open_cassette
-from ptycassette.model.events import FrameRecord, OutputRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Noted, Output, Resized, Signalled, Typed
 from ptycassette.model.limits import Limits
+from ptycassette.model.records import (
+    FrameRecord,
+    Noted,
+    Output,
+    OutputRecord,
+    Resized,
+    Signalled,
+    Typed,
+)
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.testing import manifest_of, write_cassette
 from tests.unreadable import unreadable
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from ptycassette import errors, open_cassette
-from ptycassette.model.manifest import EmulatorId
+from ptycassette.model.records import EmulatorId
 
 FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ptycassette.cassette.io import _swap as cassette_swap
-from ptycassette.cassette.io._swap import exchange
+from ptycassette.cassette.io import staging as cassette_swap
+from ptycassette.cassette.io.staging import exchange
 
 
 def _library(monkeypatch: pytest.MonkeyPatch, **functions: object) -> None:

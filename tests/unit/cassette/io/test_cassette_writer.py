@@ -19,18 +19,24 @@ import pytest
 from ptycassette import CassetteWriter, errors, open_cassette
 from ptycassette.cassette.io import staging as cassette_staging
 from ptycassette.cassette.layout import GIT_ATTRIBUTES
-from ptycassette.model.events import (
+from ptycassette.model.limits import Limits
+from ptycassette.model.records import (
+    DiscoveryRecord,
+    EmulatorId,
     Event,
     ExitStatus,
     FinalRecord,
+    Finished,
     InputRecord,
+    Manifest,
+    Noted,
+    Output,
     OutputRecord,
+    QuotaRecord,
+    ScrubReport,
     ServiceEventRecord,
+    Typed,
 )
-from ptycassette.model.journal import Finished, Noted, Output, Typed
-from ptycassette.model.limits import Limits
-from ptycassette.model.manifest import EmulatorId, Manifest
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
 from ptycassette.system.files.directory_handle import DirectoryHandle
 from ptycassette.testing import events_of, manifest_of, write_cassette
 

@@ -18,8 +18,8 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.model.journal import Output
 from ptycassette.model.limits import Limits
+from ptycassette.model.records import Output
 from ptycassette.system.files.directory_handle import FOLLOW_LINKS_VARIABLE
 from ptycassette.testing import write_cassette
 from tests.unit.cli.conftest import Run, run

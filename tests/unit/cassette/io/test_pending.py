@@ -10,8 +10,7 @@ from ptycassette.cassette.io import pending as pending_module
 from ptycassette.cassette.io.pending import PREFIX, PendingRecordings, published_path
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import ExistsError, RefusedError
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, JournalEvent, Output
+from ptycassette.model.records import ExitStatus, Finished, JournalEvent, Output
 from ptycassette.testing import write_cassette
 
 HUNG_UP = ExitStatus(code=-1, signal="hangup", exited=False, signaled=True)

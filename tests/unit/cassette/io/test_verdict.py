@@ -10,10 +10,8 @@ import pytest
 from ptycassette.cassette.io.verdict import KEEP_MISMATCHES, verify_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.errors import DigestError, EmulatorPinError, NotFoundError, UnscrubbedError
-from ptycassette.model.events import FrameRecord
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import Finished, Output
-from ptycassette.model.records import ScrubReport
+from ptycassette.model.records import Finished, FrameRecord, Output, ScrubReport
+from ptycassette.model.screen import Cursor, Size
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import events_of, manifest_of, write_cassette
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.harness.io import doctor
-from ptycassette.harness.io.doctor import Finding, doctor_findings
+from ptycassette.harness.io import probe as doctor
 from ptycassette.harness.io.files import Installed
+from ptycassette.harness.io.probe import Finding, doctor_findings
 from ptycassette.terminal.emulator import default_emulator
 
 

@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import StorageError
-from ptycassette.harness.io._fake_provider_log import RequestLog
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.exchange import PlannedAnswer
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.harness.io.fake_provider import FakeProviderServer, RequestLog
+from ptycassette.harness.provider.fake.script import PlannedAnswer, Script
 from ptycassette.testing import ManualClock
 
 RANDOM = "Zx9Kq7Lm3Pw8" + "Rt5Vb2Nc6Hd4"

@@ -16,8 +16,8 @@ from ptycassette.harness.io.offline import fake_key
 from ptycassette.profiles import io as profiles_io
 from ptycassette.profiles.io import credentials_of_clis, version_query_of
 from ptycassette.profiles.profile import KnownCli, Profile, clis_without_profile
-from ptycassette.recording.io.binary_probe import version_arguments
-from ptycassette.scrub.io.sources import credential_values
+from ptycassette.recording.io.options import version_arguments
+from ptycassette.scrub.io.setup import credential_values
 
 PROFILE = """
 version = 1

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from ptycassette.harness.provider.fake.engine import FakeProvider
-from ptycassette.harness.provider.fake.exchange import HttpRequest, PlannedAnswer
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.harness.provider.fake.script import HttpRequest, PlannedAnswer, Script
 from ptycassette.testing import ManualClock
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES, read_body, unpacked
+from ptycassette.harness.provider.fake.script import MAX_BODY_BYTES, read_body, unpacked
 from ptycassette.harness.provider.wire.neutral import WireError
 
 from .conftest import Talk

@@ -20,12 +20,12 @@ from typing import Any
 import pytest
 from record_doubles import PLAIN
 
-from ptycassette.model.journal import JournalEvent, Output, Typed
+from ptycassette.model.records import JournalEvent, Output, Typed
 from ptycassette.recording.io import compiled_relay
-from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.compiled_relay import CompiledRelay, RelayRun
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.system.pty.polling import PURE_PYTHON
+from ptycassette.recording.io.saver import JournalSource
+from ptycassette.system.pty.process import PURE_PYTHON
 
 
 class Place:

@@ -9,10 +9,18 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.model.events import ExitStatus, InputRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, SessionMeta, Typed
-from ptycassette.model.manifest import Harness
+from ptycassette.model.records import (
+    ExitStatus,
+    Finished,
+    Harness,
+    InputRecord,
+    JournalEvent,
+    Output,
+    Resized,
+    SessionMeta,
+    Typed,
+)
+from ptycassette.model.screen import Size
 from ptycassette.recording.io import finalising
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.scrub.io.process_secrets import remembered

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.model.manifest import same_version
-from ptycassette.recording.io.binary_probe import (
+from ptycassette.model.records import same_version
+from ptycassette.recording.io.options import (
     architecture,
     locale_of,
     probe_harness,

@@ -12,10 +12,10 @@ import pytest
 from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError, LockedError, NotFoundError, StorageError
-from ptycassette.model.journal import Noted, Output, Typed
-from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
+from ptycassette.model.records import Noted, Output, Typed
+from ptycassette.recording.io.finalising import recover
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.recovery import recover
+from ptycassette.recording.io.saver import JournalSource, lock_left_behind
 
 
 class Disk:

@@ -10,13 +10,11 @@ import pytest
 from record_doubles import PLAIN
 
 from ptycassette.errors import JournalError
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Output
+from ptycassette.model.records import ExitStatus, Finished, Output
 from ptycassette.recording.io import _live_journal_source
-from ptycassette.recording.io._flood import Flood
-from ptycassette.recording.io._journal_source import JournalSource
-from ptycassette.recording.io._live_journal_source import Following
+from ptycassette.recording.io._live_journal_source import Flood, Following
 from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.saver import JournalSource
 
 END = Finished(t_us=9, exit=ExitStatus(code=0, exited=True, signaled=False))
 

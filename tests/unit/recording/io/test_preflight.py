@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import ExistsError, PreflightError, SpawnError
-from ptycassette.recording.io import _preflight as preflight
-from ptycassette.recording.io._preflight import check_place, find_program
+from ptycassette.recording.io import recorder as preflight
+from ptycassette.recording.io.recorder import check_place, find_program
 
 
 def program(folder: Path, name: str, *, mode: int = 0o755) -> Path:

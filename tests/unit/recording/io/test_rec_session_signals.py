@@ -11,10 +11,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.recording.io import _user_signals
-from ptycassette.recording.io.rec_session import _EndingSignals
-from ptycassette.system.pty.signals import disposition
+from ptycassette.model.screen import Size
+from ptycassette.recording.io import _interactive as _user_signals
+from ptycassette.recording.io.recording import _EndingSignals
+from ptycassette.system.pty.terminal import disposition
 
 CATCHES = """
 import os, signal

@@ -23,18 +23,21 @@ from ptycassette.errors import (
     SpawnError,
     WaitTimeoutError,
 )
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Begun, SessionMeta
-from ptycassette.model.manifest import Harness
 from ptycassette.model.ports import EventSource
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord
+from ptycassette.model.records import (
+    Begun,
+    DiscoveryRecord,
+    ExitStatus,
+    Harness,
+    QuotaRecord,
+    SessionMeta,
+)
 from ptycassette.recording._unscrubbed import Unscrubbed
-from ptycassette.recording.io._cassette_session import cassette_session
-from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.recording.io.finalising import Finaliser, left_journals, recover
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
-from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.recording.io.rescrub import cassette_session
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.system.pty.scripted import ScriptedPty
 from ptycassette.testing import ManualClock, fixed_id

@@ -17,15 +17,21 @@ from ptycassette.errors import (
     SecretLeftError,
     UsageError,
 )
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Output, SessionMeta, Typed
-from ptycassette.model.manifest import Harness, Manifest
 from ptycassette.model.ports import EventSource
+from ptycassette.model.records import (
+    ExitStatus,
+    Finished,
+    Harness,
+    JournalEvent,
+    Manifest,
+    Output,
+    SessionMeta,
+    Typed,
+)
+from ptycassette.model.screen import Size
 from ptycassette.recording._unscrubbed import Unscrubbed
-from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.recording.io.finalising import Finaliser, discard, left_journals, recover
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.recovery import discard, left_journals, recover
 from ptycassette.testing import fixed_id
 
 END = Finished(t_us=9_000, exit=ExitStatus(code=0, exited=True, signaled=False))

@@ -20,17 +20,24 @@ from record_doubles import PLAIN
 
 from ptycassette.cassette.io import staging
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, Typed
-from ptycassette.recording.io import _saver_priority, saver_process
-from ptycassette.recording.io._journal_source import JournalSource
-from ptycassette.recording.io._saver_messages import Begin, Failed, Published, send
-from ptycassette.recording.io._saver_priority import Priority
+from ptycassette.model.records import ExitStatus, Finished, Typed
+from ptycassette.recording.io import saver as _saver_priority
+from ptycassette.recording.io import saver_process
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
-from ptycassette.recording.io.saver import ForkedSaver, StartedSaver, Tell
+from ptycassette.recording.io.saver import (
+    Begin,
+    Failed,
+    ForkedSaver,
+    JournalSource,
+    Priority,
+    Published,
+    StartedSaver,
+    Tell,
+    send,
+)
 from ptycassette.recording.io.saver_process import serve_saver
 
 ENDED = ExitStatus(code=0, exited=True, signaled=False)
@@ -150,8 +157,8 @@ def test_cleaning_up_is_not_disturbed_by_a_second_notice() -> None:
     script = """
 import os, signal, socket, sys, threading
 from ptycassette.recording.io import saver_process
-from ptycassette.recording.io._saver_messages import Inbox
-from ptycassette.recording.io._saver_priority import Priority
+from ptycassette.recording.io.saver import Inbox
+from ptycassette.recording.io.saver import Priority
 
 unwinding, sent = threading.Event(), threading.Event()
 kill = signal.pthread_kill
@@ -370,7 +377,7 @@ def test_secrets_that_were_typed_never_miss_the_cassette(tmp_path: Path) -> None
 def test_a_saver_pauses_while_others_want_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     """For longer and longer, up to a second; and not at all when it has a processor to itself."""
     passed_s, used_s = [0.0], [0.0]
-    monkeypatch.setattr("ptycassette.recording.io._saver_priority.monotonic_s", lambda: passed_s[0])
+    monkeypatch.setattr("ptycassette.recording.io.saver.monotonic_s", lambda: passed_s[0])
     monkeypatch.setattr("time.thread_time", lambda: used_s[0])
     priority = Priority(None)
 

@@ -15,10 +15,9 @@ from tape_doubles import END, IDS, META, SECRET, Saved, event, http
 
 from ptycassette import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
-from ptycassette.model.journal import Begun, Noted, Output
+from ptycassette.model.records import Begun, Noted, Output
 from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.recording.io.rescrub import scrub_cassette
-from ptycassette.recording.io.secrets_left import find_secrets_left
+from ptycassette.recording.io.rescrub import find_secrets_left, scrub_cassette
 from ptycassette.scrub.io.setup import session_scrubber
 from ptycassette.tape.io.journal_file import TapeJournalFile
 from ptycassette.tape.items import (

@@ -17,13 +17,12 @@ from tape_doubles import META, event, http
 from ptycassette import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import RunFailedError
-from ptycassette.model.journal import Begun
-from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_name import tape_journal_of
+from ptycassette.model.records import Begun
+from ptycassette.recording.io.finalising import recover
+from ptycassette.recording.io.journal_file import JournalFile, tape_journal_of
 from ptycassette.recording.io.options import plan_of
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import recording_with
-from ptycassette.recording.io.recovery import recover
 from ptycassette.recording.io.saver import Saver
 from ptycassette.tape.io.journal_file import TapeJournalFile
 from ptycassette.tape.items import AnswerData

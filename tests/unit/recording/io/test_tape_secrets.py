@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tape_doubles import META, SECRET, Saved, event, http
 
-from ptycassette.model.journal import Output, Typed
+from ptycassette.model.records import Output, Typed
 from ptycassette.tape.items import (
     AnswerBegun,
     RequestBegun,

@@ -11,15 +11,14 @@ import pytest
 from tape_doubles import META, Saved, http
 
 from ptycassette import open_cassette
-from ptycassette.cassette._tape_lines import tape_facts
 from ptycassette.cassette.io.tape import RecordedExchange
+from ptycassette.cassette.tape_lines import tape_facts
 from ptycassette.errors import AmbiguousTapeError
-from ptycassette.model.manifest import Harness
-from ptycassette.tape.io.matching_rules import load_matching_rules
-from ptycassette.tape.matching._misses import Miss
-from ptycassette.tape.matching._recorded import question_of
+from ptycassette.model.records import Harness
+from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.matching.checking import tape_fingerprint
 from ptycassette.tape.matching.matcher import Hit, Matcher
+from ptycassette.tape.matching.misses import Miss, question_of
 
 KEY = bytes.fromhex("ab" * 32)
 RULES = load_matching_rules(("claude",), env={"HOME": "/dev/null"})

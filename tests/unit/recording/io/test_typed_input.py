@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import SessionMeta, Typed
-from ptycassette.model.manifest import Harness
-from ptycassette.recording.io._journal_source import JournalSource
-from ptycassette.recording.io._typed_input import TypedInput
-from ptycassette.recording.io._user_screen import SECRET_OFF, SECRET_ON, UserScreen
+from ptycassette.model.records import Harness, SessionMeta, Typed
+from ptycassette.model.screen import Size
+from ptycassette.recording.io._interactive import TypedInput
+from ptycassette.recording.io.compiled_relay import SECRET_OFF, SECRET_ON, UserScreen
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.system.pty.polling import new_poll
+from ptycassette.recording.io.saver import JournalSource
+from ptycassette.system.pty.process import new_poll
 
 META = SessionMeta(id="a", argv=("x",), size=Size(5, 20), recorded_at="", harness=Harness(name="x"))
 KEY = b"\x1d"

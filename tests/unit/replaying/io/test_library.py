@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import NotFoundError, UnsafeFileError, UsageError
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
 from ptycassette.replaying.io.library import Library, ProgramStart
 from ptycassette.testing import manifest_of, write_cassette
 

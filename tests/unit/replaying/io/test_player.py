@@ -8,13 +8,25 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model.events import Event, FinalRecord
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Finished, JournalEvent, Output, Resized, Typed
-from ptycassette.model.manifest import Manifest
-from ptycassette.replaying.io.player import Player, PlayOptions, status_line
-from ptycassette.replaying.io.player_checkpoints import Checkpoints
-from ptycassette.replaying.io.player_views import PaintedView, RawView
+from ptycassette.model.records import (
+    Event,
+    FinalRecord,
+    Finished,
+    JournalEvent,
+    Manifest,
+    Output,
+    Resized,
+    Typed,
+)
+from ptycassette.model.screen import Size
+from ptycassette.replaying.io.replayer import (
+    Checkpoints,
+    PaintedView,
+    Player,
+    PlayOptions,
+    RawView,
+    status_line,
+)
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.state import load_emulator, save_emulator
 from ptycassette.testing import ManualClock, events_of, manifest_of

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ptycassette.model.events import Event
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output
 from ptycassette.model.ports import Emulator
-from ptycassette.replaying.io.player_checkpoints import KEEP, Checkpoints
+from ptycassette.model.records import Event, Output
+from ptycassette.model.screen import Size
+from ptycassette.replaying.io.replayer import KEEP, Checkpoints
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.state import load_emulator, save_emulator
 from ptycassette.testing import events_of

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from ptycassette.replaying.standin.io._process_end import signal_of_text
+from ptycassette.replaying.standin.io.process import signal_of_text
 from ptycassette.system.pty.process import exit_status
 
 

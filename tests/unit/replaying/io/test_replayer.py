@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ptycassette.model.events import Event
-from ptycassette.model.journal import Output, Typed
-from ptycassette.model.manifest import Manifest
+from ptycassette.model.records import Event, Manifest, Output, Typed
 from ptycassette.replaying.io.replayer import TURN_EVENTS, areplay, replay
 from ptycassette.testing import ManualClock, events_of, manifest_of
 

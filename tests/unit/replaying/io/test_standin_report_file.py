@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import RecordError, StorageError
-from ptycassette.model.events import ExitStatus
+from ptycassette.model.records import ExitStatus
 from ptycassette.replaying.divergence import Divergence, DivergenceSide
-from ptycassette.replaying.standin._report import StandinReport, report_lines
-from ptycassette.replaying.standin.decisions import Unplayed
-from ptycassette.replaying.standin.io.report_file import read_reports, write_report
+from ptycassette.replaying.standin.comparison import StandinReport, Unplayed, report_lines
+from ptycassette.replaying.standin.io.process import read_reports, write_report
 
 
 def report(pid: int = 1, **fields: object) -> StandinReport:

@@ -8,8 +8,8 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.cassette.io.reader import Cassette
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Output, Resized, Typed
+from ptycassette.model.records import Output, Resized, Typed
+from ptycassette.model.screen import Size
 from ptycassette.replaying.standin.io._recorded_screens import RecordedScreens
 from ptycassette.testing import write_cassette
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.journal import Finished, JournalEvent, Output, Typed
+from ptycassette.model.records import ExitStatus, Finished, JournalEvent, Output, Typed
 from ptycassette.timeline.match import Matching
 from tests.examples import examples
 from tests.standins import Rig

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.scrub._mask import BASE64, mask
-from ptycassette.scrub.decode._decoded import Decoded
-from ptycassette.scrub.decode._decoder import decoded_views
+from ptycassette.scrub.decode.decoder import Decoded, decoded_views
+from ptycassette.scrub.mask import BASE64, mask
 from ptycassette.testing import scrub_chunks
 
 TOKEN = "np" + "m_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 import pytest
 
-from ptycassette.scrub._mask import mask
-from ptycassette.scrub.decode._decoded import Decoded
-from ptycassette.scrub.decode._decoder import DECODERS, DecoderRow, decoded_views
+from ptycassette.scrub.decode.decoder import DECODERS, Decoded, DecoderRow, decoded_views
+from ptycassette.scrub.mask import mask
 from ptycassette.scrub.match import Pattern, canonical
 from ptycassette.testing import scrub_chunks
 

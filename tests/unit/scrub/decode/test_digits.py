@@ -6,9 +6,8 @@ import hashlib
 
 import pytest
 
-from ptycassette.scrub._mask import HEX
-from ptycassette.scrub.decode._decoded import Decoded
-from ptycassette.scrub.decode._decoder import decoded_views
+from ptycassette.scrub.decode.decoder import Decoded, decoded_views
+from ptycassette.scrub.mask import HEX
 
 SAID = "token=q7Kz"
 

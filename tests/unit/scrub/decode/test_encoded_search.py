@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from ptycassette.scrub.decode._encoded_search import EncodedSearch
+from ptycassette.scrub.decode.decoder import EncodedSearch
 from ptycassette.scrub.match import canonical
 from ptycassette.testing import scrub_chunks
 
@@ -31,7 +31,7 @@ def test_of_a_run_of_ascii_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch
         encoded.append(raw)
         return base64.b64encode(raw)
 
-    monkeypatch.setattr("ptycassette.scrub.decode._encoded_search.b64encode", counted)
+    monkeypatch.setattr("ptycassette.scrub.decode.decoder.b64encode", counted)
     few, many = sought("\u00fc" + "q7Kz" * 20), sought("\u00fc" + "q7Kz" * 400 + "\u00fc")
     text = base64.b64encode(("q7Kz" * 400 + "\u00fc").encode()).decode()
 

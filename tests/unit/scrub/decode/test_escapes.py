@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.decode._decoded import Decoded
-from ptycassette.scrub.decode._decoder import decoded_views
+from ptycassette.scrub.decode.decoder import Decoded, decoded_views
 from ptycassette.testing import scrub_chunks
 
 

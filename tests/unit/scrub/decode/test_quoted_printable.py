@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.decode._escapes import quoted_printable
+from ptycassette.scrub.decode.decoder import quoted_printable
 from ptycassette.testing import scrub_chunks
 
 TOKEN = "np" + "m_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -7,8 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from ptycassette.scrub.rules._load import default_rules
-from ptycassette.scrub.rules._rule_set import RuleSet
+from ptycassette.scrub.rules.rule_set import RuleSet, default_rules
 from ptycassette.testing import scrub_chunks
 
 RULES = RuleSet(default_rules())

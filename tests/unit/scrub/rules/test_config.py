@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.scrub.rules._config import parse_config
-from ptycassette.scrub.rules._rule_set import RuleSet
+from ptycassette.scrub.rules.rule_set import RuleSet, parse_config
 from ptycassette.scrub.session import default_scrubber
 
 GOOD = """

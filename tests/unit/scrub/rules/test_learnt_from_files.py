@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from ptycassette.scrub.discover import environment_values
-from ptycassette.scrub.io.sources import credential_values
-from ptycassette.scrub.rules._load import secret_rules
-from ptycassette.scrub.rules._rule_set import RuleSet
+from ptycassette.scrub._finding import environment_values
+from ptycassette.scrub.io.setup import credential_values
+from ptycassette.scrub.rules.rule_set import RuleSet, secret_rules
 
 from .conftest import Expand
 

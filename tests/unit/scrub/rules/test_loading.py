@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ptycassette.scrub.rules._load import read_rules
+from ptycassette.scrub.rules.rule_set import read_rules
 
 RULE = """
 [[rule]]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.rules._names import declares_a_secret
-from ptycassette.scrub.rules._values import is_plain_data
+from ptycassette.scrub.rules.values import declares_a_secret, is_plain_data
 
 from .conftest import Expand
 

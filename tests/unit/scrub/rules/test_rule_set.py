@@ -7,8 +7,7 @@ import re
 import pytest
 
 from ptycassette.model.re2_engine import PatternError
-from ptycassette.scrub.rules._load import default_rules
-from ptycassette.scrub.rules._rule_set import Rule, RuleSet
+from ptycassette.scrub.rules.rule_set import Rule, RuleSet, default_rules
 
 
 def test_an_edge_keeps_words_apart() -> None:

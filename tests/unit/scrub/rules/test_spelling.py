@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from ptycassette.scrub.rules._spelling import LETTERS, NAMES, Spelling, place, spelt_by_chance
+from ptycassette.scrub.rules.values import LETTERS, NAMES, Spelling, place, spelt_by_chance
 
 LENGTHS = range(8, 16)
 

@@ -7,8 +7,14 @@ import re
 import pytest
 
 from ptycassette._tables import package_text
-from ptycassette.scrub.rules._load import Entry, default_rules, read_file, read_rules
-from ptycassette.scrub.rules._rule_set import Rule, RuleSet
+from ptycassette.scrub.rules.rule_set import (
+    Entry,
+    Rule,
+    RuleSet,
+    default_rules,
+    read_file,
+    read_rules,
+)
 
 from .conftest import Expand, sample
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from ptycassette.scrub.rules._rule_set import Rule
+from ptycassette.scrub.rules.rule_set import Rule
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.testing import scrub_chunks
 

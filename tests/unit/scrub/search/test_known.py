@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.scrub.match import canonical, squeeze
-from ptycassette.scrub.rules._values import is_random
-from ptycassette.scrub.search._known import KnownValue, KnownValues
+from ptycassette.scrub.rules.values import is_random
+from ptycassette.scrub.search.known import KnownValue, KnownValues
 
 TOKEN = "qP7xR2mK9vT4nB8sL3wZ"
 

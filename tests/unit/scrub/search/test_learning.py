@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub._mask import mask
-from ptycassette.scrub.rules._rule_set import Rule
-from ptycassette.scrub.search import _learning
-from ptycassette.scrub.search._known import KnownValues
-from ptycassette.scrub.search._learning import Learner
+from ptycassette.scrub.mask import mask
+from ptycassette.scrub.rules.rule_set import Rule
+from ptycassette.scrub.search import known as _learning
+from ptycassette.scrub.search.known import KnownValues, Learner
 
 TOKEN = "ghp_" + "vMYbnprykVjiRyY5dF1WEspdT07BYH9nZIJ1"
 SHAPED = Rule(name="token", pattern="ghp_[A-Za-z0-9]{36}", public=4)

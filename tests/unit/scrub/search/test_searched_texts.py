@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.search import _learning
-from ptycassette.scrub.search._known import Lesson
-from ptycassette.scrub.search._learning import SearchedTexts
+from ptycassette.scrub.search import known as _learning
+from ptycassette.scrub.search.known import Lesson, SearchedTexts
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ptycassette.scrub.rules._rule_set import Found, Rule, RuleSet
-from ptycassette.scrub.search._known import KnownValue, KnownValues
-from ptycassette.scrub.search._searcher import Searcher
+from ptycassette.scrub.rules.rule_set import Found, Rule, RuleSet
+from ptycassette.scrub.search.known import KnownValue, KnownValues, Searcher
 
 
 def test_what_is_new_can_be_searched_for_alone() -> None:

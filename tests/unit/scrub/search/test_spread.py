@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.scrub.match import spread, squeeze
-from ptycassette.scrub.search._known import KnownValue, KnownValues
+from ptycassette.scrub.search.known import KnownValue, KnownValues
 
 VALUE = "vMYbnprykVjiRyY5dF1W"
 

@@ -6,7 +6,7 @@ import pytest
 
 from ptycassette.keys.lines import edited_text
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.views._typed import TypedView
+from ptycassette.scrub.views.view import TypedView
 from ptycassette.testing import scrub_chunks
 
 

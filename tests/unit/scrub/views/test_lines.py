@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.views._lines import Line, panes
+from ptycassette.scrub.views.view import Line, panes
 
 
 def texts(*rows: str) -> list[list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.views._printed import printed_views
+from ptycassette.scrub.views.view import printed_views
 from ptycassette.testing import scrub_chunks
 
 VALUE = "aB3" + "dE6gH9jK2m"

@@ -8,15 +8,18 @@ from itertools import pairwise
 import pytest
 
 from ptycassette.keys.lines import typed_text
-from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.views._channels import BLOCK, Blocks
-from ptycassette.scrub.views._messages import Messages
-from ptycassette.scrub.views._printed import printed_views
-from ptycassette.scrub.views._streams import StreamText
-from ptycassette.scrub.views._structured import Joined, rewrite, strings_of
-from ptycassette.scrub.views._typed import TypedView, input_views
-from ptycassette.scrub.views._view import RunsView, View
+from ptycassette.scrub.placeholders import Patches
+from ptycassette.scrub.views.structured import (
+    BLOCK,
+    Blocks,
+    Joined,
+    Messages,
+    StreamText,
+    rewrite,
+    strings_of,
+)
+from ptycassette.scrub.views.view import RunsView, TypedView, View, input_views, printed_views
 
 
 def test_the_print_stream_has_no_colours() -> None:

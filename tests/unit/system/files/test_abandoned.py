@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.system.files.abandoned import remove_unheld, temporary_folder
+from ptycassette.system.files.locks import remove_unheld, temporary_folder
 
 
 def test_what_nobody_holds_is_removed(tmp_path: Path) -> None:

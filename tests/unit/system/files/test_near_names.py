@@ -8,7 +8,7 @@ import pytest
 
 from ptycassette import open_cassette, use
 from ptycassette.errors import NotFoundError
-from ptycassette.model.journal import Output
+from ptycassette.model.records import Output
 from ptycassette.system.files.near_names import did_you_mean
 from ptycassette.testing import write_cassette
 

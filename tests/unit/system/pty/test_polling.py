@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ptycassette.system.pty.polling import Poll, SelectPoll, new_poll
+from ptycassette.system.pty.process import Poll, SelectPoll, new_poll
 
 
 @pytest.fixture(params=["linux", "darwin"])

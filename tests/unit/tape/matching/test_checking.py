@@ -10,15 +10,16 @@ import pytest
 
 from ptycassette.model.tape import BodyPlace, Chunk
 from ptycassette.tape.draws import Draw
-from ptycassette.tape.matching import _fingerprint, _recorded, checking
-from ptycassette.tape.matching._waiting import Waiting
+from ptycassette.tape.matching import checking
+from ptycassette.tape.matching import matcher as _fingerprint
+from ptycassette.tape.matching import misses as _recorded
 from ptycassette.tape.matching.checking import (
     TapeFinding,
     check_tape,
     tape_damage,
     tape_fingerprint,
 )
-from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.matcher import Hit, Waiting
 from tests.tapes import KEY, MemoryExchange, asked, cli_rules, matcher, rules, tape
 
 

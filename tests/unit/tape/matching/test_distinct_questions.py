@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from ptycassette.tape.matching import question
-from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching.checking import check_tape, tape_fingerprint
 from ptycassette.tape.matching.matcher import Hit, Matcher
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question, QuestionKeys
 from tests.tapes import (
     KEY,

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from ptycassette.tape.matching._misses import Miss
 from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 from tests.tapes import answered, asked, cli_rules, matcher, rules, tape
 

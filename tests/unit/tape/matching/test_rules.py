@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.tape.io.matching_rules import load_matching_rules
+from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.matching.matcher import Hit
-from ptycassette.tape.matching.rules import Rules
+from ptycassette.tape.matching.question import Rules
 from tests.tapes import asked, matcher, tape
 
 HEAD = 'version = 1\nname = "x"\n'
