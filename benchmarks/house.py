@@ -1,14 +1,14 @@
 """What the house looks like: ``python -m benchmarks house``.
 
 A table of the packages in the order of the import contract: modules, lines, the deepest module,
-public names (of its faces), and how many packages import it. ``python -m benchmarks.house
+public names of its modules, and how many packages import it. ``python -m benchmarks.house
 --mermaid`` prints the imports between packages as a diagram that Markdown viewers draw.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import ast
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -46,10 +46,25 @@ def _package(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def _public(package: Path) -> int:
-    """The names that the faces of a package and of those inside it export."""
-    faces = [".".join(face.parent.relative_to(ROOT).parts) for face in package.rglob("__init__.py")]
-    return sum(len(getattr(importlib.import_module(face), "__all__", ())) for face in faces)
+def _public(files: list[Path]) -> int:
+    """How many public classes, functions and variables the modules define."""
+    count = 0
+    for node in (node for file in files for node in ast.parse(file.read_text("utf-8")).body):
+        match node:
+            case (
+                ast.ClassDef(name=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+            ):
+                names = [name]
+            case ast.Assign(targets=targets):
+                names = [target.id for target in targets if isinstance(target, ast.Name)]
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names = [name]
+            case _:
+                names = []
+        count += sum(not name.startswith("_") for name in names)
+    return count
 
 
 def table() -> Table:
@@ -63,7 +78,7 @@ def table() -> Table:
         lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
         depth = max(len(file.relative_to(ROOT / PACKAGE).parts) for file in files)
         importers = sum(below == name for _, below in used)
-        public = _public(place)
+        public = _public(files)
         whole.update(modules=len(files), lines=lines, public=public)
         made.add_row(name, *map(str, (len(files), lines, depth, public, importers)))
     made.add_section()

@@ -28,8 +28,8 @@ from PIL import Image
 
 from benchmarks.measuring import Report, Row, machine, run
 from benchmarks.viewer_cassettes import recorded
-from ptycassette.export.pictures.painter import MARGIN
-from ptycassette.export.svg import DARK
+from ptycassette.formats.export.pictures.painter import MARGIN
+from ptycassette.formats.export.svg import DARK
 from ptycassette.model.records import Output
 from ptycassette.model.screen import Size
 from ptycassette.testing import manifest_of, write_cassette

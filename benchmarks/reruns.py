@@ -30,14 +30,14 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.agents.harness.io.files import find_binary, load_profile
+from ptycassette.agents.harness.io.probe import walk
+from ptycassette.agents.harness.probe import Drive
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.harness.io.files import find_binary, load_profile
-from ptycassette.harness.io.probe import walk
-from ptycassette.harness.probe import Drive
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.options import ask_version
-from ptycassette.session.session import Session
+from ptycassette.recording.session.session import Session
 
 ROOT = Path(__file__).parent.parent
 DRIVES = ROOT / "fixtures" / "tapes" / "drives"

@@ -37,7 +37,7 @@ from ptycassette.cassette.layout import (
     RecordCodec,
 )
 from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
-from ptycassette.export.text import TextStream
+from ptycassette.formats.export.text import TextStream
 from ptycassette.model.screen import Size
 from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.recording.io.finalising import recover

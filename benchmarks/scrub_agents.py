@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scrub_cases import CASES, ROOT, load
+from ptycassette.agents.harness.probe import Drive
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.harness.probe import Drive
 from ptycassette.recording.io.rescrub import scrub_cassette
 from ptycassette.scrub.session import default_scrubber
 

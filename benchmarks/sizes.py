@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, Row, machine, run
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.editing.io.editing import Operation, edit_cassettes
+from ptycassette.formats.editing.io.editing import Operation, edit_cassettes
 
 __all__ = ["measure"]
 

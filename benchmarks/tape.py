@@ -35,8 +35,8 @@ import aiohttp
 import psutil
 
 from benchmarks.measuring import Report, machine, percentile, run
-from ptycassette.importing.io.importer import import_file
-from ptycassette.importing.registry import import_named
+from ptycassette.formats.importing.io.importer import import_file
+from ptycassette.formats.importing.registry import import_named
 from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
 from ptycassette.tape.io.journal_file import TapeJournalReader
 from ptycassette.tape.io.recorded_answers import load_matching_rules

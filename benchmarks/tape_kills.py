@@ -33,10 +33,10 @@ import msgspec
 import psutil
 
 from benchmarks.kills import run_kills
+from ptycassette.agents.rerun.io.driving import rerun_cassette
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.recording.io.finalising import left_journals, recover
-from ptycassette.rerun.io.driving import rerun_cassette
 from ptycassette.system.files.state_dirs import journal_dir
 
 VICTIMS = ("recorder", "saver", "proxy")

@@ -29,32 +29,32 @@ from rich.table import Table
 from benchmarks import untrusted_attacks as attacks
 from benchmarks.processor_time import Stopwatch
 from ptycassette import open_cassette
+from ptycassette.agents.harness.fake.engine import FakeProvider
+from ptycassette.agents.harness.fake.script import HttpRequest, Script
+from ptycassette.agents.harness.io.fake_provider import read_script
+from ptycassette.agents.harness.io.files import load_probe, load_profile
+from ptycassette.agents.harness.io.logs import read_logs
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli import entry
 from ptycassette.cli._rec_evidence import manifest_sha256
 from ptycassette.cli._rec_plan import MAX_SCRIPT_BYTES, steps_of
 from ptycassette.cli._rec_plan import _profile as answers_profile
 from ptycassette.errors import CassetteError, UnreadableError
-from ptycassette.export.registry import exports_of
-from ptycassette.export.shown_lines import recording_text
-from ptycassette.harness.io.fake_provider import read_script
-from ptycassette.harness.io.files import load_probe, load_profile
-from ptycassette.harness.io.logs import read_logs
-from ptycassette.harness.provider.fake.engine import FakeProvider
-from ptycassette.harness.provider.fake.script import HttpRequest, Script
-from ptycassette.importing.io.importer import import_file
-from ptycassette.importing.registry import import_named
-from ptycassette.importing.session import BadImportError
+from ptycassette.formats.export.registry import exports_of
+from ptycassette.formats.export.shown_lines import recording_text
+from ptycassette.formats.importing.io.importer import import_file
+from ptycassette.formats.importing.registry import import_named
+from ptycassette.formats.importing.session import BadImportError
 from ptycassette.model.records import Event, Finished, FrameRecord, Noted, Resized, Typed
 from ptycassette.model.screen import Cursor, Size
 from ptycassette.model.toml_text import MAX_TOML_BYTES as TOML_BYTES
 from ptycassette.recording.io.finalising import recover
 from ptycassette.replaying.io.library import Library
+from ptycassette.replaying.scenario.evaluation import MAX_YAML_BYTES as YAML_BYTES
+from ptycassette.replaying.scenario.evaluation import check_scenario
+from ptycassette.replaying.scenario.io import evidence_of, load_scenario
+from ptycassette.replaying.scenario.predicate import Evidence
 from ptycassette.replaying.standin.io.process import read_reports
-from ptycassette.scenario.evaluation import MAX_YAML_BYTES as YAML_BYTES
-from ptycassette.scenario.evaluation import check_scenario
-from ptycassette.scenario.io import evidence_of, load_scenario
-from ptycassette.scenario.predicate import Evidence
 from ptycassette.scrub.io.setup import load_config
 from ptycassette.seal.io.bundles import check_bundle
 from ptycassette.seal.trust import Trust

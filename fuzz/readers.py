@@ -37,6 +37,13 @@ import msgspec
 
 from benchmarks.safety_inputs import JSON_WORDS, good_journal, mutated, spoilt_json
 from fuzz.plain import is_plain
+from ptycassette.agents.fork.io.reading_lineage import read_lineage
+from ptycassette.agents.harness.fake.engine import FakeProvider
+from ptycassette.agents.harness.fake.script import HttpRequest, Script
+from ptycassette.agents.harness.io.fake_provider import read_script
+from ptycassette.agents.harness.io.files import load_probe, load_profile
+from ptycassette.agents.harness.io.logs import read_log_file
+from ptycassette.agents.providers.questions import read_question
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.repair import fix_cassette, protect_from_git
 from ptycassette.cassette.io.verdict import verify_cassette
@@ -44,18 +51,11 @@ from ptycassette.cli._promoting import fixture_of
 from ptycassette.cli._rec_plan import _profile as answers_of
 from ptycassette.cli._rec_plan import steps_of
 from ptycassette.errors import CassetteError, RefusedError
-from ptycassette.export.git_text import git_lines
-from ptycassette.fork.io.reading_lineage import read_lineage
-from ptycassette.harness.io.fake_provider import read_script
-from ptycassette.harness.io.files import load_probe, load_profile
-from ptycassette.harness.io.logs import read_log_file
-from ptycassette.harness.provider.fake.engine import FakeProvider
-from ptycassette.harness.provider.fake.script import HttpRequest, Script
-from ptycassette.harness.provider.wire.questions import read_question
-from ptycassette.importing.io.importer import import_file, import_of
-from ptycassette.importing.io.scripts import import_script
-from ptycassette.importing.registry import IMPORTS, ImportFormat
-from ptycassette.importing.session import BadImportError
+from ptycassette.formats.export.git_text import git_lines
+from ptycassette.formats.importing.io.importer import import_file, import_of
+from ptycassette.formats.importing.io.scripts import import_script
+from ptycassette.formats.importing.registry import IMPORTS, ImportFormat
+from ptycassette.formats.importing.session import BadImportError
 from ptycassette.model.records import NOT_JSON
 from ptycassette.pytest_plugin.traces.page import write_index
 from ptycassette.recording.io.finalising import recover
@@ -913,7 +913,7 @@ def _npm(path: Path) -> None:
 
 
 def _snapshot(path: Path) -> None:
-    from ptycassette.harness.io.probe_watch import _last_ok  # noqa: PLC0415
+    from ptycassette.agents.harness.io.probe_watch import _last_ok  # noqa: PLC0415
 
     _last_ok(path)
 

@@ -12,10 +12,34 @@ from ptycassette.version import __version__
 
 TYPE_CHECKING = False  # importing typing takes 8 ms, too long for the start of the stand-in
 if TYPE_CHECKING:
-    from ptycassette.editing.io.editing import mask_cassette, preview_mask
+    from ptycassette.agents.fork.io.reading_lineage import (
+        ForkBetween,
+        fork_between,
+        fork_mark,
+        read_lineage,
+    )
+    from ptycassette.agents.fork.report import ForkRecord, fork_of, lineage_lines
+    from ptycassette.agents.harness.io.environment_of_scenario import scenario_environment
+    from ptycassette.agents.inprocess.calls import ToolError
+    from ptycassette.agents.inprocess.drifting import drift, semantic_drift, with_turns
+    from ptycassette.agents.inprocess.forking import TapeFork
+    from ptycassette.agents.inprocess.tools import tape_tool, tool_call
+    from ptycassette.agents.inprocess.using_tape import OpenTape, TapeResult, UseTape, use_tape
+    from ptycassette.agents.rerun.io.driving import rerun_cassette
+    from ptycassette.agents.rerun.report import RerunReport
+    from ptycassette.cassette.io.reader import Cassette, open_cassette
+    from ptycassette.cassette.io.writer import CassetteWriter
+    from ptycassette.cassette.timeline.exchange_cutting import Exchange, ExchangeCutter, exchanges
+    from ptycassette.cassette.timeline.match import Matching
+    from ptycassette.cassette.timeline.match_text import semantic_match
+    from ptycassette.cassette.timeline.signal_events import TerminalSignal, terminal_signals
     from ptycassette.errors import CassetteError
-    from ptycassette.fork.report import ForkRecord, fork_of, lineage_lines
-    from ptycassette.inprocess.drifting import with_turns
+    from ptycassette.formats.editing.io.editing import mask_cassette, preview_mask
+    from ptycassette.formats.editing.masking import Mask, Region
+    from ptycassette.formats.export.html import screen_html
+    from ptycassette.formats.export.registry import export_of_file, exports_of
+    from ptycassette.formats.export.svg import still_svg
+    from ptycassette.keys.quantities import parse_time
     from ptycassette.model.records import (
         Event,
         FinalRecord,
@@ -28,65 +52,43 @@ if TYPE_CHECKING:
         painted_bytes,
         streams_of,
     )
-    from ptycassette.model.screen import Cursor, Size
+    from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
+    from ptycassette.model.stored_screen import screen_of
+    from ptycassette.model.visible_text import printable, visible, visible_bytes
+    from ptycassette.recording.io.async_record import AsyncRecording, arecord
+    from ptycassette.recording.io.journal_follower import JournalFollower, live_journals
+    from ptycassette.recording.io.recording import Recording, record
+    from ptycassette.recording.session.async_session import AsyncSession
+    from ptycassette.recording.session.session import Session
     from ptycassette.replaying.divergence import Drift, drift_lines
+    from ptycassette.replaying.io.embeddings import embeddings_scorer
+    from ptycassette.replaying.io.replayer import areplay, replay
+    from ptycassette.replaying.io.using import Use, UseResult, use
     from ptycassette.replaying.paint import Cell, cells_of_row
     from ptycassette.replaying.standin.io.process import read_reports
-    from ptycassette.rerun.io.driving import rerun_cassette
-
-    from .cassette.io.reader import Cassette, open_cassette
-    from .cassette.io.writer import CassetteWriter
-    from .editing.masking import Mask, Region
-    from .export.html import screen_html
-    from .export.registry import export_of_file, exports_of
-    from .export.svg import still_svg
-    from .fork.io.reading_lineage import ForkBetween, fork_between, fork_mark, read_lineage
-    from .harness.io.environment_of_scenario import scenario_environment
-    from .inprocess.calls import ToolError
-    from .inprocess.drifting import drift, semantic_drift
-    from .inprocess.forking import TapeFork
-    from .inprocess.tools import tape_tool, tool_call
-    from .inprocess.using_tape import OpenTape, TapeResult, UseTape, use_tape
-    from .keys.quantities import parse_time
-    from .model.screen import Screen, Style, StyleRun
-    from .model.stored_screen import screen_of
-    from .model.visible_text import printable, visible, visible_bytes
-    from .recording.io.async_record import AsyncRecording, arecord
-    from .recording.io.journal_follower import JournalFollower, live_journals
-    from .recording.io.recording import Recording, record
-    from .replaying.io.embeddings import embeddings_scorer
-    from .replaying.io.replayer import areplay, replay
-    from .replaying.io.using import Use, UseResult, use
-    from .replaying.standin.reported import ReportedDivergence, reported_divergences
-    from .rerun.report import RerunReport
-    from .session.async_session import AsyncSession
-    from .session.session import Session
-    from .system.pty.process import spawn
-    from .terminal.emulator import PyteEmulator, default_emulator
-    from .terminal.render import render_ansi, render_text
-    from .terminal.state import load_emulator, save_emulator
-    from .timeline.exchange_cutting import Exchange, ExchangeCutter, exchanges
-    from .timeline.match import Matching
-    from .timeline.match_text import semantic_match
-    from .timeline.signal_events import TerminalSignal, terminal_signals
+    from ptycassette.replaying.standin.reported import ReportedDivergence, reported_divergences
+    from ptycassette.system.pty.process import spawn
+    from ptycassette.terminal.emulator import PyteEmulator, default_emulator
+    from ptycassette.terminal.render import render_ansi, render_text
+    from ptycassette.terminal.state import load_emulator, save_emulator
 
 _MODULES = {
     "cassette.io.reader": "Cassette open_cassette",
     "cassette.io.writer": "CassetteWriter",
-    "editing.io.editing": "mask_cassette preview_mask",
-    "editing.masking": "Mask Region",
+    "formats.editing.io.editing": "mask_cassette preview_mask",
+    "formats.editing.masking": "Mask Region",
     "errors": "CassetteError",
-    "export.html": "screen_html",
-    "export.registry": "export_of_file exports_of",
-    "export.svg": "still_svg",
-    "fork.io.reading_lineage": "ForkBetween fork_between fork_mark read_lineage",
-    "fork.report": "ForkRecord fork_of lineage_lines",
-    "harness.io.environment_of_scenario": "scenario_environment",
-    "inprocess.calls": "ToolError",
-    "inprocess.drifting": "drift semantic_drift with_turns",
-    "inprocess.forking": "TapeFork",
-    "inprocess.tools": "tape_tool tool_call",
-    "inprocess.using_tape": "OpenTape TapeResult UseTape use_tape",
+    "formats.export.html": "screen_html",
+    "formats.export.registry": "export_of_file exports_of",
+    "formats.export.svg": "still_svg",
+    "agents.fork.io.reading_lineage": "ForkBetween fork_between fork_mark read_lineage",
+    "agents.fork.report": "ForkRecord fork_of lineage_lines",
+    "agents.harness.io.environment_of_scenario": "scenario_environment",
+    "agents.inprocess.calls": "ToolError",
+    "agents.inprocess.drifting": "drift semantic_drift with_turns",
+    "agents.inprocess.forking": "TapeFork",
+    "agents.inprocess.tools": "tape_tool tool_call",
+    "agents.inprocess.using_tape": "OpenTape TapeResult UseTape use_tape",
     "keys.quantities": "parse_time",
     "model.records": (
         "Event FinalRecord FrameRecord InputRecord OutputRecord ServiceEventRecord "
@@ -105,18 +107,18 @@ _MODULES = {
     "replaying.paint": "Cell cells_of_row",
     "replaying.standin.io.process": "read_reports",
     "replaying.standin.reported": "ReportedDivergence reported_divergences",
-    "rerun.io.driving": "rerun_cassette",
-    "rerun.report": "RerunReport",
-    "session.async_session": "AsyncSession",
-    "session.session": "Session",
+    "agents.rerun.io.driving": "rerun_cassette",
+    "agents.rerun.report": "RerunReport",
+    "recording.session.async_session": "AsyncSession",
+    "recording.session.session": "Session",
     "system.pty.process": "spawn",
     "terminal.emulator": "PyteEmulator default_emulator",
     "terminal.render": "render_ansi render_text",
     "terminal.state": "load_emulator save_emulator",
-    "timeline.exchange_cutting": "Exchange ExchangeCutter exchanges",
-    "timeline.match": "Matching",
-    "timeline.match_text": "semantic_match",
-    "timeline.signal_events": "TerminalSignal terminal_signals",
+    "cassette.timeline.exchange_cutting": "Exchange ExchangeCutter exchanges",
+    "cassette.timeline.match": "Matching",
+    "cassette.timeline.match_text": "semantic_match",
+    "cassette.timeline.signal_events": "TerminalSignal terminal_signals",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

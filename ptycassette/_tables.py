@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from .model.resolved_types import resolved
+from ptycassette.model.resolved_types import resolved
 
 TABLES = "_tables.json"
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.model.records import (
     Command,
     ContentDigest,
@@ -20,6 +21,7 @@ from ptycassette.model.records import (
     Manifest,
     Output,
     Provenance,
+    ScrubReport,
     SessionMeta,
     Terminal,
     Timing,
@@ -28,15 +30,11 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.screen import Size
 from ptycassette.recording.sink_writer import event_of
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.system.pty.scripted import ScriptedPty
 from ptycassette.system.pty.terminal import LineMode
-from ptycassette.terminal.emulator import backend
-
-from .cassette.io.writer import CassetteWriter
-from .model.records import ScrubReport
-from .scrub.session import default_scrubber
-from .system.pty.scripted import ScriptedPty
-from .terminal.checking import CheckedScreen
-from .terminal.emulator import default_emulator
+from ptycassette.terminal.checking import CheckedScreen
+from ptycassette.terminal.emulator import backend, default_emulator
 
 __all__ = [
     "LineMode",

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 
 __all__ = ["COMMAND", "ptycassette", "taped"]
 

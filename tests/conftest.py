@@ -17,10 +17,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ptycassette.recording.io.compiled_relay import CompiledRelay
+from ptycassette.recording.session.async_session import AsyncSession
+from ptycassette.recording.session.base import DEFAULT_TIMEOUT_S
+from ptycassette.recording.session.session import Session
 from ptycassette.scrub.io import process_secrets
-from ptycassette.session.async_session import AsyncSession
-from ptycassette.session.base import DEFAULT_TIMEOUT_S
-from ptycassette.session.session import Session
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ptycassette.cassette.timeline.match import Matching
 from ptycassette.model.records import FrameRecord, InputRecord, JournalEvent
 from ptycassette.model.screen import Size
 from ptycassette.replaying.standin.comparison import Halt, Listen, Play, StandinOptions
 from ptycassette.replaying.standin.comparison import RunEnded as Over
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.testing import events_of
-from ptycassette.timeline.match import Matching
 
 SIZE = Size(rows=24, cols=80)
 OTHER = Size(rows=30, cols=100)

@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ET
 from fuzz.plain import is_page, is_paint, is_plain
 from ptycassette.cli._present import json_text
 from ptycassette.errors import CassetteError
-from ptycassette.export.html import screen_html
-from ptycassette.export.svg import still_svg
-from ptycassette.export.text import TextStream
+from ptycassette.formats.export.html import screen_html
+from ptycassette.formats.export.svg import still_svg
+from ptycassette.formats.export.text import TextStream
 from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import printable, visible, visible_bytes
 from ptycassette.replaying.divergence import (

@@ -8,8 +8,8 @@ from pathlib import Path
 from fuzz.plain import is_plain
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import UsageError
-from ptycassette.scenario.evaluation import check_scenario, outcome_lines, parse_scenario
-from ptycassette.scenario.predicate import Evidence
+from ptycassette.replaying.scenario.evaluation import check_scenario, outcome_lines, parse_scenario
+from ptycassette.replaying.scenario.predicate import Evidence
 
 _CASSETTE = Path(__file__).resolve().parents[2] / "fixtures" / "v1" / "awkward"
 

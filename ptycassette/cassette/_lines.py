@@ -16,10 +16,9 @@ from typing import Any, Generic
 
 import msgspec
 
+from ptycassette.cassette.layout import R, RecordCodec
 from ptycassette.errors import LimitError, RecordError, SequenceError, TimeError, TruncatedError
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits, check_density
-
-from .layout import R, RecordCodec
 
 
 class Batch(msgspec.Struct, Generic[R], frozen=True, gc=False):

@@ -26,7 +26,16 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.layout import FORMAT_VERSION, KNOWN_FEATURES, MANIFEST
+from ptycassette.cassette.layout import (
+    FORMAT_VERSION,
+    KNOWN_FEATURES,
+    MANIFEST,
+    Artifact,
+    encode_document,
+    is_sha256,
+    parse_document,
+    read_artifacts,
+)
 from ptycassette.cassette.strict_json import check_keys, explain
 from ptycassette.errors import (
     DigestPinError,
@@ -41,8 +50,6 @@ from ptycassette.model.limits import DEFAULT_LIMITS, UINT16_MAX, Limits
 from ptycassette.model.records import EmulatorId, Manifest
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import visible
-
-from .layout import Artifact, encode_document, is_sha256, parse_document, read_artifacts
 
 # What a caller pins: this id, this digest, this emulator, and no other.
 

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
+from ptycassette.cassette.layout import is_sha256
 from ptycassette.errors import UsageError
 from ptycassette.model.records import Finished, JournalEvent, Manifest, Noted
-
-from .layout import is_sha256
 
 EDITED_KEY: Final = "edited"
 

@@ -21,12 +21,10 @@ from typing import Any
 import msgspec
 
 from ptycassette.cassette._manifest import decode_manifest
-from ptycassette.cassette.layout import MANIFEST
+from ptycassette.cassette.layout import ARTIFACTS_KEY, MANIFEST, Artifact, parse_document
+from ptycassette.cassette.manifest_digest import MANIFEST_DIGEST_KEY, with_manifest_digest
 from ptycassette.errors import ManifestError, RefusedError
 from ptycassette.model.records import Manifest
-
-from .layout import ARTIFACTS_KEY, Artifact, parse_document
-from .manifest_digest import MANIFEST_DIGEST_KEY, with_manifest_digest
 
 MIGRATED_KEY = "migrated"
 _MAX_KEPT_BYTES = 1 << 20

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
+from ptycassette.cassette.strict_json import check_keys, check_value, explain, parse_strict
 from ptycassette.errors import (
     DigestError,
     InvalidCassetteError,
@@ -48,8 +49,6 @@ from ptycassette.model.resolved_types import resolved
 from ptycassette.model.screen import Cursor, Size, Style, StyleRun
 from ptycassette.model.tape import TapeEntry
 from ptycassette.model.visible_text import visible
-
-from .strict_json import check_keys, check_value, explain, parse_strict
 
 FORMAT_VERSION = 1
 

@@ -20,12 +20,11 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette.layout import ARTIFACTS_KEY, MANIFEST, sha256_hex
 from ptycassette.errors import DigestError, ManifestError
 from ptycassette.model.records import Manifest
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.visible_text import visible
-
-from .layout import ARTIFACTS_KEY, MANIFEST, sha256_hex
 
 # The canonical text of a JSON value (RFC 8785, JCS), for digests of values instead of bytes.
 

@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptycassette.cassette._manifest import decode_manifest
-from ptycassette.cassette.layout import DIAGNOSTIC, MANIFEST, OUTPUT_RAW, SCRUB_REPORT
+from ptycassette.cassette.layout import (
+    DIAGNOSTIC,
+    MANIFEST,
+    OUTPUT_RAW,
+    SCRUB_REPORT,
+    Artifact,
+    check_artifact,
+    check_entries,
+    decode_document,
+)
+from ptycassette.cassette.manifest_digest import check_manifest_digest
 from ptycassette.errors import DiagnosticError, MissingFileError, UnscrubbedError
 from ptycassette.model.records import Manifest, ScrubReport
-
-from .layout import Artifact, check_artifact, check_entries, decode_document
-from .manifest_digest import check_manifest_digest
 
 
 def check_pinned(

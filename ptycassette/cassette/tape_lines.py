@@ -12,14 +12,13 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette.layout import RecordCodec, is_sha256
 from ptycassette.errors import ManifestError, TapeError
 from ptycassette.model.limits import INT64_MAX, Limits
 from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.model.records import Manifest
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.tape import TAPE, BodyPlace, TapeAnswer, TapeEntry
-
-from .layout import RecordCodec, is_sha256
 
 TAPE_KEY = "tape"
 """The entry of ``optional`` that says that there is a tape."""

@@ -76,7 +76,7 @@ def _converted(path: str) -> bool:
     usual: the command line says what is wrong then.
     """
     from ptycassette.errors import CassetteError
-    from ptycassette.export.git_text import git_lines
+    from ptycassette.formats.export.git_text import git_lines
     from ptycassette.system.files.plain_file import read_plain
 
     if path.startswith("-") or (sys.stdout.encoding or "").lower() != "utf-8":

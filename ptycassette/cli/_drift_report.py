@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ptycassette.harness.surroundings import DriftCause
+from ptycassette.agents.harness.surroundings import DriftCause
 
 
 class DriftReport(msgspec.Struct, frozen=True, kw_only=True):

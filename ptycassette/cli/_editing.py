@@ -16,8 +16,8 @@ from ptycassette.keys.quantities import time_text
 from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.editing.io.editing import Edited
-    from ptycassette.editing.masking import Take
+    from ptycassette.formats.editing.io.editing import Edited
+    from ptycassette.formats.editing.masking import Take
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,7 +100,7 @@ def stretch_command(function: F) -> F:
 
 def _moments(path: Path, first: int, last: int) -> tuple[int, int | None]:
     from ptycassette.cassette.io.reader import open_cassette
-    from ptycassette.timeline.exchange_cutting import exchanges as exchanges_of
+    from ptycassette.cassette.timeline.exchange_cutting import exchanges as exchanges_of
 
     with open_cassette(path) as cassette:
         starts = {one.number: one.t_us for one in exchanges_of(cassette.events())}
@@ -127,7 +127,7 @@ def run_edit(
     overwrite: bool,
 ) -> None:
     """Edit cassettes and say what was made."""
-    from ptycassette.editing.io.editing import Operation, edit_cassettes
+    from ptycassette.formats.editing.io.editing import Operation, edit_cassettes
 
     said = {key: value for key, value in arguments.items() if value is not None}
     operation = Operation(name=name, arguments=said, of=of)

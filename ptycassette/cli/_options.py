@@ -208,7 +208,7 @@ def opened(
     )
     if not shown or cassette.output_size:
         return cassette
-    from ptycassette.inprocess.drifting import with_turns
+    from ptycassette.agents.inprocess.drifting import with_turns
 
     return with_turns(cassette)
 

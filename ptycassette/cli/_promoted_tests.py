@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.agents.inprocess.calls import recorded_tools
+from ptycassette.agents.providers.questions import read_question
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import ExistsError, UsageError
-from ptycassette.harness.provider.wire.questions import read_question
-from ptycassette.importing.io.importer import import_file, import_of
-from ptycassette.importing.registry import ImportFormat, import_named
-from ptycassette.inprocess.calls import recorded_tools
+from ptycassette.formats.importing.io.importer import import_file, import_of
+from ptycassette.formats.importing.registry import ImportFormat, import_named
 from ptycassette.model.visible_text import visible
 from ptycassette.system.files.whole_file import write_whole
 from ptycassette.tape.matching.question import SECRET

@@ -22,9 +22,9 @@ from ptycassette.cli.tape import lines_of
 from ptycassette.errors import ExistsError, NotFoundError, RefusedError, UnreadableError
 from ptycassette.model.records import NOT_JSON
 from ptycassette.model.resolved_types import resolved
-from ptycassette.scenario.evaluation import parse_scenario
-from ptycassette.scenario.io import evidence_of, run_scenario
-from ptycassette.scenario.predicate import draft_expectations
+from ptycassette.replaying.scenario.evaluation import parse_scenario
+from ptycassette.replaying.scenario.io import evidence_of, run_scenario
+from ptycassette.replaying.scenario.predicate import draft_expectations
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.whole_file import copy_tree
 

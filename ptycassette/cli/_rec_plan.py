@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ._options import TimeType
-from ._rec_evidence import tape_lines
+from ptycassette.cli._options import TimeType
+from ptycassette.cli._rec_evidence import tape_lines
 
 if TYPE_CHECKING:
     from ptycassette.model.ports import EmulatorFactory
@@ -339,8 +339,8 @@ def profile_of(name: str | None, *, program: str | None = None) -> Profile | Non
     """
     if name is None:
         return None
+    from ptycassette.agents.harness.io.files import load_profile, similar_profiles
     from ptycassette.errors import NotFoundError
-    from ptycassette.harness.io.files import load_profile, similar_profiles
 
     try:
         return load_profile(name)
@@ -467,7 +467,7 @@ def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
     if scenario is None:
         yield None
         return
-    from ptycassette.harness.io.environment_of_scenario import scenario_environment
+    from ptycassette.agents.harness.io.environment_of_scenario import scenario_environment
 
     with scenario_environment(scenario) as options:
         yield options["base_env"]
@@ -500,7 +500,7 @@ def plan_of(
     environment: dict[str, str] = {}
     at_end = capability = None
     if profile is not None:
-        from ptycassette.harness.io.logs import plain_environment, reader_for
+        from ptycassette.agents.harness.io.logs import plain_environment, reader_for
         from ptycassette.profiles.profile import capability_of
 
         environment = plain_environment(profile)
@@ -766,7 +766,7 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
         if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
             return
     from ptycassette.cassette.io.reader import open_cassette
-    from ptycassette.timeline.match_entries import read_entries
+    from ptycassette.cassette.timeline.match_entries import read_entries
 
     with open_cassette(recorder.target, check="manifest", allow_unscrubbed=True) as cassette:
         numbers = [entry.number for entry in read_entries(cassette.inputs()) if entry.masked]
@@ -781,7 +781,7 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
 
 def _summary(recorder: Recorder, ended: RecordingEnded) -> Iterator[str]:
     """What was saved, what was masked in it, and what is not in it."""
-    from ._present import time_text
+    from ptycassette.cli._present import time_text
 
     yield from recorder.cautions
     scrubbed = "" if recorder.plan.scrub else ", NOT scrubbed"

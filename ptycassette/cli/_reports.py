@@ -14,7 +14,7 @@ import msgspec
 from ptycassette.cassette.io.listing import ListedCassette
 from ptycassette.cli._error_report import ErrorReport
 from ptycassette.cli._seal_reports import SealReport
-from ptycassette.export.event_lines import EventLine
+from ptycassette.formats.export.event_lines import EventLine
 from ptycassette.model.records import (
     Command,
     DiscoveryRecord,

@@ -11,8 +11,8 @@ import click
 from ptycassette.cli._options import TIME, pairs_of
 
 if TYPE_CHECKING:
+    from ptycassette.agents.rerun.io.options import RerunOptions
     from ptycassette.model.records import Manifest
-    from ptycassette.rerun.io.options import RerunOptions
 
 
 # A command whose words behind ``--`` are another program's.
@@ -120,8 +120,8 @@ def run_options(given: dict[str, Any], **more: Any) -> RerunOptions:
     Raises:
         click.UsageError: they do not go together.
     """
-    from ptycassette.rerun.io.options import RerunOptions
-    from ptycassette.rerun.screens import VOLATILE
+    from ptycassette.agents.rerun.io.options import RerunOptions
+    from ptycassette.agents.rerun.screens import VOLATILE
 
     cwd: Path | None = given.get("cwd")
     if cwd and given["copy"]:

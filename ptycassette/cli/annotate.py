@@ -34,7 +34,7 @@ def command(
 
     Example: ptycassette annotate demo.cassette "the build fails" --at 12.5 -o noted.cassette
     """
-    from ptycassette.editing.masking import annotate
+    from ptycassette.formats.editing.masking import annotate
 
     run_edit(
         [cassette],

@@ -12,24 +12,27 @@ import click
 
 from ptycassette.cli._options import TIME, json_option
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._running_options import copied_program_options, is_of_code, run_options
+from ptycassette.cli._running_options import (
+    CommandWithProgram,
+    copied_program_options,
+    is_of_code,
+    run_options,
+)
+from ptycassette.cli.fork import live_options, live_terms_of
 from ptycassette.errors import CassetteError
 from ptycassette.extras import needing_extra
 from ptycassette.model.visible_text import printable
 
-from ._running_options import CommandWithProgram
-from .fork import live_options, live_terms_of
-
 if TYPE_CHECKING:
-    from ptycassette.blame.io.blaming import BlameOptions
-    from ptycassette.blame.report import BlameReport, Count, Judged, JudgedStep
-    from ptycassette.blame.steps import Intervention
+    from ptycassette.agents.blame.io.blaming import BlameOptions
+    from ptycassette.agents.blame.report import BlameReport, Count, Judged, JudgedStep
+    from ptycassette.agents.blame.steps import Intervention
+    from ptycassette.agents.fork.io.live import ForkOptions
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.export.page.recording import Item
-    from ptycassette.export.page.runs import RunPart
-    from ptycassette.export.page.styles import StyleClasses
-    from ptycassette.fork.io.live import ForkOptions
-    from ptycassette.scenario.evaluation import CheckOutcome, ScenarioOutcome
+    from ptycassette.formats.export.page.recording import Item
+    from ptycassette.formats.export.page.runs import RunPart
+    from ptycassette.formats.export.page.styles import StyleClasses
+    from ptycassette.replaying.scenario.evaluation import CheckOutcome, ScenarioOutcome
 
 
 STOPPED_STATUS = 6
@@ -153,8 +156,13 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
     """
     jobs = given["jobs"] or min(8, 4 * (os.cpu_count() or 1))
     with needing_extra("tape"):
-        from ptycassette.blame.io.blaming import validate
-    from ptycassette.blame.report import blame_json, blame_lines, validation_json, validation_lines
+        from ptycassette.agents.blame.io.blaming import validate
+    from ptycassette.agents.blame.report import (
+        blame_json,
+        blame_lines,
+        validation_json,
+        validation_lines,
+    )
 
     if given["validate"]:
         if cassette is not None:
@@ -193,22 +201,22 @@ def command(cassette: Path | None, quiet: bool, as_json: bool, **given: Any) -> 
 
 def _blamed(cassette: Path, options: BlameOptions) -> BlameReport:
     """The report of a recording of a program, or of code in ``use_tape``."""
-    from ptycassette.blame.io.blaming import blame
+    from ptycassette.agents.blame.io.blaming import blame
     from ptycassette.cassette.io.reader import open_cassette
 
     with open_cassette(cassette, check="manifest") as source:
         of_code = is_of_code(source.manifest)
     if not of_code:
         return blame(cassette, options)
-    from ptycassette.inprocess.commands import blame_command
+    from ptycassette.agents.inprocess.commands import blame_command
 
     return blame_command(cassette, options)
 
 
 def _options(given: dict[str, Any], jobs: int) -> BlameOptions:
-    from ptycassette.blame.io.blaming import BlameOptions
-    from ptycassette.blame.oracle import Oracle
-    from ptycassette.fork.places import ForkPlace
+    from ptycassette.agents.blame.io.blaming import BlameOptions
+    from ptycassette.agents.blame.oracle import Oracle
+    from ptycassette.agents.fork.places import ForkPlace
 
     kept = given["keep"]
     if kept is not None:
@@ -231,7 +239,7 @@ def _options(given: dict[str, Any], jobs: int) -> BlameOptions:
 
 def _fork(given: dict[str, Any]) -> ForkOptions:
     """How each run is forked, but for where and with what."""
-    from ptycassette.fork.io.live import ForkOptions
+    from ptycassette.agents.fork.io.live import ForkOptions
 
     if given["script"] and given["tail"] != "scripted":
         raise click.UsageError("--script goes with --tail scripted only")
@@ -259,7 +267,7 @@ def played(
 
 def _section(path: str | Path, classes: StyleClasses, anchor: str, items: ItemsOf) -> Iterator[str]:
     from ptycassette.cassette.io.reader import open_cassette
-    from ptycassette.export.page.recording import recording_section, text
+    from ptycassette.formats.export.page.recording import recording_section, text
 
     try:
         with open_cassette(path, check="manifest") as source:
@@ -275,8 +283,8 @@ def check_page(checked: Sequence[tuple[ScenarioOutcome, Path | None]]) -> Iterat
     Args:
         checked: what was found, and where the recording is, if it is known.
     """
-    from ptycassette.export.page.runs import RunPart, run_page
-    from ptycassette.export.page.styles import StyleClasses
+    from ptycassette.formats.export.page.runs import RunPart, run_page
+    from ptycassette.formats.export.page.styles import StyleClasses
 
     classes = StyleClasses()
     failed = sum(not outcome.passed for outcome, _ in checked)
@@ -299,7 +307,7 @@ def _same(items: Sequence[Item], _: Cassette) -> Sequence[Item]:
 
 
 def _item(check: CheckOutcome) -> Item:
-    from ptycassette.export.page.recording import Item
+    from ptycassette.formats.export.page.recording import Item
 
     where = f"{check.group}/{check.name}"
     return Item(
@@ -309,7 +317,7 @@ def _item(check: CheckOutcome) -> Item:
 
 
 def _checks(outcome: ScenarioOutcome) -> Iterator[str]:
-    from ptycassette.export.page.recording import lines, text
+    from ptycassette.formats.export.page.recording import lines, text
 
     for check in outcome.failures:
         yield f'<div class="why"><h3>{text(check.group)}/{text(check.name)}, {check.t_ms} ms</h3>'
@@ -346,8 +354,8 @@ def blame_page(report: BlameReport, children: str = "") -> Iterator[bytes]:
         report: what was found.
         children: the folder in which the cassettes of the runs were kept; empty for none.
     """
-    from ptycassette.blame.report import limits
-    from ptycassette.export.page.recording import document, part, text
+    from ptycassette.agents.blame.report import limits
+    from ptycassette.formats.export.page.recording import document, part, text
 
     title = f"Blame of {Path(report.cassette).name}"
     causes = ", ".join(report.causes) or "none was found"
@@ -377,7 +385,7 @@ def blame_page(report: BlameReport, children: str = "") -> Iterator[bytes]:
 
 
 def _blame_table(steps: Sequence[JudgedStep], texts: Sequence[str]) -> Iterator[str]:
-    from ptycassette.export.page.recording import text
+    from ptycassette.formats.export.page.recording import text
 
     yield '<div class="scroll"><table class="blame"><tr><th>what was done</th>'
     yield "<th>another outcome</th><th>unmodified</th><th>undefined</th>"

@@ -23,8 +23,7 @@ def command(cassette: str, allow_unscrubbed: bool) -> None:
     """
     from ptycassette.cassette.edits import refuse_in_process
     from ptycassette.cassette.io.raw_output import write_raw
-
-    from .entry import direct_writes
+    from ptycassette.cli.entry import direct_writes
 
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         refuse_in_process(source.manifest, cassette)

@@ -16,28 +16,27 @@ import click
 
 from ptycassette.cli._options import follow_links_option
 from ptycassette.cli._present import json_text, write_lines
+from ptycassette.cli.rerun import JUnitCase, junit_xml
 from ptycassette.errors import ExistsError, UsageError
 from ptycassette.model.records import native_text, storable_text
 from ptycassette.model.visible_text import visible
-from ptycassette.scenario.evaluation import (
+from ptycassette.replaying.scenario.evaluation import (
     MAX_YAML_BYTES,
     ScenarioOutcome,
     check_scenario,
     outcome_lines,
     scenario_schema,
 )
-from ptycassette.scenario.io import (
+from ptycassette.replaying.scenario.io import (
     cassette_of,
     check_file,
     evidence_of,
     find_scenarios,
     load_scenario,
 )
-from ptycassette.scenario.predicate import draft_scenario, repin_scenario
+from ptycassette.replaying.scenario.predicate import draft_scenario, repin_scenario
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.whole_file import check_replaceable, write_whole
-
-from .rerun import JUnitCase, junit_xml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +138,7 @@ def _write_page(
     *,
     overwrite: bool,
 ) -> None:
-    from .blame import check_page
+    from ptycassette.cli.blame import check_page
 
     paths = [
         None if outcome.refusal is not None else Path(cassette or cassette_of(file))

@@ -28,7 +28,7 @@ def command(
 
     Example: ptycassette cut demo.cassette --exchanges 3-5 -o short.cassette
     """
-    from ptycassette.editing.masking import cut
+    from ptycassette.formats.editing.masking import cut
 
     begin_us, stop_us = stretch_us(cassette, start, end, exchanges)
     run_edit(

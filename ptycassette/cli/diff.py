@@ -64,8 +64,8 @@ def command(
     """
     from contextlib import ExitStack
 
-    from ptycassette.inprocess.drifting import drift, semantic_drift
-    from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
+    from ptycassette.agents.inprocess.drifting import drift, semantic_drift
+    from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD
 
     if threshold is not None and not semantic:
         raise click.UsageError("--threshold goes with --semantic")

@@ -84,12 +84,12 @@ def command(
             raise UsageError("--now compares with a recording: --models does not go with it")
         query = (provider or "", key_env or "") if models else None
         return _drift(drift, now, versions=versions, models=query, as_json=as_json)
+    from ptycassette.agents.harness.io.probe import doctor_findings
     from ptycassette.cli._reports import Check, DoctorReport
-    from ptycassette.harness.io.probe import doctor_findings
 
     if profile is not None:
         with needing_extra("provider"):
-            from ptycassette.harness.io.offline import profile_findings
+            from ptycassette.agents.harness.io.offline import profile_findings
         found = profile_findings(profile)
     else:
         found = doctor_findings(versions=versions)
@@ -121,9 +121,9 @@ def _drift(
     as_json: bool,
 ) -> int:
     """``doctor --drift``."""
+    from ptycassette.agents.harness.io.drift import ModelsQuery, drift_causes
+    from ptycassette.agents.harness.surroundings import DriftStatus
     from ptycassette.cli._drift_report import DriftReport
-    from ptycassette.harness.io.drift import ModelsQuery, drift_causes
-    from ptycassette.harness.surroundings import DriftStatus
 
     query = None if models is None else ModelsQuery(provider=models[0], key_variable=models[1])
     causes = tuple(drift_causes(path, newer=newer, versions=versions, models=query))

@@ -16,15 +16,15 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import json_text, write_lines
 from ptycassette.cli.info import exit_text
-from ptycassette.export.event_lines import event_kind, event_line
+from ptycassette.formats.export.event_lines import event_kind, event_line
 from ptycassette.keys.quantities import bytes_text
 from ptycassette.model.visible_text import visible, visible_bytes
 
 if TYPE_CHECKING:
-    from ptycassette.export.event_lines import EventLine
+    from ptycassette.cassette.timeline.signal_events import TerminalSignal
+    from ptycassette.formats.export.event_lines import EventLine
     from ptycassette.model.records import Event, InputRecord
     from ptycassette.model.screen import Screen
-    from ptycassette.timeline.signal_events import TerminalSignal
 
     Listed = Event | TerminalSignal
 
@@ -104,8 +104,8 @@ def command(
 
 def _with_signals(events: Iterator[Event]) -> Iterator[Listed]:
     """The events, and after each output the signals that it completed."""
+    from ptycassette.cassette.timeline.signal_events import SignalFinder
     from ptycassette.errors import LimitError
-    from ptycassette.timeline.signal_events import SignalFinder
 
     finder = SignalFinder()
     found = read = 0
@@ -156,7 +156,7 @@ def _wanted(event: Listed, kinds: tuple[str, ...], source: str | None, *, signal
 
 def _signal_line(signal: TerminalSignal) -> EventLine:
     """A terminal signal as ``--json`` prints it."""
-    from ptycassette.export.event_lines import EventLine
+    from ptycassette.formats.export.event_lines import EventLine
 
     return EventLine(
         seq=signal.seq,

@@ -1,6 +1,6 @@
 """``ptycassette export CASSETTE OUT``: a cassette in another format.
 
-The formats and their options are in the registry of ``ptycassette.export``.
+The formats and their options are in the registry of ``ptycassette.formats.export``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import check_stdout_takes
 from ptycassette.errors import UsageError
-from ptycassette.export.asciicast import left_out
-from ptycassette.export.options import EXPORT_OPTIONS, ExportOption
-from ptycassette.export.registry import ExportFormat, export_named, export_of_file, exports_of
+from ptycassette.formats.export.asciicast import left_out
+from ptycassette.formats.export.options import EXPORT_OPTIONS, ExportOption
+from ptycassette.formats.export.registry import (
+    ExportFormat,
+    export_named,
+    export_of_file,
+    exports_of,
+)
 from ptycassette.model.visible_text import visible
 
 FORMATS = exports_of("recording")

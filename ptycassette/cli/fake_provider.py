@@ -14,7 +14,7 @@ from ptycassette.extras import needing_extra
 from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.harness.io.fake_provider import FakeProviderServer
+    from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 
 PROBLEMS_STATUS = 1
 
@@ -54,7 +54,7 @@ def command(
     Example: ptycassette fake-provider hello.toml --port 8080
     """
     with needing_extra("provider"):
-        from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
+        from ptycassette.agents.harness.io.fake_provider import FakeProviderServer, read_script
     checked = read_script(script, pairs_of(settings, option="--set"))
     if check:
         click.echo(f"{visible(str(script))}: ok, {len(checked.replies)} replies")

@@ -10,15 +10,18 @@ import click
 
 from ptycassette.cli._options import json_option, opened
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._running_options import is_of_code, program_options, run_options
+from ptycassette.cli._rec_plan import limit_options, terms_of
+from ptycassette.cli._running_options import (
+    CommandWithProgram,
+    is_of_code,
+    program_options,
+    run_options,
+)
 from ptycassette.extras import needing_extra
 
-from ._rec_plan import limit_options, terms_of
-from ._running_options import CommandWithProgram
-
 if TYPE_CHECKING:
-    from ptycassette.fork.io.live import LiveTerms
-    from ptycassette.fork.places import Change, ForkPlace
+    from ptycassette.agents.fork.io.live import LiveTerms
+    from ptycassette.agents.fork.places import Change, ForkPlace
     from ptycassette.recording.input_script import ScriptStep
 
 
@@ -62,7 +65,7 @@ def live_terms_of(given: dict[str, Any]) -> LiveTerms:
         UsageError: an option says nothing without a live tail.
         CassetteError: the approval cannot be read, or is over.
     """
-    from ptycassette.fork.io.live import LiveTerms
+    from ptycassette.agents.fork.io.live import LiveTerms
 
     if given["tail"] != "live":
         for name in _NAMES:
@@ -157,18 +160,18 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
     Example: ptycassette fork --places a.cassette
     """
     if given["list_faults"]:
-        from ptycassette.faults.registry import fault_lines, faults_json
+        from ptycassette.agents.faults.registry import fault_lines, faults_json
 
         write_lines([json_text(faults_json())] if as_json else fault_lines())
         return 0
     if cassette is None:
         raise click.UsageError("which cassette?")
     if given["places"]:
-        from ptycassette.fork.io.listing import place_lines
+        from ptycassette.agents.fork.io.listing import place_lines
 
         with opened(cassette) as parent:
             if is_of_code(parent.manifest):
-                from ptycassette.inprocess.commands import call_places as place_lines
+                from ptycassette.agents.inprocess.commands import call_places as place_lines
             write_lines(place_lines(parent))
         return 0
     change, place = _changed(given)
@@ -177,9 +180,9 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
     if given["script"] and given["tail"] != "scripted":
         raise click.UsageError("--script goes with --tail scripted only")
     with needing_extra("tape"):
-        from ptycassette.fork.io.forking import fork
-        from ptycassette.fork.io.live import ForkOptions
-        from ptycassette.fork.report import fork_json, fork_lines
+        from ptycassette.agents.fork.io.forking import fork
+        from ptycassette.agents.fork.io.live import ForkOptions
+        from ptycassette.agents.fork.report import fork_json, fork_lines
 
     options = ForkOptions(
         at=place,
@@ -193,7 +196,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
     )
     with opened(cassette) as parent:
         if is_of_code(parent.manifest):
-            from ptycassette.inprocess.commands import fork_command as fork
+            from ptycassette.agents.inprocess.commands import fork_command as fork
         report = fork(parent, given["output"], options)
     if as_json:
         write_lines([json_text(fork_json(report))])
@@ -204,14 +207,14 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
 
 def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
     """What is changed, and where: ``--change`` with ``--at``, or ``--fault``."""
-    from ptycassette.fork.places import Change, ForkPlace
+    from ptycassette.agents.fork.places import Change, ForkPlace
 
     if given["fault"] is None:
         for name in ("at", "change"):
             if given[name] is None:
                 raise click.UsageError(f"--{name} is missing (or --fault, or --places)")
         return Change.parse(given["change"]), ForkPlace.parse(given["at"])
-    from ptycassette.faults.registry import parse_fault
+    from ptycassette.agents.faults.registry import parse_fault
 
     if given["change"] is not None:
         raise click.UsageError("a fault is the one thing that is changed: no --change with --fault")

@@ -16,16 +16,14 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import check_stdout_takes, json_text, write_lines
 from ptycassette.errors import NotFoundError
-from ptycassette.export.registry import exports_of
+from ptycassette.formats.export.registry import exports_of
 from ptycassette.model.records import moment_us
 from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.cli._reports import FrameLine
+    from ptycassette.cli._reports import FrameDiff, FrameLine
     from ptycassette.model.records import FrameRecord
-
-    from ._reports import FrameDiff
 
 
 # The changes from frame to frame, as text and as JSON.
@@ -49,9 +47,8 @@ def all_diffs(source: Cassette) -> Iterator[FrameDiff]:
 
 def diff_of(before: FrameRecord | None, frame: FrameRecord) -> FrameDiff:
     """The changes from one frame to the next; ``before=None`` is a blank screen."""
+    from ptycassette.cli._reports import FrameDiff, RowChange
     from ptycassette.replaying.stored import changed_rows, restyled_rows
-
-    from ._reports import FrameDiff, RowChange
 
     rows = tuple(
         RowChange(row=change.row, before=change.before, after=change.after)
@@ -240,7 +237,7 @@ def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameReco
 
 def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: str) -> None:
     from ptycassette.cli._reports import FramesReport
-    from ptycassette.export.registry import export_named
+    from ptycassette.formats.export.registry import export_named
     from ptycassette.model.stored_screen import screen_of
 
     if form == "json":

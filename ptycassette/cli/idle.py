@@ -24,7 +24,7 @@ def command(
 
     Example: ptycassette idle demo.cassette 1 -o brisk.cassette
     """
-    from ptycassette.editing.masking import limit_pauses
+    from ptycassette.formats.editing.masking import limit_pauses
 
     run_edit(
         [cassette],

@@ -11,13 +11,13 @@ import click
 
 from ptycassette.cli._options import SIZE, json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
-from ptycassette.importing.registry import IMPORTS, import_named
+from ptycassette.formats.importing.registry import IMPORTS, import_named
 from ptycassette.keys.quantities import time_text
 from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.importing.io.importer import Imported
-    from ptycassette.importing.io.scripts import ImportedSteps
+    from ptycassette.formats.importing.io.importer import Imported
+    from ptycassette.formats.importing.io.scripts import ImportedSteps
     from ptycassette.model.screen import Size
 
 _FILE = click.Path(path_type=Path)
@@ -113,8 +113,8 @@ def command(
     Example: ptycassette import session.jsonl --to codex.cassette -o whole.cassette
     """
     from ptycassette.errors import UsageError
-    from ptycassette.importing.io.importer import add_log, import_file, import_of
-    from ptycassette.importing.io.scripts import import_script
+    from ptycassette.formats.importing.io.importer import add_log, import_file, import_of
+    from ptycassette.formats.importing.io.scripts import import_script
 
     said = kind or ("session-log" if harness or to else None)
     by = import_of(file) if said is None else import_named(said)

@@ -35,7 +35,7 @@ def command(
 
     Example: ptycassette join one.cassette two.cassette --gap 1 -o both.cassette
     """
-    from ptycassette.editing.masking import join
+    from ptycassette.formats.editing.masking import join
 
     run_edit(
         cassettes,

@@ -21,8 +21,8 @@ def command(path: Path, as_json: bool) -> int:
 
     Example: ptycassette lineage fixtures
     """
-    from ptycassette.fork.io.reading_lineage import read_lineage
-    from ptycassette.fork.report import lineage_json, lineage_lines
+    from ptycassette.agents.fork.io.reading_lineage import read_lineage
+    from ptycassette.agents.fork.report import lineage_json, lineage_lines
 
     recordings = read_lineage(path)
     if as_json:

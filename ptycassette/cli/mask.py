@@ -14,7 +14,7 @@ from ptycassette.errors import UsageError
 from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.editing.masking import Region
+    from ptycassette.formats.editing.masking import Region
 
 _PLACE = re.compile(r"([0-9]{1,4}),([0-9]{1,4})")
 
@@ -57,8 +57,8 @@ def command(
 
     Example: ptycassette mask demo.cassette --exchanges 4 -o shown.cassette
     """
-    from ptycassette.editing.io.editing import mask_cassette
-    from ptycassette.editing.masking import Mask
+    from ptycassette.formats.editing.io.editing import mask_cassette
+    from ptycassette.formats.editing.masking import Mask
 
     hidden = _words(words, word_file)
     stretch = not (start is None and end is None and exchanges is None)
@@ -81,7 +81,7 @@ def _words(words: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
 
 
 def _region(text: str) -> Region:
-    from ptycassette.editing.masking import Region
+    from ptycassette.formats.editing.masking import Region
     from ptycassette.keys.quantities import parse_size
 
     where, _, extent = text.partition(":")

@@ -13,7 +13,7 @@ from ptycassette.extras import needing_extra
 from ptycassette.model.visible_text import printable
 
 if TYPE_CHECKING:
-    from ptycassette.harness.io.offline import OfflineRun
+    from ptycassette.agents.harness.io.offline import OfflineRun
     from ptycassette.profiles.profile import Profile
 
 PROBLEMS_STATUS = 1
@@ -72,7 +72,7 @@ def command(harness: str, argv: tuple[str, ...], **given: Any) -> int:
 
     Example: ptycassette offline codex -- ptycassette rec --harness codex hello -- codex
     """
-    from ptycassette.harness.io.files import load_profile
+    from ptycassette.agents.harness.io.files import load_profile
 
     profile = load_profile(harness)
     mode = given["mode"] or _usual_mode(profile)
@@ -80,7 +80,7 @@ def command(harness: str, argv: tuple[str, ...], **given: Any) -> int:
         _print(profile, mode, given["model"] or "")
         return 0
     if given["example"]:
-        from ptycassette.harness.example import example_script
+        from ptycassette.agents.harness.example import example_script
 
         click.echo(example_script(profile), nl=False)
         return 0
@@ -95,9 +95,9 @@ def _usual_mode(profile: Profile) -> str:
 
 def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, Any]) -> int:
     with needing_extra("provider"):
-        from ptycassette.harness.io.foreground import run_in_foreground
-        from ptycassette.harness.io.offline import offline_run
-    from ptycassette.session.base import child_environment
+        from ptycassette.agents.harness.io.foreground import run_in_foreground
+        from ptycassette.agents.harness.io.offline import offline_run
+    from ptycassette.recording.session.base import child_environment
     from ptycassette.system.files.state_dirs import current_dir, state_dir
     from ptycassette.tape.io.running_proxy import PROVIDER_VARIABLE
 
@@ -165,7 +165,7 @@ def _report(
 
 def _print(profile: Profile, mode: str, model: str) -> None:
     """Print what an offline run sets up, with names for values that are known at its start."""
-    from ptycassette.harness.preparing import shown
+    from ptycassette.agents.harness.preparing import shown
 
     run = shown(profile, mode, model=model)
     click.echo(f"# {profile.title}, mode {mode}: {shlex.join(run.argv)}")

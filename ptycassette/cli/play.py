@@ -125,12 +125,11 @@ def _size(source: Cassette) -> Size:
 
 def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Play on the user's terminal, and leave the last screen in its scrollback."""
+    from ptycassette.cli.entry import direct_writes
     from ptycassette.replaying.io.player_terminal import Interrupted, PlayerTerminal
     from ptycassette.replaying.io.replayer import Checkpoints, PaintedView, Player, RawView
     from ptycassette.terminal.emulator import default_emulator
     from ptycassette.terminal.state import load_emulator, save_emulator
-
-    from .entry import direct_writes
 
     colors = not os.environ.get("NO_COLOR")
     keys = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
@@ -168,10 +167,9 @@ def _leave_behind(screen: Screen, *, colors: bool) -> None:
 def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Write text (or, on demand, the bytes) to a pipe or file, paced if a mode is given."""
     from ptycassette.cassette.io.raw_output import write_all, write_raw
-    from ptycassette.export.text import TextStream
+    from ptycassette.cli.entry import direct_writes
+    from ptycassette.formats.export.text import TextStream
     from ptycassette.replaying.io.replayer import replay
-
-    from .entry import direct_writes
 
     sys.stdout.flush()
     out = sys.stdout.fileno()

@@ -14,7 +14,7 @@ from ptycassette.errors import UsageError
 from ptycassette.model.visible_text import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.harness.probe import ProbeResult
+    from ptycassette.agents.harness.probe import ProbeResult
 
 NOT_OK_STATUS = 1
 
@@ -81,8 +81,8 @@ def command(
     Ends with 0 if the answer is complete and fresh enough, otherwise with 1; the
     result has the reason: unauthenticated, unavailable, error or stale.
     """
-    from ptycassette.harness.io.files import load_probe, load_profile
-    from ptycassette.harness.io.probe import (
+    from ptycassette.agents.harness.io.files import load_probe, load_profile
+    from ptycassette.agents.harness.io.probe import (
         ProbeFailedError,
         probe_cassette,
         probe_live,
@@ -125,7 +125,7 @@ def command(
 
 def _own_probe(harness: str) -> str:
     """The probe of a harness: the user's own, or the built-in one."""
-    from ptycassette.harness.io.files import known_probes
+    from ptycassette.agents.harness.io.files import known_probes
 
     own = [name for name in known_probes() if name.startswith(f"{harness}-")]
     if not own:
@@ -140,7 +140,7 @@ def _watch(
     snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: float
 ) -> None:
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
-    from ptycassette.harness.io.probe_watch import call_every, refresh_snapshot
+    from ptycassette.agents.harness.io.probe_watch import call_every, refresh_snapshot
     from ptycassette.system.clock import MonotonicClock
     from ptycassette.system.unwinding import StopSignals
 

@@ -8,7 +8,7 @@ import click
 
 from ptycassette.cli._options import json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
-from ptycassette.importing.registry import IMPORTS
+from ptycassette.formats.importing.registry import IMPORTS
 from ptycassette.model.visible_text import visible
 
 _CURRENT = Path()

@@ -14,18 +14,20 @@ from ptycassette.cli._rec_evidence import evidence
 from ptycassette.cli._rec_plan import (
     argv_of,
     base_environment,
+    emulator_options,
     fill_from_project,
     kinds_of,
     plan_of,
     profile_of,
+    run_recorder,
+    say_of_tape,
     secret_key_of,
     steps_of,
     submitted_as,
+    tape_options,
 )
 from ptycassette.cli.rec_name import RecCommand, generated_names
 from ptycassette.terminal.policies import POLICY_NAMES
-
-from ._rec_plan import emulator_options, run_recorder, say_of_tape, tape_options
 
 if TYPE_CHECKING:
     import socket

@@ -21,18 +21,16 @@ from ptycassette.cli._options import (
     opened,
 )
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._running_options import program_options, run_options
+from ptycassette.cli._running_options import CommandWithProgram, program_options, run_options
 from ptycassette.extras import needing_extra
 from ptycassette.model.records import moment_us
 from ptycassette.model.visible_text import printable, visible
 
-from ._running_options import CommandWithProgram
-
 if TYPE_CHECKING:
+    from ptycassette.agents.rerun.io.options import RerunOptions
+    from ptycassette.agents.rerun.report import RerunFinding, RerunReport
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.export.page.recording import Item
-    from ptycassette.rerun.io.options import RerunOptions
-    from ptycassette.rerun.report import RerunFinding, RerunReport
+    from ptycassette.formats.export.page.recording import Item
 
 
 DIFFER_STATUS = 1
@@ -176,10 +174,10 @@ def _with_tapes(names: Sequence[str]) -> list[str]:
 
 def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
     """Run all of them; what each shows is printed when it is over."""
-    from ptycassette.rerun.report import report_lines
+    from ptycassette.agents.rerun.report import report_lines
 
     with needing_extra("tape"):
-        from ptycassette.rerun.io.driving import rerun
+        from ptycassette.agents.rerun.io.driving import rerun
 
     reruns: list[tuple[str, RerunReport]] = []
     for path in paths:
@@ -196,11 +194,11 @@ def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
 
 def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool) -> int:
     """``--tape-only``: whoever started us drives the program."""
+    from ptycassette.agents.rerun.report import report_lines
     from ptycassette.recording.io.recording import shell_status
-    from ptycassette.rerun.report import report_lines
 
     with needing_extra("tape"):
-        from ptycassette.rerun.io.driving import run_tape_only
+        from ptycassette.agents.rerun.io.driving import run_tape_only
 
     with opened(path) as recording:
         ran = run_tape_only(recording, options)
@@ -215,7 +213,7 @@ def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool
 
 def _json(reruns: Reruns) -> str:
     """One report as it is; several with the path of each."""
-    from ptycassette.rerun.report import report_json
+    from ptycassette.agents.rerun.report import report_json
 
     if len(reruns) == 1:
         return json_text(report_json(reruns[0][1]))
@@ -294,7 +292,7 @@ def rerun_junit(reruns: Reruns) -> bytes:
 
 
 def _cases(report: RerunReport) -> Iterator[JUnitCase]:
-    from ptycassette.rerun.report import findings_of
+    from ptycassette.agents.rerun.report import findings_of
 
     findings = list(findings_of(report))
     for check in _CHECKS:
@@ -305,10 +303,9 @@ def _cases(report: RerunReport) -> Iterator[JUnitCase]:
 
 def rerun_html(reruns: Reruns) -> Iterator[bytes]:
     """The pieces of the page: of each cassette what differs, recorded and now side by side."""
-    from ptycassette.export.page.runs import RunPart, run_page
-    from ptycassette.export.page.styles import StyleClasses
-
-    from .blame import played
+    from ptycassette.cli.blame import played
+    from ptycassette.formats.export.page.runs import RunPart, run_page
+    from ptycassette.formats.export.page.styles import StyleClasses
 
     classes = StyleClasses()
     failed = sum(not report.passed for _, report in reruns)
@@ -326,9 +323,9 @@ def rerun_html(reruns: Reruns) -> Iterator[bytes]:
 
 def _items(report: RerunReport, cassette: Cassette) -> Iterator[Item]:
     """The differences at their moments: of a screen before its input, of a request at its entry."""
-    from ptycassette.export.page.recording import Item
-    from ptycassette.rerun.report import findings_of
-    from ptycassette.rerun.script import script_of
+    from ptycassette.agents.rerun.report import findings_of
+    from ptycassette.agents.rerun.script import script_of
+    from ptycassette.formats.export.page.recording import Item
 
     final = cassette.final
     inputs = {
@@ -353,7 +350,7 @@ def _items(report: RerunReport, cassette: Cassette) -> Iterator[Item]:
 
 
 def _section(report: RerunReport) -> Iterator[str]:
-    from ptycassette.rerun.report import findings_of, summary_lines
+    from ptycassette.agents.rerun.report import findings_of, summary_lines
 
     yield "".join(f"<p>{_text(line)}</p>" for line in summary_lines(report))
     for finding in findings_of(report):

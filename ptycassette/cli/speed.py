@@ -29,7 +29,7 @@ def command(
 
     Example: ptycassette speed demo.cassette 10 --from 12 --to 40 -o fast.cassette
     """
-    from ptycassette.editing.masking import change_speed
+    from ptycassette.formats.editing.masking import change_speed
 
     begin_us, stop_us = stretch_us(cassette, start, end, exchanges)
     run_edit(

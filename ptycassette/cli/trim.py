@@ -26,7 +26,7 @@ def command(
 
     Example: ptycassette trim demo.cassette --from 2.5 --to 1:10 -o best.cassette
     """
-    from ptycassette.editing.masking import trim
+    from ptycassette.formats.editing.masking import trim
 
     begin_us, stop_us = stretch_us(cassette, start, end, exchanges)
     last_us = stop_us - 1 if exchanges is not None and stop_us is not None else stop_us

@@ -389,7 +389,7 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     Text of others is inline code: outside of it, GitHub makes links of URLs and mentions of names,
     even of escaped ones.
     """
-    from ptycassette.export.markdown import inline_code
+    from ptycassette.formats.export.markdown import inline_code
 
     rows = [
         f"| {inline_code(verdict.path[:300])} | {'valid' if verdict.ok else '**not valid**'}"

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from .re2_engine import lazy_pattern
+from ptycassette.model.re2_engine import lazy_pattern
 
 _ANSWER = lazy_pattern(
     rb"\x1b\[(?:"

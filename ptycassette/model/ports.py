@@ -12,12 +12,18 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
-from ptycassette.model.screen import Screen
+from ptycassette.model.records import (
+    DiscoveryRecord,
+    EmulatorId,
+    JournalEvent,
+    Manifest,
+    QuotaRecord,
+    ScrubReport,
+    SessionMeta,
+    TimedRecord,
+)
+from ptycassette.model.screen import Screen, Size
 from ptycassette.model.tape import BodyPlace, TapeEntry
-
-from .records import EmulatorId, JournalEvent, Manifest, SessionMeta, TimedRecord
-from .screen import Size
 
 
 class Clock(Protocol):

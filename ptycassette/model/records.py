@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from .re2_engine import lazy_pattern
-from .resolved_types import resolved
-from .screen import Cursor, Size, StyleRun
+from ptycassette.model.re2_engine import lazy_pattern
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.screen import Cursor, Size, StyleRun
 
 
 class QuotaRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

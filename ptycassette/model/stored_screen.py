@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from ptycassette.model.screen import Screen
-
-from .records import FrameRecord
-from .screen import Size
+from ptycassette.model.records import FrameRecord
+from ptycassette.model.screen import Screen, Size
 
 MAX_SIDE = 1000
 """A frame may claim any size; no emulator of ours makes a larger one."""

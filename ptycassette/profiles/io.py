@@ -54,7 +54,7 @@ def known_capability(
         version: the program's answer about its version, if it was asked.
         env: says where the user's own profiles are; this process's environment when None.
     """
-    from .profile import capability_of  # noqa: PLC0415 - see above
+    from ptycassette.profiles.profile import capability_of  # noqa: PLC0415 - see above
 
     profile = known_profile(name, env=env)
     return None if profile is None else capability_of(profile, version=version)

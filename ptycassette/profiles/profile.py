@@ -11,9 +11,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.profiles.session_log import EventRule, LogSource
-
-from .session_log import ScreenPredicate, StrictTable, check_regex, read_checked
+from ptycassette.profiles.session_log import (
+    EventRule,
+    LogSource,
+    ScreenPredicate,
+    StrictTable,
+    check_regex,
+    read_checked,
+)
 
 
 class VersionQuery(StrictTable, frozen=True, kw_only=True):

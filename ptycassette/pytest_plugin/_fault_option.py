@@ -12,7 +12,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.pytest_plugin._settings import settings_of
 
 if TYPE_CHECKING:
-    from ptycassette.faults.fault import FaultSpec
+    from ptycassette.agents.faults.fault import FaultSpec
 
 FAULT = "ptycassette_fault"
 _OF_PROVIDER = (
@@ -33,7 +33,7 @@ def fault_specs(config: pytest.Config) -> tuple[FaultSpec, ...]:
     given = config.getoption("ptycassette_faults")
     if given is None:
         return ()
-    from ptycassette.faults.registry import TERMINAL_FAULTS, answer_fault, parse_fault
+    from ptycassette.agents.faults.registry import TERMINAL_FAULTS, answer_fault, parse_fault
 
     mode = settings_of(config, None, {}).mode
     if mode not in {"replay", "auto", "rerun"}:
@@ -71,7 +71,7 @@ def faults_for(
         plays: whether it plays or reruns recordings of programs.
         is_code: whether it uses the tape of its own code.
     """
-    from ptycassette.faults.registry import TERMINAL_FAULTS
+    from ptycassette.agents.faults.registry import TERMINAL_FAULTS
 
     of_terminal = plays and settings_of(config, None, {}).mode != "rerun"
     of_provider = is_code or (plays and not of_terminal)
@@ -86,7 +86,7 @@ def refuse_unfit(fit: tuple[FaultSpec, ...], specs: tuple[FaultSpec, ...], given
     Raises:
         pytest.UsageError: one was named that is not in ``fit``.
     """
-    from ptycassette.faults.registry import TERMINAL_FAULTS
+    from ptycassette.agents.faults.registry import TERMINAL_FAULTS
 
     unfit = [spec for spec in specs if spec not in fit]
     if given == "all" or not unfit:

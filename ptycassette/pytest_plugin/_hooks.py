@@ -25,18 +25,16 @@ from ptycassette.keys.quantities import time_text
 from ptycassette.model.records import storable
 from ptycassette.model.visible_text import printable
 from ptycassette.pytest_plugin import _runs as fixtures
+from ptycassette.pytest_plugin._fault_option import (
+    FAULT,
+    faults_for,
+    is_varied,
+    refuse_unfit,
+    spec_of,
+    without_fault,
+)
 from ptycassette.pytest_plugin._run_summary import RunSummary
-from ptycassette.pytest_plugin._settings import project_of, settings_of
-from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING, TAPE
-from ptycassette.replaying.io.faults import FAULT_LOG_VARIABLE, FAULT_VARIABLE
-from ptycassette.replaying.io.modes import MODE_VARIABLE, run_modes
-from ptycassette.replaying.io.watched_uses import watch_uses
-from ptycassette.session.session import SessionStep, StepLog, collect_steps
-from ptycassette.system.files.locks import temporary_folder
-from ptycassette.system.network_block import NETWORK_LEVEL, blocked_network
-
-from ._fault_option import FAULT, faults_for, is_varied, refuse_unfit, spec_of, without_fault
-from ._runs import (
+from ptycassette.pytest_plugin._runs import (
     STATE,
     RecordedOnce,
     TestState,
@@ -46,11 +44,17 @@ from ._runs import (
     marker_of,
     run_in_tape,
 )
-from ._settings import config_value
-from .plugin import USES_TAPE, run_of
+from ptycassette.pytest_plugin._settings import config_value, project_of, settings_of
+from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING, TAPE, USES_TAPE, run_of
+from ptycassette.recording.session.session import SessionStep, StepLog, collect_steps
+from ptycassette.replaying.io.faults import FAULT_LOG_VARIABLE, FAULT_VARIABLE
+from ptycassette.replaying.io.modes import MODE_VARIABLE, run_modes
+from ptycassette.replaying.io.watched_uses import watch_uses
+from ptycassette.system.files.locks import temporary_folder
+from ptycassette.system.network_block import NETWORK_LEVEL, blocked_network
 
 if TYPE_CHECKING:
-    from ptycassette.faults.fault import FaultSpec
+    from ptycassette.agents.faults.fault import FaultSpec
     from ptycassette.replaying.io.watched_uses import WatchedResult
 
 
@@ -148,7 +152,7 @@ class _Watch:
         self._item, self._state = item, state
 
     def used(self, result: WatchedResult, session: object) -> None:
-        from ._runs import UseRun
+        from ptycassette.pytest_plugin._runs import UseRun
 
         path = Path(result.cassette)
         if path not in self._state.used:
@@ -203,9 +207,9 @@ def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
 
 def written_trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
     """Write the trace; returns its path, or why there is none. A full disk fails no test."""
-    from ._runs import UseRun
-    from .traces.page import write_trace
-    from .traces.trace import steps_object, trace_object
+    from ptycassette.pytest_plugin._runs import UseRun
+    from ptycassette.pytest_plugin.traces.page import write_trace
+    from ptycassette.pytest_plugin.traces.trace import steps_object, trace_object
 
     log = state.steps
     owned = {run.session for run in state.runs if isinstance(run, UseRun)}
@@ -228,7 +232,7 @@ def close_traces(config: pytest.Config) -> str:
     run = _place(config) / run_of(config)
     if not run.is_dir():
         return ""
-    from .traces.page import prune_runs, write_index
+    from ptycassette.pytest_plugin.traces.page import prune_runs, write_index
 
     prune_runs(_place(config), kept_runs(config))
     try:
@@ -613,7 +617,7 @@ def _outcome(
     *,
     met: bool,
 ) -> tuple[Outcome, str]:
-    from ptycassette.faults.registry import TERMINAL_FAULTS
+    from ptycassette.agents.faults.registry import TERMINAL_FAULTS
 
     spec = spec_of(item)
     assert spec is not None  # noqa: S101 - asked for one only
@@ -652,7 +656,7 @@ def check_marker(item: pytest.Item) -> None:
     Raises:
         pytest.UsageError: there is no such fault, or no such key.
     """
-    from ptycassette.faults.registry import FAULTS
+    from ptycassette.agents.faults.registry import FAULTS
 
     names, raises = _marked(item)
     unknown = sorted(names - set(FAULTS))
@@ -680,7 +684,7 @@ def _reason(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
 
 
 def _said(item: pytest.Item, outcome: Outcome, reason: str) -> str:
-    from ptycassette.faults.registry import FAULTS
+    from ptycassette.agents.faults.registry import FAULTS
 
     spec = spec_of(item)
     assert spec is not None  # noqa: S101 - asked for one only

@@ -15,14 +15,14 @@ import pytest
 from ptycassette.model.visible_text import visible
 
 if TYPE_CHECKING:
-    from ptycassette.harness.io.fake_provider import FakeProviderServer
+    from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 
 
 def provider(request: pytest.FixtureRequest) -> Iterator[Callable[..., FakeProviderServer]]:
     """See the fixture ``ptycassette_provider``."""
     try:
-        from ptycassette.harness.io.fake_provider import FakeProviderServer
-        from ptycassette.harness.provider.fake.script import Script
+        from ptycassette.agents.harness.fake.script import Script
+        from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
     except ImportError as missing:
         pytest.fail(
             f"the fake provider needs the package {missing.name!r}:"

@@ -17,10 +17,9 @@ import pytest
 
 from ptycassette.errors import CassetteError
 from ptycassette.model.visible_text import printable
+from ptycassette.pytest_plugin._runs import Run, TestState
 from ptycassette.pytest_plugin._settings import config_value
 from ptycassette.pytest_plugin.plugin import LEFT_OUT
-
-from ._runs import Run, TestState
 
 
 class RunSummary:

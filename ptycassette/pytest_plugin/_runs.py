@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import msgspec
 import pytest
 
+from ptycassette.agents.rerun.report import finding_lines
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import (
     CassetteError,
@@ -27,6 +28,10 @@ from ptycassette.errors import (
 )
 from ptycassette.keys.quantities import time_text
 from ptycassette.model.visible_text import printable, visible
+from ptycassette.pytest_plugin._fault_option import without_fault
+from ptycassette.pytest_plugin._settings import Settings, config_value, project_of, settings_of
+from ptycassette.pytest_plugin.plugin import TAPE, run_of
+from ptycassette.recording.session.session import StepLog
 from ptycassette.replaying.divergence import (
     INPUT_MISSING,
     NO_DRIFT,
@@ -36,24 +41,18 @@ from ptycassette.replaying.divergence import (
     divergence_object,
     drift_lines,
 )
-from ptycassette.rerun.report import finding_lines
 from ptycassette.scrub.io.conceal import concealed
-from ptycassette.session.session import StepLog
 from ptycassette.system.files.locks import try_lock
 from ptycassette.system.files.state_dirs import journal_dir, lock_dir, private_dir
 
-from ._fault_option import without_fault
-from ._settings import Settings, config_value, project_of, settings_of
-from .plugin import TAPE, run_of
-
 if TYPE_CHECKING:
+    from ptycassette.agents.inprocess.using_tape import OpenTape, UseTape
     from ptycassette.cassette.io.pending import PendingRecordings
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.inprocess.using_tape import OpenTape, UseTape
+    from ptycassette.recording.session.session import Session
     from ptycassette.replaying.io.using import Use
     from ptycassette.replaying.io.watched_uses import WatchedResult
-    from ptycassette.scenario.evaluation import ScenarioOutcome
-    from ptycassette.session.session import Session
+    from ptycassette.replaying.scenario.evaluation import ScenarioOutcome
 
 
 # The sessions and shims of a test, which are finished when the test's body is over.
@@ -345,7 +344,7 @@ class UseRun:
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the result, and the steps of its session."""
         # Few tests fail, and traces take long to load.
-        from .traces.trace import drift_object, steps_object
+        from ptycassette.pytest_plugin.traces.trace import drift_object, steps_object
 
         result = self._result
         own = [step for step in log.steps if step.session == self.session]
@@ -638,8 +637,8 @@ def use_factory(
     request: pytest.FixtureRequest, settings: Settings, own: Path
 ) -> Callable[..., Use]:
     """See the fixture ``ptycassette_use``."""
+    from ptycassette.cassette.timeline.match import Matching
     from ptycassette.replaying.io.using import use
-    from ptycassette.timeline.match import Matching
 
     state: TestState = request.node.stash[STATE]
     if settings.fork is not None:
@@ -691,7 +690,7 @@ def session(
 
 def tape(request: pytest.FixtureRequest, settings: Settings, own: Path) -> Iterator[OpenTape]:
     """See the fixture ``ptycassette_tape``."""
-    from ptycassette.inprocess.using_tape import use_tape
+    from ptycassette.agents.inprocess.using_tape import use_tape
 
     state: TestState = request.node.stash[STATE]
     state.used.append(own)
@@ -724,7 +723,7 @@ def run_in_tape(item: pytest.Item) -> None:
     function = getattr(item, "obj", None)
     if tape is None or not inspect.iscoroutinefunction(function):
         return
-    from ptycassette.inprocess.active import activated
+    from ptycassette.agents.inprocess.active import activated
 
     @functools.wraps(function)
     async def in_tape(*args: Any, **kwargs: Any) -> Any:
@@ -840,8 +839,8 @@ def cassette(request: pytest.FixtureRequest, own: Path) -> Iterator[Cassette]:
 
 def scenario(request: pytest.FixtureRequest, own: Path) -> Callable[..., ScenarioOutcome]:
     """See the fixture ``ptycassette_scenario``."""
-    from ptycassette.scenario.evaluation import check_scenario, outcome_lines
-    from ptycassette.scenario.io import evidence_of, load_scenario
+    from ptycassette.replaying.scenario.evaluation import check_scenario, outcome_lines
+    from ptycassette.replaying.scenario.io import evidence_of, load_scenario
 
     def check(path: str | os.PathLike[str]) -> ScenarioOutcome:
         __tracebackhide__ = True

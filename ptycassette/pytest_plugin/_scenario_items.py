@@ -11,8 +11,8 @@ import pytest
 
 from ptycassette.errors import CassetteError
 from ptycassette.model.visible_text import printable, visible
-from ptycassette.scenario.evaluation import CheckOutcome, ScenarioOutcome, check_scenario
-from ptycassette.scenario.io import evidence_of, load_scenario
+from ptycassette.replaying.scenario.evaluation import CheckOutcome, ScenarioOutcome, check_scenario
+from ptycassette.replaying.scenario.io import evidence_of, load_scenario
 
 
 class ScenarioError(Exception):

@@ -19,7 +19,7 @@ from ptycassette.replaying.io.modes import MODE_VARIABLE, RunMode, resolve_mode
 from ptycassette.system.files.project_file import Project, find_project
 
 if TYPE_CHECKING:
-    from ptycassette.timeline.match import Matching
+    from ptycassette.cassette.timeline.match import Matching
 
 _MARKER_KEYS = {
     "argv", "mode", "match", "order", "size", "streams", "tape", "lenient", "allow_unplayed",
@@ -129,17 +129,17 @@ def settings_of(
         )
         match = pick("match") or project_of(config).compare or "prompt"
         if isinstance(match, str) and match != "prompt":  # the default needs no look-up
-            from ptycassette.timeline.match import strategy_named
+            from ptycassette.cassette.timeline.match import strategy_named
 
             strategy_named(match)
         order = pick("order") or None
         if order is not None:
-            from ptycassette.timeline.match import order_named
+            from ptycassette.cassette.timeline.match import order_named
 
             order_named(order)
         argv = pick("argv")
         if argv is not None:
-            from ptycassette.session.base import words_given
+            from ptycassette.recording.session.base import words_given
 
             argv = words_given(argv)
     except (UsageError, ValueError, TypeError) as exc:

@@ -23,17 +23,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+    from ptycassette.agents.inprocess.using_tape import OpenTape
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.harness.io.fake_provider import FakeProviderServer
-    from ptycassette.inprocess.using_tape import OpenTape
+    from ptycassette.pytest_plugin._runs import Shims
     from ptycassette.pytest_plugin._scenario_items import ScenarioFile
     from ptycassette.pytest_plugin._settings import Settings
+    from ptycassette.recording.session.session import Session
     from ptycassette.replaying.io.using import Use
-    from ptycassette.scenario.evaluation import ScenarioOutcome
-    from ptycassette.session.session import Session
+    from ptycassette.replaying.scenario.evaluation import ScenarioOutcome
     from ptycassette.testing import ManualClock
-
-    from ._runs import Shims
 
 MARKER = (
     "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
@@ -86,7 +85,7 @@ _VARIABLES = ("PTYCASSETTE_MODE", "PTYCASSETTE_FAULT")
 _PREFIX = "ptycassette_"
 _HOOKS = "ptycassette-hooks"
 _OURS = ("ptycassette.", "ptycassette_viewer.")
-_USES = {"ptycassette.replaying.io.using", "ptycassette.inprocess.using_tape"}
+_USES = {"ptycassette.replaying.io.using", "ptycassette.agents.inprocess.using_tape"}
 
 _RUN_NAME = pytest.StashKey[str]()
 LEFT_OUT = pytest.StashKey[bool]()

@@ -36,16 +36,14 @@ from ptycassette.model.records import (
     ScrubReport,
     SessionMeta,
 )
+from ptycassette.recording.sink_writer import SinkWriter, manifest_texts
+from ptycassette.scrub.typed.secrets import TypedSecret
+from ptycassette.scrub.typed.watch import TypedWatch
 from ptycassette.terminal.policies import FramePolicy, frame_policy
-from ptycassette.typed.secrets import TypedSecret
-from ptycassette.typed.watch import TypedWatch
-
-from .sink_writer import SinkWriter, manifest_texts
 
 if TYPE_CHECKING:
-    from ptycassette.timeline.match import InputDigest
-
-    from .sink_writer import EntryKeys
+    from ptycassette.cassette.timeline.match import InputDigest
+    from ptycassette.recording.sink_writer import EntryKeys
 
 
 # Makes the digests by which a replay recognises the recorded secrets.
@@ -75,8 +73,8 @@ def typed_digests(
         typed: input at prompts for secrets. No other line that contains it gets a digest, because
             people choose such secrets.
     """
-    from ptycassette.timeline.match import input_digests, masked_digests  # noqa: PLC0415
-    from ptycassette.timeline.match_entries import iter_entries  # noqa: PLC0415
+    from ptycassette.cassette.timeline.match import input_digests, masked_digests  # noqa: PLC0415
+    from ptycassette.cassette.timeline.match_entries import iter_entries  # noqa: PLC0415
 
     pairs = zip(iter_entries(raw), iter_entries(shown()), strict=False)
     found = input_digests(cassette_id, pairs, apart_from=[secret.text for secret in typed])

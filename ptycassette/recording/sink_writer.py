@@ -14,6 +14,12 @@ import msgspec
 
 from ptycassette.cassette.frames import FrameMaker
 from ptycassette.cassette.tape_lines import TAPE_KEY, TAPE_VERSION
+from ptycassette.cassette.timeline.match import (
+    SECRET_DIGESTS_KEY,
+    InputDigest,
+    stored_secrets,
+    word_digests,
+)
 from ptycassette.errors import RunFailedError
 from ptycassette.model.answers import LATENCY_US, AnswerReader
 from ptycassette.model.ports import (
@@ -62,12 +68,10 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.tape import Chunk, MaskedDigest, TapeAnswer, TapeEntry, VolatileToken
+from ptycassette.recording.tape_option import TAPE_OPTION
 from ptycassette.scrub.placeholders import whole_json
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.policies import FramePolicy
-from ptycassette.timeline.match import SECRET_DIGESTS_KEY, InputDigest, stored_secrets, word_digests
-
-from .tape_option import TAPE_OPTION
 
 if TYPE_CHECKING:
     from ptycassette.tape.matching.checking import TapeCheck

@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from ptycassette.cassette.timeline.match_entries import read_entries
+from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer, semantic_match
 from ptycassette.errors import DivergenceError
 from ptycassette.model.records import (
     Event,
@@ -28,8 +30,6 @@ from ptycassette.model.records import (
     streams_of,
 )
 from ptycassette.model.visible_text import printable, visible, visible_bytes
-from ptycassette.timeline.match_entries import read_entries
-from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer, semantic_match
 
 # Compares two texts character by character, or two lists item by item. Pure.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ptycassette.cassette.timeline.match_entries import read_entries
 from ptycassette.model.records import InputRecord, painted_bytes
 from ptycassette.model.screen import Screen, Size
+from ptycassette.replaying.divergence import Drift, DriftChange, Side
+from ptycassette.replaying.stored import DriftPicture
 from ptycassette.terminal.emulator import default_emulator
-from ptycassette.timeline.match_entries import read_entries
-
-from .divergence import Drift, DriftChange, Side
-from .stored import DriftPicture
 
 MAX_PICTURES = 20
 

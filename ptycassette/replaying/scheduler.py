@@ -32,9 +32,9 @@ from typing import Literal, get_args
 
 import msgspec
 
+from ptycassette.cassette.timeline.terminal_answers import is_terminal_answer
 from ptycassette.errors import ManifestError
 from ptycassette.model.records import Event, Manifest
-from ptycassette.timeline.terminal_answers import is_terminal_answer
 
 ReplayMode = Literal["realtime", "scaled", "collapsed"]
 

@@ -10,8 +10,7 @@ import msgspec
 
 from ptycassette.model.records import FrameRecord
 from ptycassette.model.screen import Screen
-
-from .divergence import DriftChange
+from ptycassette.replaying.divergence import DriftChange
 
 
 class RowDifference(msgspec.Struct, frozen=True):

@@ -34,10 +34,9 @@ from ptycassette.model.records import (
     Typed,
 )
 from ptycassette.scrub.match import canonical
-
-from .placeholders import Patches, Tally
-from .rules.rule_set import Rule, RuleSet
-from .rules.values import (
+from ptycassette.scrub.placeholders import Patches, Tally
+from ptycassette.scrub.rules.rule_set import Rule, RuleSet
+from ptycassette.scrub.rules.values import (
     WORDS,
     is_ordinary,
     is_plain_data,
@@ -46,9 +45,16 @@ from .rules.values import (
     looks_torn_off,
     secret_name,
 )
-from .search.known import SHORTEST_KNOWN, KnownValue, Lesson, Match, SearchedTexts, Searcher
-from .views.joined_lines import joined_lines
-from .views.structured import (
+from ptycassette.scrub.search.known import (
+    SHORTEST_KNOWN,
+    KnownValue,
+    Lesson,
+    Match,
+    SearchedTexts,
+    Searcher,
+)
+from ptycassette.scrub.views.joined_lines import joined_lines
+from ptycassette.scrub.views.structured import (
     BLOCK,
     Blocks,
     FoundInBody,
@@ -59,7 +65,7 @@ from .views.structured import (
     members_of,
     strings_of,
 )
-from .views.view import ScreenReader, ScreenView, Seen, View, input_views
+from ptycassette.scrub.views.view import ScreenReader, ScreenView, Seen, View, input_views
 
 # What is known to be secret before anything is searched: environment, home, declared values.
 

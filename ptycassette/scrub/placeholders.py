@@ -14,13 +14,19 @@ import msgspec
 from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.model.records import Finished, HeadSecret, Noted, Probed, ScrubReport, TapeMoment
 from ptycassette.model.resolved_types import resolved
-
-from .mask import TEXT, mask
-from .match import canonical, plain
-from .search.known import Match, Searcher
-from .views.joined_lines import joined_lines
-from .views.structured import Blocks, Messages, Names, members_of, rewrite, strings_of
-from .views.view import View, line_of_text, panes, view_of
+from ptycassette.scrub.mask import TEXT, mask
+from ptycassette.scrub.match import canonical, plain
+from ptycassette.scrub.search.known import Match, Searcher
+from ptycassette.scrub.views.joined_lines import joined_lines
+from ptycassette.scrub.views.structured import (
+    Blocks,
+    Messages,
+    Names,
+    members_of,
+    rewrite,
+    strings_of,
+)
+from ptycassette.scrub.views.view import View, line_of_text, panes, view_of
 
 # Bytes to write over a channel: collected from many views, applied as the channel streams by.
 

@@ -33,14 +33,25 @@ from ptycassette.model.records import (
     Typed,
     storable_text,
 )
+from ptycassette.scrub._finding import (
+    Finder,
+    NamedFolders,
+    declared_values,
+    environment_values,
+    identity_values,
+)
 from ptycassette.scrub.match import canonical
-
-from ._finding import Finder, NamedFolders, declared_values, environment_values, identity_values
-from .placeholders import Patches, Placeholders, Replacement, Tally, scrubbed_traffic
-from .rules.rule_set import Rule, RuleSet, default_rules
-from .search.known import KnownValue, KnownValues, Learner, Searcher
-from .views.structured import BLOCK, strings_of
-from .views.view import Seen
+from ptycassette.scrub.placeholders import (
+    Patches,
+    Placeholders,
+    Replacement,
+    Tally,
+    scrubbed_traffic,
+)
+from ptycassette.scrub.rules.rule_set import Rule, RuleSet, default_rules
+from ptycassette.scrub.search.known import KnownValue, KnownValues, Learner, Searcher
+from ptycassette.scrub.views.structured import BLOCK, strings_of
+from ptycassette.scrub.views.view import Seen
 
 # The two readers of a session, and when each starts anew. See ``ptycassette.scrub.session``.
 

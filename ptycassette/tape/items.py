@@ -18,8 +18,7 @@ import msgspec
 from ptycassette._tables import package_table
 from ptycassette.model.records import Noted, TapeMoment, Traffic, decoded_json, objects_in
 from ptycassette.model.tape import ExchangeOutcome
-
-from .unpacking import PIECE_BYTES, Unpacker, unpacker_for
+from ptycassette.tape.unpacking import PIECE_BYTES, Unpacker, unpacker_for
 
 
 class RequestBegun(msgspec.Struct, frozen=True, kw_only=True, tag="request"):

@@ -10,9 +10,7 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.model.toml_text import fill_variables
 from ptycassette.profiles.profile import Profile, TapePointing
-from ptycassette.tape.routing import base_url
-
-from .routing import Provider, Providers
+from ptycassette.tape.routing import Provider, Providers, base_url
 
 CA_VARIABLES = (
     "NODE_EXTRA_CA_CERTS",

@@ -6,9 +6,8 @@ Method names are pyte's where pyte has the function. Semantics: xterm.js.
 
 from __future__ import annotations
 
+from ptycassette.terminal.core import Core
 from ptycassette.terminal.grid import BLANK, Uniform
-
-from .core import Core
 
 
 class Editing(Core):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ptycassette.terminal.emulator import Parser, Terminal
 from ptycassette.terminal.widths import width_mode
-
-from .emulator import Parser, Terminal
 
 _LONG: Final = 1 << 16
 _C1_STARTER: Final = re.compile(b"\xc2[\x90\x98\x9b\x9d-\x9f]")

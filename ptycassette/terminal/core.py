@@ -18,10 +18,9 @@ import msgspec
 
 from ptycassette.keys.names import Keyboard
 from ptycassette.model.screen import Size
-
-from ._charsets import Charset
-from .grid import BLANK, Buffer, Pen, Pens, Row, Saved
-from .widths import NO_JOIN, PLAIN, WidthMode
+from ptycassette.terminal._charsets import Charset
+from ptycassette.terminal.grid import BLANK, Buffer, Pen, Pens, Row, Saved
+from ptycassette.terminal.widths import NO_JOIN, PLAIN, WidthMode
 
 if TYPE_CHECKING:
     import pyte
@@ -205,7 +204,7 @@ class Core:
     @property
     def buffer(self) -> Mapping[int, Mapping[int, pyte.screens.Char]]:
         """Every cell as pyte's ``Char``, by row and column. Made on each call: for inspection."""
-        from ._pyte_cells import pyte_cell  # noqa: PLC0415 - loads pyte
+        from ptycassette.terminal._pyte_cells import pyte_cell  # noqa: PLC0415 - loads pyte
 
         return {
             y: {x: pyte_cell(row.chars[x], row.styles[x]) for x in range(self.columns)}

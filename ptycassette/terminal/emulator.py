@@ -19,15 +19,11 @@ from ptycassette.errors import UsageError
 from ptycassette.model.ports import EmulatorFactory
 from ptycassette.model.records import EmulatorId
 from ptycassette.model.screen import Cursor, Screen, Size
-from ptycassette.terminal.grid import BLANK
-from ptycassette.terminal.query_profiles import XTERM, QueryProfile
-from ptycassette.terminal.widths import WidthModeName, width_mode
-
-from ._editing import Editing
-from .core import DECTCEM, DEFAULT_SCROLLBACK, Painting, Signal, bounded
-from .grid import MAX_SEQUENCE, values
-from .query_profiles import Strings, mode_name
-from .widths import NO_JOIN, PLAIN
+from ptycassette.terminal._editing import Editing
+from ptycassette.terminal.core import DECTCEM, DEFAULT_SCROLLBACK, Painting, Signal, bounded
+from ptycassette.terminal.grid import BLANK, MAX_SEQUENCE, values
+from ptycassette.terminal.query_profiles import XTERM, QueryProfile, Strings, mode_name
+from ptycassette.terminal.widths import NO_JOIN, PLAIN, WidthModeName, width_mode
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

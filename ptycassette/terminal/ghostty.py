@@ -22,11 +22,10 @@ import pyghostty as untyped
 from ptycassette.model.records import EmulatorId
 from ptycassette.model.screen import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
 from ptycassette.terminal._pending import PendingCounter
+from ptycassette.terminal.core import DEFAULT_SCROLLBACK, Signal, bounded
 from ptycassette.terminal.grid import collect_runs
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
-
-from .core import DEFAULT_SCROLLBACK, Signal, bounded
-from .signal_reader import GhosttySignals, held_back, without_private_reports
+from ptycassette.terminal.signal_reader import GhosttySignals, held_back, without_private_reports
 
 pyghostty: Any = untyped
 ffi: Any = pyghostty.ffi

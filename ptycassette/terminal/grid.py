@@ -35,8 +35,7 @@ from typing import Any, Final
 import msgspec
 
 from ptycassette.model.screen import DEFAULT_STYLE, Style, StyleRun
-
-from ._charsets import Charset
+from ptycassette.terminal._charsets import Charset
 
 # The parameters of a control sequence, bounded.
 

@@ -17,13 +17,10 @@ from typing import Final
 
 from ptycassette.model.screen import DEFAULT_STYLE, Style
 from ptycassette.terminal._charsets import CHARSETS, Charset
-from ptycassette.terminal.emulator import PyteEmulator
-from ptycassette.terminal.grid import BLANK, Row
+from ptycassette.terminal.core import DECAWM, DECTCEM
+from ptycassette.terminal.emulator import PyteEmulator, Terminal
+from ptycassette.terminal.grid import BLANK, Buffer, Row, is_protected
 from ptycassette.terminal.sgr import sgr_of
-
-from .core import DECAWM, DECTCEM
-from .emulator import Terminal
-from .grid import Buffer, is_protected
 
 RESET: Final = b"\x1bc\x1b]0;\x1b\\"
 """RIS, and no title: makes any terminal a fresh one."""

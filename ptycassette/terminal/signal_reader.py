@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from ptycassette.model.screen import Size
+from ptycassette.terminal.core import MAX_SIGNALS, Signal
+from ptycassette.terminal.emulator import SPLIT, Parser, Terminal
+from ptycassette.terminal.query_profiles import QueryProfile
 from ptycassette.terminal.widths import width_mode
-
-from .core import MAX_SIGNALS, Signal
-from .emulator import SPLIT, Parser, Terminal
-from .query_profiles import QueryProfile
 
 _SLICE: Final = MAX_SIGNALS // 2
 _STEP: Final = 256

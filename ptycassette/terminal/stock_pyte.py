@@ -18,10 +18,9 @@ import pyte
 from ptycassette.model.records import EmulatorId
 from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
 from ptycassette.terminal._pending import PendingCounter
+from ptycassette.terminal.core import DECTCEM, bounded
 from ptycassette.terminal.grid import collect_runs
-
-from .core import DECTCEM, bounded
-from .query_profiles import mode_name
+from ptycassette.terminal.query_profiles import mode_name
 
 NAME: Final = "stock-pyte"
 REVISION: Final = 1

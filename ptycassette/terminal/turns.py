@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from .core import Signal
+from ptycassette.terminal.core import Signal
 
 Turn = Literal["unknown", "idle", "working"]
 

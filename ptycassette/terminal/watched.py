@@ -17,11 +17,10 @@ from typing import Any, Final
 
 from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.model.screen import Screen, Size
-
-from .core import DEFAULT_SCROLLBACK, bounded
-from .emulator import STRIKE, Parser, PyteEmulator, Terminal
-from .grid import BLANK, Row
-from .widths import PLAIN, WidthMode, width_mode
+from ptycassette.terminal.core import DEFAULT_SCROLLBACK, bounded
+from ptycassette.terminal.emulator import STRIKE, Parser, PyteEmulator, Terminal
+from ptycassette.terminal.grid import BLANK, Row
+from ptycassette.terminal.widths import PLAIN, WidthMode, width_mode
 
 OnRead = Callable[[Sequence[Row], Sequence[int], int], None]
 """Gets the rows of the screen, the numbers of the unread ones (ascending) and the columns."""

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette.agents.harness.io.files import load_profile
+from ptycassette.agents.harness.io.probe import walk
+from ptycassette.agents.harness.probe import Drive
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.io.files import load_profile
-from ptycassette.harness.io.probe import walk
-from ptycassette.harness.probe import Drive
 from ptycassette.model.screen import Size
-from ptycassette.session.session import Session
+from ptycassette.recording.session.session import Session
 from tests.commands import COMMAND, ptycassette
 
 pytestmark = pytest.mark.integration

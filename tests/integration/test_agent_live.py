@@ -16,13 +16,13 @@ import msgspec
 import psutil
 import pytest
 
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.files import find_binary, load_probe, load_profile
+from ptycassette.agents.harness.io.logs import log_reader
+from ptycassette.agents.harness.io.offline import OfflineRun, fake_key, offline_run
+from ptycassette.agents.harness.io.probe import probe_live, walk
+from ptycassette.agents.harness.probe import Drive, ProbeResult
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.io.files import find_binary, load_probe, load_profile
-from ptycassette.harness.io.logs import log_reader
-from ptycassette.harness.io.offline import OfflineRun, fake_key, offline_run
-from ptycassette.harness.io.probe import probe_live, walk
-from ptycassette.harness.probe import Drive, ProbeResult
-from ptycassette.harness.provider.fake.script import Script
 from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import Profile
 from ptycassette.recording.io.recording import record

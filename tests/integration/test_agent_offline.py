@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from ptycassette.agents.harness.io.files import builtin_profiles, find_binary, load_profile
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.io.files import builtin_profiles, find_binary, load_profile
 from ptycassette.model.toml_text import fill_variables
 
 WHERE = os.environ.get("PTYCASSETTE_AGENTS", "")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.logs import log_reader, without_folder
+from ptycassette.agents.harness.io.offline import offline_run
+from ptycassette.agents.harness.io.probe import walk
+from ptycassette.agents.harness.probe import Drive
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.io.logs import log_reader, without_folder
-from ptycassette.harness.io.offline import offline_run
-from ptycassette.harness.io.probe import walk
-from ptycassette.harness.probe import Drive
-from ptycassette.harness.provider.fake.script import Script
 from ptycassette.profiles.profile import Profile
 from ptycassette.recording.io.recording import record
 from tests.commands import ptycassette

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ptycassette import Session, open_cassette
-from ptycassette.export.registry import export_named
-from ptycassette.importing.io.importer import import_file
-from ptycassette.importing.registry import import_named
+from ptycassette.formats.export.registry import export_named
+from ptycassette.formats.importing.io.importer import import_file
+from ptycassette.formats.importing.registry import import_named
 from ptycassette.model.screen import Size
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -11,18 +11,18 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.blame.io.blaming import BlameOptions, blame, validate
-from ptycassette.blame.oracle import Oracle
-from ptycassette.blame.report import SESSIONS, BlameReport
+from ptycassette.agents.blame.io.blaming import BlameOptions, blame, validate
+from ptycassette.agents.blame.oracle import Oracle
+from ptycassette.agents.blame.report import SESSIONS, BlameReport
+from ptycassette.agents.fork.io.live import ForkOptions, LiveTerms
+from ptycassette.agents.fork.places import ForkPlace
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli.entry import main
 from ptycassette.errors import DivergenceError, NotFoundError, RefusedError, UsageError
-from ptycassette.fork.io.live import ForkOptions, LiveTerms
-from ptycassette.fork.places import ForkPlace
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
-from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.tape.consent.terms import Limit, Terms
 from tests.integration.test_tape_fixtures import HOMES, TAPES, cli_as_recorded, drive_of
 

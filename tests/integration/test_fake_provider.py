@@ -18,9 +18,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from ptycassette.agents.harness.fake.script import MAX_BODY_BYTES, Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer, read_script
 from ptycassette.errors import NotFoundError, StorageError, UsageError
-from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
-from ptycassette.harness.provider.fake.script import MAX_BODY_BYTES, Script
 
 pytestmark = pytest.mark.integration
 

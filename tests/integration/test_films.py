@@ -11,10 +11,10 @@ import pytest
 from PIL import Image, ImageChops, ImageStat
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.export.pictures.io.fonts import Font
-from ptycassette.export.pictures.painter import Painter, Reel, reel_of
-from ptycassette.export.registry import export_named
-from ptycassette.export.svg import DARK, Pace
+from ptycassette.formats.export.pictures.io.fonts import Font
+from ptycassette.formats.export.pictures.painter import Painter, Reel, reel_of
+from ptycassette.formats.export.registry import export_named
+from ptycassette.formats.export.svg import DARK, Pace
 
 pytestmark = pytest.mark.integration
 CODEX = Path(__file__).resolve().parents[2] / "fixtures" / "agents" / "codex-tui"

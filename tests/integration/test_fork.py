@@ -12,21 +12,21 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from ptycassette.agents.fork.io.forking import fork
+from ptycassette.agents.fork.io.live import ForkOptions, LiveTerms
+from ptycassette.agents.fork.io.reading_lineage import fork_between, read_lineage
+from ptycassette.agents.fork.places import Change, ForkPlace
+from ptycassette.agents.fork.report import ForkReport, fork_of
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.rerun.io.driving import rerun
+from ptycassette.agents.rerun.io.options import RerunOptions
+from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import DivergenceError, RefusedError, UsageError
-from ptycassette.fork.io.forking import fork
-from ptycassette.fork.io.live import ForkOptions, LiveTerms
-from ptycassette.fork.io.reading_lineage import fork_between, read_lineage
-from ptycassette.fork.places import Change, ForkPlace
-from ptycassette.fork.report import ForkReport, fork_of
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
 from ptycassette.model.records import InputRecord
 from ptycassette.recording.io.recording import record
-from ptycassette.rerun.io.driving import rerun
-from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.report import TapeDesk
 from ptycassette.tape.consent.terms import ANYWHERE, ApprovalNeededError, Limit, Terms
 from tests.tampering import TamperedTape
 

@@ -12,16 +12,16 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette import drift, replay
+from ptycassette.agents.faults.registry import parse_fault
+from ptycassette.agents.fork.io.forking import fork
+from ptycassette.agents.fork.io.live import ForkOptions, LiveTerms
+from ptycassette.agents.fork.places import Change, ForkPlace, Tail
+from ptycassette.agents.fork.report import ForkReport
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
-from ptycassette.faults.registry import parse_fault
-from ptycassette.fork.io.forking import fork
-from ptycassette.fork.io.live import ForkOptions, LiveTerms
-from ptycassette.fork.places import Change, ForkPlace, Tail
-from ptycassette.fork.report import ForkReport
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
-from ptycassette.rerun.io.options import RerunOptions
 from tests.integration.test_tape_fixtures import HOMES, TAPES, cli_as_recorded, drive_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

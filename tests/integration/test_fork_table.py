@@ -17,17 +17,17 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette import drift, replay
+from ptycassette.agents.fork.io.forking import fork
+from ptycassette.agents.fork.io.live import ForkOptions
+from ptycassette.agents.fork.places import Change, ForkPlace
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.errors import UsageError
-from ptycassette.fork.io.forking import fork
-from ptycassette.fork.io.live import ForkOptions
-from ptycassette.fork.places import Change, ForkPlace
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
 from ptycassette.recording.input_script import parse_script
 from ptycassette.recording.io.recording import record
-from ptycassette.rerun.io.options import RerunOptions
 
 pytestmark = pytest.mark.integration
 

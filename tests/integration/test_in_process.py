@@ -41,6 +41,9 @@ from ptycassette import (
     use_tape,
     with_turns,
 )
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.inprocess.calls import ToolError, ToolOutcome, calls_before
 from ptycassette.errors import (
     DivergenceError,
     NotFoundError,
@@ -50,9 +53,6 @@ from ptycassette.errors import (
     TapeError,
     UsageError,
 )
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
-from ptycassette.inprocess.calls import ToolError, ToolOutcome, calls_before
 from ptycassette.system.network_block import NetworkBlockedError
 from tests import snippets
 from tests.commands import COMMAND, ptycassette

@@ -29,8 +29,15 @@ from ptycassette import (
     tool_call,
     use_tape,
 )
-from ptycassette.blame.io.blaming import BlameOptions
-from ptycassette.blame.oracle import Oracle
+from ptycassette.agents.blame.io.blaming import BlameOptions
+from ptycassette.agents.blame.oracle import Oracle
+from ptycassette.agents.faults.provider import PROVIDER_FAULTS
+from ptycassette.agents.fork.io.live import ForkOptions, LiveTerms
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.inprocess.calls import ToolError
+from ptycassette.agents.inprocess.commands import blame_command
+from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
@@ -38,13 +45,6 @@ from ptycassette.errors import (
     NotFoundError,
     UsageError,
 )
-from ptycassette.faults.provider import PROVIDER_FAULTS
-from ptycassette.fork.io.live import ForkOptions, LiveTerms
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
-from ptycassette.inprocess.calls import ToolError
-from ptycassette.inprocess.commands import blame_command
-from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.tape.consent.terms import ApprovalNeededError
 from tests.commands import ptycassette
 

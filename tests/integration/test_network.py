@@ -20,8 +20,8 @@ import psutil
 import pytest
 
 from ptycassette import Session, spawn, use
+from ptycassette.agents.harness.fake.script import Script
 from ptycassette.errors import PreflightError, RunFailedError, SessionError
-from ptycassette.harness.provider.fake.script import Script
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.options import ask_version
 from ptycassette.recording.io.recording import record
@@ -30,7 +30,7 @@ from ptycassette.system.network import Guard, may_isolate, required_guard
 from tests.commands import COMMAND, ptycassette
 
 pytest.importorskip("aiohttp")
-from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 
 pytestmark = [
     pytest.mark.integration,

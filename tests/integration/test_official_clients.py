@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.tape.io.running_proxy import start_proxy
 
 pytestmark = [

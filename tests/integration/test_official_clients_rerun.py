@@ -18,14 +18,14 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette import open_cassette
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.rerun.gates import Gates
+from ptycassette.agents.rerun.io.tape_server import TapeServer
+from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.model.records import Begun, ExitStatus, Finished, Harness, SessionMeta
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.tape_server import TapeServer
-from ptycassette.rerun.report import TapeDesk
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.tape.io.recorded_answers import load_matching_rules
 from ptycassette.tape.io.running_proxy import start_proxy

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.session.session import Session
+from ptycassette.recording.session.session import Session
 
 pytestmark = pytest.mark.integration
 

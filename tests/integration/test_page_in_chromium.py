@@ -12,9 +12,9 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli.blame import played
-from ptycassette.export.page.runs import RunPart, run_page
-from ptycassette.export.page.styles import StyleClasses
-from ptycassette.export.registry import export_named
+from ptycassette.formats.export.page.runs import RunPart, run_page
+from ptycassette.formats.export.page.styles import StyleClasses
+from ptycassette.formats.export.registry import export_named
 from ptycassette.model.records import FrameRecord, Noted, Output, Typed
 from ptycassette.model.screen import Cursor, Size, Style, StyleRun
 from ptycassette.pytest_plugin.traces.page import write_trace

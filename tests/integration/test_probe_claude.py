@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.harness.io.files import load_profile
-from ptycassette.harness.io.probe import ProbeFailedError, probe_cassette, probe_live
-from ptycassette.harness.preparing import PreparedRun
-from ptycassette.harness.probe import Probe, ProbeResult
+from ptycassette.agents.harness.io.files import load_profile
+from ptycassette.agents.harness.io.probe import ProbeFailedError, probe_cassette, probe_live
+from ptycassette.agents.harness.preparing import PreparedRun
+from ptycassette.agents.harness.probe import Probe, ProbeResult
 
 pytestmark = pytest.mark.integration
 
@@ -87,7 +87,7 @@ NO_WINDOWS = USAGE.partition("  Current session")[0]
 
 def quick_probe() -> Probe:
     """The built-in probe with the patience that a small program needs."""
-    place = resources.files("ptycassette.harness").joinpath("probes", "claude-usage.toml")
+    place = resources.files("ptycassette.agents.harness").joinpath("probes", "claude-usage.toml")
     text = re.sub(r"(pause_ms|stable_ms) = \d+", r"\1 = 60", place.read_text("utf-8"))
     return Probe.parse(text.replace("timeout_s = 20.0", "timeout_s = 5.0"))
 

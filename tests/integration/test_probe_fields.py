@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.harness.io.files import load_probe
-from ptycassette.harness.probe import ProbeRun
+from ptycassette.agents.harness.io.files import load_probe
+from ptycassette.agents.harness.probe import ProbeRun
 from ptycassette.model.screen import Cursor, Screen, Size
 from tests.commands import ptycassette
 

@@ -13,18 +13,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.errors import DiagnosticError, NotFoundError
-from ptycassette.harness.io.files import load_probe
-from ptycassette.harness.io.probe import (
+from ptycassette.agents.harness.io.files import load_probe
+from ptycassette.agents.harness.io.probe import (
     ProbeFailedError,
     probe_cassette,
     probe_live,
     with_freshness,
 )
-from ptycassette.harness.io.probe_watch import Snapshot, call_every, refresh_snapshot
-from ptycassette.harness.preparing import PreparedRun
-from ptycassette.harness.probe import Probe
+from ptycassette.agents.harness.io.probe_watch import Snapshot, call_every, refresh_snapshot
+from ptycassette.agents.harness.preparing import PreparedRun
+from ptycassette.agents.harness.probe import Probe
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.errors import DiagnosticError, NotFoundError
 from ptycassette.profiles.profile import Profile
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.locks import LockHolder, account_lock

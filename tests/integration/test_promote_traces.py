@@ -25,9 +25,9 @@ HTTPX = next((name for name in ("httpx", "httpx2") if find_spec(name)), "httpx")
 httpx = pytest.importorskip(HTTPX)
 
 from ptycassette import tape_tool, use_tape
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.errors import DivergenceError
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
 from tests.commands import ptycassette
 from tests.unit.importing.test_rebuilt_calls import NS, attributes
 

@@ -18,7 +18,7 @@ from ptycassette.cli import main
 from ptycassette.model.records import Harness, SessionMeta
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.session.session import Session
+from ptycassette.recording.session.session import Session
 from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.testing import fixed_id
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from ptycassette import open_cassette, record
+from ptycassette.agents.harness.fake.script import Script
 from ptycassette.cli import main
-from ptycassette.harness.provider.fake.script import Script
 from ptycassette.recording.io.finalising import recover
 from ptycassette.system.files.state_dirs import journal_dir
 
 pytest.importorskip("aiohttp")
-from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 
 pytestmark = pytest.mark.integration
 

@@ -15,13 +15,13 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from ptycassette.agents.rerun.io import preparing as places
+from ptycassette.agents.rerun.io import tape_server
+from ptycassette.agents.rerun.io.driving import rerun
+from ptycassette.agents.rerun.io.options import RerunOptions
+from ptycassette.agents.rerun.io.tape_server import Cork
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import MissingFileError, RefusedError
-from ptycassette.rerun.io import preparing as places
-from ptycassette.rerun.io import tape_server
-from ptycassette.rerun.io.driving import rerun
-from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.tape_server import Cork
 from ptycassette.system.network import may_isolate
 from tests.commands import ptycassette, taped
 from tests.tampering import TamperedTape

@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette import record, rerun_cassette
+from ptycassette.agents.rerun.io.driving import rerun
+from ptycassette.agents.rerun.io.options import RerunOptions
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import MissingFileError
-from ptycassette.rerun.io.driving import rerun
-from ptycassette.rerun.io.options import RerunOptions
 from ptycassette.tape.draws import drawn_in
 from tests.commands import taped
 from tests.conftest import PATIENCE_S

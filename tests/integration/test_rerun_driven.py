@@ -19,6 +19,8 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette import RerunReport, Session, open_cassette, rerun_cassette, use
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.errors import (
     DivergenceError,
     MissingFileError,
@@ -26,8 +28,6 @@ from ptycassette.errors import (
     RefusedError,
     UsageError,
 )
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
 from tests.commands import COMMAND, ptycassette
 
 pytestmark = pytest.mark.integration

@@ -13,11 +13,11 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from ptycassette.agents.rerun.io.driving import rerun
+from ptycassette.agents.rerun.io.options import RerunOptions
+from ptycassette.agents.rerun.io.preparing import clock_pin
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.recording.io.recording import record
-from ptycassette.rerun.io.driving import rerun
-from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.io.preparing import clock_pin
 
 pytestmark = pytest.mark.integration
 
@@ -77,6 +77,6 @@ def test_what_cannot_be_pinned_is_said(tmp_path: Path, program: Callable[[str], 
 
 def test_without_libfaketime_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is set."""
-    monkeypatch.setattr("ptycassette.rerun.io.preparing._PLACES", ("/dev/null/nowhere",))
+    monkeypatch.setattr("ptycassette.agents.rerun.io.preparing._PLACES", ("/dev/null/nowhere",))
 
     assert clock_pin("true", MOMENT).said == "not pinned: libfaketime is not installed"

@@ -23,9 +23,9 @@ from ptycassette.recording.io.recording import record
 from tests.tampering import TamperedTape
 
 pytest.importorskip("aiohttp")
-from ptycassette.rerun.io.driving import rerun
-from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.report import RerunReport, report_lines
+from ptycassette.agents.rerun.io.driving import rerun
+from ptycassette.agents.rerun.io.options import RerunOptions
+from ptycassette.agents.rerun.report import RerunReport, report_lines
 from ptycassette.tape.io.recorded_answers import published_damage
 
 pytestmark = pytest.mark.integration

@@ -11,14 +11,14 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.rerun.io.driving import rerun
+from ptycassette.agents.rerun.io.options import RerunOptions
+from ptycassette.agents.rerun.report import report_lines
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
 from ptycassette.recording.io.recording import record
 from ptycassette.recording.io.tape_proxy import tape_starter
-from ptycassette.rerun.io.driving import rerun
-from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.report import report_lines
 from ptycassette.tape.consent.terms import Terms
 
 pytestmark = pytest.mark.integration

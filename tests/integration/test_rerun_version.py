@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from ptycassette.rerun.io.driving import version_now
-from ptycassette.rerun.io.preparing import RerunPlace
+from ptycassette.agents.rerun.io.driving import version_now
+from ptycassette.agents.rerun.io.preparing import RerunPlace
 from ptycassette.system.network import Guard, may_isolate
 from tests.commands import ptycassette
 from tests.conftest import ROOT

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from ptycassette import open_cassette, record, scenario_environment
 from ptycassette.cli.entry import cli
 from ptycassette.errors import UsageError
-from ptycassette.scenario.io import load_scenario
+from ptycassette.replaying.scenario.io import load_scenario
 from ptycassette.testing import ManualClock, ScriptedPty
 
 pytestmark = pytest.mark.integration

@@ -25,8 +25,8 @@ from ptycassette.errors import (
 )
 from ptycassette.model.records import JournalEvent, Output, Typed
 from ptycassette.model.screen import Size
-from ptycassette.session.async_session import AsyncSession
-from ptycassette.session.session import Session
+from ptycassette.recording.session.async_session import AsyncSession
+from ptycassette.recording.session.session import Session
 from ptycassette.terminal.emulator import PyteEmulator
 
 pytestmark = pytest.mark.integration

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.importing.io.importer import import_file, import_of
+from ptycassette.formats.importing.io.importer import import_file, import_of
 from ptycassette.model.records import ExitStatus, Finished, Output, Typed
 from ptycassette.testing import write_cassette
 

@@ -17,13 +17,13 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from ptycassette.agents.harness.io.files import find_binary, load_profile
+from ptycassette.agents.harness.probe import Drive
+from ptycassette.agents.rerun.io.driving import rerun
+from ptycassette.agents.rerun.io.options import RerunOptions
+from ptycassette.agents.rerun.report import RerunReport
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness.io.files import find_binary, load_profile
-from ptycassette.harness.probe import Drive
 from ptycassette.recording.io.options import ask_version
-from ptycassette.rerun.io.driving import rerun
-from ptycassette.rerun.io.options import RerunOptions
-from ptycassette.rerun.report import RerunReport
 
 pytestmark = pytest.mark.integration
 

@@ -15,11 +15,11 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="servers need the extra `tape`")
 
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
-from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.tape_server import TapeServer
-from ptycassette.rerun.report import TapeDesk
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
+from ptycassette.agents.rerun.gates import Gates
+from ptycassette.agents.rerun.io.tape_server import TapeServer
+from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.tape.io.recorded_answers import _owner, belongs_to_another_user
 from tests.tapes import KEY, rules

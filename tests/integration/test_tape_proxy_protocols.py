@@ -14,8 +14,8 @@ import aiohttp
 import pytest
 from aiohttp import WSMsgType, web
 
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.tape.consent.terms import Limit, Terms
 from ptycassette.tape.io.journal_file import TapeJournalReader
 from ptycassette.tape.io.running_proxy import RunningProxy, start_proxy

@@ -12,9 +12,9 @@ pytest.importorskip("aiohttp", reason="the tape's server needs the extra `tape`"
 
 from aiohttp import web
 
-from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.tape_server import TapeServer
-from ptycassette.rerun.report import TapeDesk, made_hit
+from ptycassette.agents.rerun.gates import Gates
+from ptycassette.agents.rerun.io.tape_server import TapeServer
+from ptycassette.agents.rerun.report import TapeDesk, made_hit
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question

@@ -20,7 +20,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from ptycassette.faults.registry import TERMINAL_FAULTS
+from ptycassette.agents.faults.registry import TERMINAL_FAULTS
 from ptycassette.model.records import ExitStatus, Finished, FrameRecord, Output, Resized, Typed
 from ptycassette.model.screen import Cursor, Size
 from ptycassette.terminal.emulator import PyteEmulator

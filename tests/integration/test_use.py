@@ -25,9 +25,9 @@ from ptycassette.errors import (
 from ptycassette.model.records import ExitStatus, Finished, Output, Typed
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.recording import record
+from ptycassette.recording.session.async_session import AsyncSession
+from ptycassette.recording.session.session import Session
 from ptycassette.replaying.io.using import use
-from ptycassette.session.async_session import AsyncSession
-from ptycassette.session.session import Session
 from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration

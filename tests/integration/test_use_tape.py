@@ -16,9 +16,9 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette import UseResult, arecord, drift, open_cassette, record, rerun_cassette, use
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.errors import PreflightError, UsageError
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
 
 pytestmark = pytest.mark.integration
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ptycassette.faults.registry import TERMINAL_FAULTS
+from ptycassette.agents.faults.registry import TERMINAL_FAULTS
 from ptycassette.model.records import ExitStatus, Finished, Output, Typed
 from ptycassette.testing import write_cassette
 

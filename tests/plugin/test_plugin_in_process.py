@@ -324,8 +324,8 @@ def test_it():
 
 def test_loaded():
     heavy = ("aiohttp", "pyte", "ptycassette.terminal", "ptycassette.recording",
-             "ptycassette.fork", "ptycassette.system.pty", "ptycassette.scrub.session",
-             "ptycassette.export")
+             "ptycassette.agents.fork", "ptycassette.system.pty", "ptycassette.scrub.session",
+             "ptycassette.formats.export")
     assert [name for name in heavy if name in sys.modules] == []
 """
 

@@ -110,11 +110,11 @@ def test_the_extra_is_named_where_it_is_missing(pytester: pytest.Pytester) -> No
     result = run(
         pytester,
         "import sys, pytest\n"
-        "import ptycassette.harness.io as face\n"
+        "import ptycassette.agents.harness.io as face\n"
         "@pytest.fixture\n"
         "def bare(monkeypatch):\n"
         "    monkeypatch.setitem(sys.modules, 'aiohttp', None)\n"
-        "    name = 'ptycassette.harness.io.fake_provider'\n"
+        "    name = 'ptycassette.agents.harness.io.fake_provider'\n"
         "    monkeypatch.delitem(sys.modules, name, raising=False)\n"
         "    monkeypatch.delitem(vars(face), 'FakeProviderServer', raising=False)\n"
         "def test_it(bare, ptycassette_provider):\n    pass\n",

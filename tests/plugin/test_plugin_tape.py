@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from ptycassette import open_cassette
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.integration

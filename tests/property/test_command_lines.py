@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import open_cassette
-from ptycassette.export.asciicast import command_line
-from ptycassette.export.registry import export_named
-from ptycassette.importing.registry import import_named
+from ptycassette.formats.export.asciicast import command_line
+from ptycassette.formats.export.registry import export_named
+from ptycassette.formats.importing.registry import import_named
 from ptycassette.model.records import Manifest
 from tests.examples import examples
 

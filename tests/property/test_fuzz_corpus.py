@@ -59,8 +59,8 @@ def test_every_target_has_a_corpus_and_it_is_small() -> None:
     ("function", "broken"),
     [
         ("ptycassette.model.visible_text._escape", lambda match: match.group()),
-        ("ptycassette.export.svg._xml", str),
-        ("ptycassette.export.text.TextStream.finish", lambda stream: "\x1b[2J"),
+        ("ptycassette.formats.export.svg._xml", str),
+        ("ptycassette.formats.export.text.TextStream.finish", lambda stream: "\x1b[2J"),
     ],
 )
 def test_the_corpus_shows_what_is_no_longer_escaped(

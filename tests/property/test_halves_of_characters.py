@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import open_cassette
-from ptycassette.importing.io.importer import import_file, import_of
-from ptycassette.importing.registry import import_named
+from ptycassette.formats.importing.io.importer import import_file, import_of
+from ptycassette.formats.importing.registry import import_named
 from ptycassette.model.records import decoded_json, foreign_json, without_halves
 from ptycassette.recording.io._side_channel import ServiceEventReader
 from tests.examples import examples

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.harness.provider.fake.engine import FakeProvider
-from ptycassette.harness.provider.fake.script import HttpRequest, Script
+from ptycassette.agents.harness.fake.engine import FakeProvider
+from ptycassette.agents.harness.fake.script import HttpRequest, Script
 from ptycassette.profiles.session_log import EventRule, LogSource, read_rows
 from ptycassette.testing import ManualClock
 

@@ -9,9 +9,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.harness.provider.wire.questions import rebuilt_parts, rebuilt_question
+from ptycassette.agents.providers.questions import rebuilt_parts, rebuilt_question
+from ptycassette.agents.rerun.report import as_asked, made_hit
 from ptycassette.model.tape import Chunk
-from ptycassette.rerun.report import as_asked, made_hit
 from ptycassette.tape.matching.question import Question
 from ptycassette.testing import ManualClock
 from tests.examples import examples

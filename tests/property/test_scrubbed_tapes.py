@@ -15,7 +15,7 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ptycassette.rerun.report import TapeDesk
+from ptycassette.agents.rerun.report import TapeDesk
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question

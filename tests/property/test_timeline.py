@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ptycassette.cassette.timeline.exchange_cutting import exchanges
+from ptycassette.cassette.timeline.index import TimeIndex
+from ptycassette.cassette.timeline.transforms import between, chain, limit_idle, speed
 from ptycassette.model.records import Event, FinalRecord, Finished, Manifest, Output, Typed
 from ptycassette.model.screen import Size
 from ptycassette.replaying.io.replayer import Checkpoints, PaintedView, Player, PlayOptions
@@ -15,9 +18,6 @@ from ptycassette.replaying.scheduler import Done, Emit, Scheduler, Wait
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.state import load_emulator, save_emulator
 from ptycassette.testing import ManualClock, events_of, manifest_of
-from ptycassette.timeline.exchange_cutting import exchanges
-from ptycassette.timeline.index import TimeIndex
-from ptycassette.timeline.transforms import between, chain, limit_idle, speed
 
 GAPS = st.lists(st.integers(0, 5_000_000), min_size=1, max_size=25)
 KINDS = st.lists(st.sampled_from("oit"), min_size=25, max_size=25)

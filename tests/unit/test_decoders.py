@@ -16,18 +16,17 @@ DECODERS = ("msgspec.json.decode", "msgspec.msgpack.decode", "json.loads", "fore
 WHOLE = ({"NOT_JSON"}, {"Exception"}, {"ValueError", "RecursionError"})
 OTHERWISE = {
     "ptycassette/_tables.py": "a table that the package itself holds",
-    "ptycassette/blame/io/planted_agent.py": "an answer of our own server to our own agent",
-    "ptycassette/harness/io/fake_provider.py": "a line that it wrote and checked",
-    "ptycassette/importing/vcr.py": "what was encoded the line before",
+    "ptycassette/agents/blame/io/planted_agent.py": "an answer of our own server to our own agent",
+    "ptycassette/agents/harness/io/fake_provider.py": "a line that it wrote and checked",
+    "ptycassette/formats/importing/vcr.py": "what was encoded the line before",
     "ptycassette/model/records.py": "its callers handle it, which this test checks",
     "ptycassette/recording/io/options.py": "`installed_version` handles it",
     "ptycassette/replaying/standin/io/boot.py": "`main` leaves it to the real stand-in",
     "ptycassette/tape/io/_proxy_messages.py": "messages between two processes of ours",
     "ptycassette/tape/journal_codec.py": "`RecordDecoder` handles it",
-    "ptycassette/tape/matching/_answers.py": "a key in quotes that its grammar has read",
     "ptycassette/tape/matching/question.py": "a string in quotes, which nests nothing",
-    "ptycassette/tape/matching/_answers.py": "a string that was parsed before",
-    "ptycassette/timeline/match.py": "what was encoded the line before",
+    "ptycassette/tape/matching/_answers.py": "strings that its grammar has read",
+    "ptycassette/cassette/timeline/match.py": "what was encoded the line before",
 }
 
 

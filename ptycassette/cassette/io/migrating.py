@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.repair import StagedFile, stage_git_attributes
 from ptycassette.cassette.io.staging import Staging
 from ptycassette.cassette.io.target import check_target
 from ptycassette.cassette.ladder import LADDER, NEWEST, climbed, descended, form_of, migrated_by
@@ -15,8 +16,6 @@ from ptycassette.cassette.layout import GIT_ATTRIBUTES, MANIFEST, OUTPUT_RAW, Ar
 from ptycassette.errors import DigestError, UsageError
 from ptycassette.model.limits import DEFAULT_LIMITS
 from ptycassette.system.files.directory_handle import DirectoryHandle
-
-from .repair import StagedFile, stage_git_attributes
 
 
 class Migrated(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,16 +19,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ptycassette.cassette.io.staging import disk_errors
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.staging import disk_errors, exchange
 from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model.records import ExitStatus
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.files.locks import remove_unheld, try_lock
 from ptycassette.system.ownership import Owner
-
-from .reader import open_cassette
-from .staging import exchange
 
 # Whether a run may replace the cassette that is there (docs/decisions/0154).
 

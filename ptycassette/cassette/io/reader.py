@@ -27,7 +27,14 @@ from ptycassette.cassette._chunks import (
 from ptycassette.cassette._lines import LineReader, Source, merge_runs
 from ptycassette.cassette._manifest import ManifestPage, decode_manifest
 from ptycassette.cassette.edits import edits_of
-from ptycassette.cassette.io.tape import Tape, verify_tape
+from ptycassette.cassette.io.tape import (
+    Tape,
+    answered_inputs,
+    final_source,
+    merged_events,
+    record_batches,
+    verify_tape,
+)
 from ptycassette.cassette.layout import (
     CHANGED_HINT,
     DIAGNOSTIC,
@@ -90,8 +97,6 @@ from ptycassette.model.tape import TAPE, TAPE_BODIES
 from ptycassette.model.visible_text import visible
 from ptycassette.system.closing import Closing
 from ptycassette.system.files.directory_handle import BLOCK_BYTES, DirectoryHandle, FileHandle
-
-from .tape import answered_inputs, final_source, merged_events, record_batches
 
 # The stored frame at a given time, found by binary search in the file, without an index.
 

@@ -28,6 +28,7 @@ from ptycassette.cassette.damage import (
     undone_output,
     unfetched,
 )
+from ptycassette.cassette.io.staging import Staging, disk_errors
 from ptycassette.cassette.layout import (
     CHANGED_HINT,
     GIT_ATTRIBUTES,
@@ -58,8 +59,6 @@ from ptycassette.system.files.directory_handle import DirectoryHandle
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.whole_file import make_durable, write_whole
 from ptycassette.system.git_questions import WorkTree
-
-from .staging import Staging, disk_errors
 
 # One file of a cassette that is being written: buffered, hashed as it grows.
 

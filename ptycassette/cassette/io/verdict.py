@@ -8,13 +8,11 @@ from itertools import islice
 import msgspec
 
 from ptycassette.cassette.frames import FrameMismatch, rederive
-from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io.reader import Cassette, Progress, Verified, open_cassette
 from ptycassette.errors import CassetteError, EmulatorPinError, TapeError
 from ptycassette.model.ports import EmulatorFactory
 from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import available_backends, backend
-
-from .reader import Progress, Verified
 
 KEEP_MISMATCHES = 20
 """So many differences are kept; the others are counted."""

@@ -19,7 +19,9 @@ from typing import IO, Any, Self
 import msgspec
 
 from ptycassette.cassette._manifest import encode_manifest
-from ptycassette.cassette.io.staging import lost_race
+from ptycassette.cassette.io.repair import StagedFile, stage_git_attributes
+from ptycassette.cassette.io.staging import Staging, disk_errors, lost_race
+from ptycassette.cassette.io.tape import RecordedExchange, Tape
 from ptycassette.cassette.io.target import check_target
 from ptycassette.cassette.layout import (
     DISCOVERY,
@@ -62,10 +64,6 @@ from ptycassette.model.tape import TAPE, TAPE_BODIES, BodyPlace, TapeEntry
 from ptycassette.system.files.directory_handle import DirectoryHandle
 from ptycassette.system.files.state_dirs import absolute
 from ptycassette.system.ownership import Owner
-
-from .repair import StagedFile, stage_git_attributes
-from .staging import Staging, disk_errors
-from .tape import RecordedExchange, Tape
 
 # Writes the tape: entries, and bodies that are packed, and stored once if they are equal.
 

@@ -25,10 +25,10 @@ import msgspec
 
 from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.errors import CassetteError
-from ptycassette.export.markdown import fenced, inline_code, screen_text_lines
-from ptycassette.export.page.recording import document, lines, part, text
-from ptycassette.export.page.runs import RunPart, index_html
-from ptycassette.export.page.styles import (
+from ptycassette.formats.export.markdown import fenced, inline_code, screen_text_lines
+from ptycassette.formats.export.page.recording import document, lines, part, text
+from ptycassette.formats.export.page.runs import RunPart, index_html
+from ptycassette.formats.export.page.styles import (
     SCREEN_CSS,
     StyleClasses,
     readers_theme_css,

@@ -11,21 +11,21 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.agents.inprocess.drifting import with_turns
 from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.timeline.match_entries import Entry, read_entries
 from ptycassette.errors import CassetteError
-from ptycassette.export.text import TextStream
-from ptycassette.inprocess.drifting import with_turns
+from ptycassette.formats.export.text import TextStream
 from ptycassette.model.records import Event, InputRecord, ServiceEventRecord
 from ptycassette.model.screen import Screen
 from ptycassette.model.stored_screen import screen_of
 from ptycassette.model.visible_text import visible
+from ptycassette.recording.session.session import SessionStep
 from ptycassette.replaying.divergence import Drift, Side
 from ptycassette.replaying.drifted_screens import drift_pictures
 from ptycassette.replaying.io.faults import screen_at
 from ptycassette.replaying.stored import picture_object, screen_object
 from ptycassette.scrub.io.conceal import concealed_screen, process_scrubber
-from ptycassette.session.session import SessionStep
-from ptycassette.timeline.match_entries import Entry, read_entries
 
 # A recording in a trace: inputs, events, frames, the screens at the divergence.
 

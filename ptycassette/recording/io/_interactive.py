@@ -32,7 +32,18 @@ from ptycassette.keys.quantities import time_text
 from ptycassette.model.ports import Clock
 from ptycassette.model.records import ExitStatus, Noted, Resized, Signalled
 from ptycassette.model.screen import Size
-from ptycassette.recording.io.compiled_relay import CompiledRelay
+from ptycassette.recording.io._side_channel import SideChannel
+from ptycassette.recording.io.compiled_relay import (
+    BATCH_BYTES,
+    HELD_MS,
+    KEY_BYTES,
+    READ_BYTES,
+    SMALL_BYTES,
+    CompiledRelay,
+    UnfinishedInput,
+    UserScreen,
+)
+from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.pty.process import PtyChild, new_poll
 from ptycassette.system.pty.terminal import (
@@ -49,20 +60,8 @@ from ptycassette.system.pty.terminal import (
     suspend,
 )
 
-from ._side_channel import SideChannel
-from .compiled_relay import (
-    BATCH_BYTES,
-    HELD_MS,
-    KEY_BYTES,
-    READ_BYTES,
-    SMALL_BYTES,
-    UnfinishedInput,
-    UserScreen,
-)
-from .journal_file import JournalFile
-
 if TYPE_CHECKING:
-    from .given_streams import GivenStreams
+    from ptycassette.recording.io.given_streams import GivenStreams
 
 
 # Typed input, on its way to the program and into the journal.

@@ -17,7 +17,7 @@ from ptycassette.recording.io.recording import (
     saver_for,
     started,
 )
-from ptycassette.session.async_session import AsyncSession, require_asyncio
+from ptycassette.recording.session.async_session import AsyncSession, require_asyncio
 from ptycassette.system.ownership import owned_async_context
 
 

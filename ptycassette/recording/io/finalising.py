@@ -52,6 +52,14 @@ from ptycassette.recording._diagnostic import Diagnostic, diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
+from ptycassette.recording.io.journal_file import (
+    HIDDEN_SUFFIX,
+    JOURNAL_SUFFIX,
+    delete_journal,
+    tape_journal_of,
+)
+from ptycassette.recording.io.options import TapeStarter
+from ptycassette.recording.io.saver import JournalSource, lock_left_behind
 from ptycassette.recording.sink_writer import answers_apart
 from ptycassette.recording.tape_option import TAPE_OPTION
 from ptycassette.recording.tape_source import ItemReader, TapeSource
@@ -60,6 +68,7 @@ from ptycassette.scrub.io.process_secrets import remember
 from ptycassette.scrub.io.setup import session_scrubber
 from ptycassette.scrub.masked_places import masked_places
 from ptycassette.scrub.search.known import SHORTEST_KNOWN, KnownValue
+from ptycassette.scrub.typed.watch import TypedWatch
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.closing import Closing
 from ptycassette.system.files.state_dirs import absolute
@@ -71,11 +80,6 @@ from ptycassette.tape.matching.checking import TapeCheck, check_tape
 from ptycassette.tape.matching.question import Question, QuestionKeys
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.policies import POLICY_NAMES
-from ptycassette.typed.watch import TypedWatch
-
-from .journal_file import HIDDEN_SUFFIX, JOURNAL_SUFFIX, delete_journal, tape_journal_of
-from .options import TapeStarter
-from .saver import JournalSource, lock_left_behind
 
 if TYPE_CHECKING:
     from ptycassette.recording.sink_writer import EntryKeys

@@ -22,15 +22,14 @@ import msgspec
 
 from ptycassette.keys.quantities import time_text
 from ptycassette.model.records import ExitStatus, Noted, Output, StreamKind, StreamKinds, Typed
-from ptycassette.session.core import StreamEnds
+from ptycassette.recording.io._interactive import ProgramTerminal, Streams, UserSignals
+from ptycassette.recording.io.recorder import Recorder, SavingSignals
+from ptycassette.recording.io.recording import RecordingEnded
+from ptycassette.recording.session.core import StreamEnds
 from ptycassette.system.interpreter import program_of_ours
 from ptycassette.system.priority import raised_priority
 from ptycassette.system.pty.terminal import SignalPipe, UserTerminal
 from ptycassette.system.streams import reopened, same_stream, stream_kind, unread_bytes
-
-from ._interactive import ProgramTerminal, Streams, UserSignals
-from .recorder import Recorder, SavingSignals
-from .recording import RecordingEnded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,9 +37,8 @@ if TYPE_CHECKING:
     from ptycassette.model.ports import Clock
     from ptycassette.model.records import OutputStream
     from ptycassette.model.screen import Size
+    from ptycassette.recording.io.journal_file import JournalFile
     from ptycassette.system.pty.process import PtyChild
-
-    from .journal_file import JournalFile
 
 
 _HIGH = 10  # descriptors that posix_spawn's dup2 to 0, 1 and 2 cannot meet

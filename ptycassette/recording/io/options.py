@@ -28,9 +28,9 @@ from ptycassette.model.resolved_types import resolved
 from ptycassette.model.screen import Size
 from ptycassette.profiles.io import known_profile, version_query_of
 from ptycassette.recording.hooks import BeforeRecord
+from ptycassette.recording.io.git_head import git_commit
 from ptycassette.recording.io.journal_file import Durability
-from ptycassette.recording.tape_option import TAPE_OPTION
-from ptycassette.session.base import (
+from ptycassette.recording.session.base import (
     CLEAN_NAMES,
     DEFAULT_SIZE,
     StreamChoice,
@@ -38,6 +38,7 @@ from ptycassette.session.base import (
     kinds_named,
     size_given,
 )
+from ptycassette.recording.tape_option import TAPE_OPTION
 from ptycassette.system.clock import MonotonicClock, SystemSleeper, monotonic_s, random_id
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.project_file import find_project
@@ -46,8 +47,6 @@ from ptycassette.system.pty.process import PtyChild, spawn
 from ptycassette.system.pty.terminal import Scripted, TerminalTemplate, modes_of_line
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.version import __version__
-
-from .git_head import git_commit
 
 if TYPE_CHECKING:
     from ptycassette.system.network import Guard  # noqa: TC004 - few recordings load it; no plan is decoded

@@ -59,9 +59,18 @@ from ptycassette.model.records import (
 from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.recording.io._side_channel import SideChannel
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.options import RecordPlan, environment_of, environment_of_tape
-from ptycassette.recording.io.saver import Saver
-from ptycassette.session.base import words_given
+from ptycassette.recording.io.options import (
+    RecordPlan,
+    TapeStarter,
+    VersionQuestion,
+    environment_of,
+    environment_of_tape,
+    head_of,
+    timestamp,
+    version_arguments,
+)
+from ptycassette.recording.io.saver import Begin, JournalSource, Published, Publisher, Saver
+from ptycassette.recording.session.base import words_given
 from ptycassette.system.files.locks import Lock, LockHolder, account_lock, target_lock
 from ptycassette.system.files.project_file import find_project
 from ptycassette.system.files.state_dirs import absolute, current_dir, private_dir, state_dir
@@ -70,13 +79,9 @@ from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, new_poll, spawn
 from ptycassette.system.pty.terminal import QUIET, STOPPING, TAKEN, put_back
 
-from .options import TapeStarter, VersionQuestion, head_of, timestamp, version_arguments
-from .saver import Begin, JournalSource, Published, Publisher
-
 if TYPE_CHECKING:
+    from ptycassette.recording.io.finalising import TapeInPlace
     from ptycassette.system.network import ConnectionWatch, Guard
-
-    from .finalising import TapeInPlace
 
 
 # Payloads of service events: checked before they are recorded.
@@ -466,7 +471,7 @@ class Recorder:
 
     def _start_tape(self, start: TapeStarter, place: Path) -> TapeInPlace:
         """Start what records model traffic, before anything can be asked of a provider."""
-        from .finalising import TapeInPlace  # few recordings have one
+        from ptycassette.recording.io.finalising import TapeInPlace  # few recordings have one
 
         self._tape = self._stack.enter_context(
             TapeInPlace(start, place, environment_of_tape(self.plan))

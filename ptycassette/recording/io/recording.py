@@ -35,10 +35,10 @@ from ptycassette.model.records import (
 from ptycassette.model.visible_text import visible
 from ptycassette.recording.input_script import ScriptStep
 from ptycassette.recording.io.options import RecordOptions, RecordPlan, plan_of
-from ptycassette.recording.io.recorder import Recorder
+from ptycassette.recording.io.recorder import Recorder, SavingSignals, checked_payload
 from ptycassette.recording.io.saver import Saver, StartedSaver, savers_wanted
-from ptycassette.session.base import SessionBase
-from ptycassette.session.session import Session, matches_in_file
+from ptycassette.recording.session.base import SessionBase
+from ptycassette.recording.session.session import Session, matches_in_file
 from ptycassette.system.clock import MonotonicClock, monotonic_s
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.ownership import owned_context
@@ -58,12 +58,9 @@ from ptycassette.system.pty.terminal import (
 )
 from ptycassette.terminal.emulator import default_emulator
 
-from .recorder import SavingSignals, checked_payload
-
 if TYPE_CHECKING:
     from ptycassette.profiles.profile import Submit
-
-    from ._interactive import PassThrough
+    from ptycassette.recording.io._interactive import PassThrough
 
 
 class _Tap:
@@ -456,7 +453,7 @@ def _relayed(
     secret_key: bytes,
 ) -> tuple[PassThrough, ExitStatus]:
     """Run the program in the user's terminal, to its end."""
-    from ._interactive import PassThrough, Streams
+    from ptycassette.recording.io._interactive import PassThrough, Streams
 
     plan = recorder.plan
     terminal = UserTerminal()

@@ -23,6 +23,7 @@ from ptycassette.cassette.io.tape import RecordedExchange
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.cassette.layout import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
 from ptycassette.cassette.tape_lines import TAPE_KEY
+from ptycassette.cassette.timeline.match import SECRET_DIGESTS_KEY
 from ptycassette.errors import RefusedError, SecretLeftError
 from ptycassette.model.ports import EventSource
 from ptycassette.model.records import (
@@ -69,7 +70,6 @@ from ptycassette.system.files.directory_handle import links_followed
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.tape.matching.checking import TapeCheck
 from ptycassette.terminal.emulator import PyteEmulator, default_emulator
-from ptycassette.timeline.match import SECRET_DIGESTS_KEY
 
 # The tape of a cassette as the events that it was made of, to be scrubbed once more.
 

@@ -38,6 +38,8 @@ from ptycassette.errors import (
 )
 from ptycassette.model.records import JournalEvent, Manifest, SessionMeta, as_msgpack, from_msgpack
 from ptycassette.recording._journal_codec import JournalDecoder
+from ptycassette.recording.io.journal_file import JournalFile, tape_journal_of
+from ptycassette.recording.io.options import RecordPlan
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.files.locks import is_gone, try_lock
 from ptycassette.system.files.plain_file import open_plain
@@ -45,11 +47,8 @@ from ptycassette.system.interpreter import python_command
 from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.process import new_poll
 
-from .journal_file import JournalFile, tape_journal_of
-from .options import RecordPlan
-
 if TYPE_CHECKING:
-    from .finalising import Finaliser
+    from ptycassette.recording.io.finalising import Finaliser
 
 
 # The messages between a recorder and its saver, over a pair of sockets.
@@ -696,7 +695,7 @@ class Publisher:
         )
 
     def _finaliser(self, progress: Callable[[int], None] | None) -> Finaliser:
-        from .finalising import Finaliser  # a saver may have done it all
+        from ptycassette.recording.io.finalising import Finaliser  # a saver may have done it all
 
         return Finaliser(
             emulator=self._plan.emulator,

@@ -27,14 +27,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.recording.io._live_journal_source import Following
+from ptycassette.recording.io._live_journal_source import Flood, Following
+from ptycassette.recording.io.journal_file import tape_journal_of
+from ptycassette.recording.io.saver import (
+    Begin,
+    Failed,
+    Finish,
+    Inbox,
+    Message,
+    Priority,
+    Progress,
+    Published,
+    send,
+)
 from ptycassette.system.clock import monotonic_s
 from ptycassette.system.pty.process import new_poll
 from ptycassette.system.unwinding import is_making_a_temporary
-
-from ._live_journal_source import Flood
-from .journal_file import tape_journal_of
-from .saver import Begin, Failed, Finish, Inbox, Message, Priority, Progress, Published, send
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -163,7 +171,7 @@ def serve_saver(control: socket.socket, make: MakeFinaliser) -> None:
 
 
 def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeFinaliser) -> None:
-    from .saver import JournalSource
+    from ptycassette.recording.io.saver import JournalSource
 
     path, start_s = Path(begin.journal), monotonic_s()
     source = Following(path, recorder)
@@ -217,8 +225,7 @@ class _ProgressReport:
 def main() -> None:
     """Entry point of a saver that was started as a program: its socket is standard input."""
     from ptycassette.recording.io.finalising import Finaliser
-
-    from .saver import detach_process
+    from ptycassette.recording.io.saver import detach_process
 
     control = socket.socket(fileno=os.dup(0))
     detach_process(control.fileno())

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptycassette.profiles.profile import Profile
+from ptycassette.recording.io.options import RunningTape
 from ptycassette.system.closing import Closing
-
-from .options import RunningTape
 
 if TYPE_CHECKING:
     from ptycassette.tape.consent.terms import Terms

@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ptycassette.cassette.io.reader import Cassette
+from ptycassette.cassette.timeline.match import Matching, read_secrets
 from ptycassette.model.records import Event, ExitStatus, OutputRecord, OutputStream, streams_of
 from ptycassette.model.screen import Size
 from ptycassette.replaying.divergence import divergence_error
-from ptycassette.replaying.io.faults import faulty_engine_of
+from ptycassette.replaying.io.faults import faulty_engine_of, screen_after
 from ptycassette.replaying.standin.comparison import Halt, Listen, Play, RunEnded, StandinOptions
 from ptycassette.system.pty.terminal import LineMode, exit_status, signal_name, signal_number
-from ptycassette.timeline.match import Matching, read_secrets
-
-from .faults import screen_after
 
 if TYPE_CHECKING:
-    from ptycassette.faults.fault import FaultSpec
+    from ptycassette.agents.faults.fault import FaultSpec
 
 
 ENDED = ExitStatus(code=125, exited=True, signaled=False)

@@ -11,15 +11,15 @@ import msgspec
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.tape_lines import TAPE_KEY
+from ptycassette.cassette.timeline.match import Matching
 from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model.records import native_text, streams_of
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.options import provider_without_proxy
 from ptycassette.recording.io.recorder import check_network
+from ptycassette.recording.session.base import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.replaying.io.places import folders_of, found_path
-from ptycassette.session.base import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.system.files.project_file import find_project
-from ptycassette.timeline.match import Matching
 
 _OF_THE_START = (
     "cwd", "env", "base_env", "clean_env", "term", "timeout_s", "clock", "sleeper", "emulator",

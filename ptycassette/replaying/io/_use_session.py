@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ptycassette.agents.rerun.report import RerunReport
 from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.timeline.match_entries import read_entries
+from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
@@ -25,6 +28,8 @@ from ptycassette.errors import (
 from ptycassette.model.records import streams_of
 from ptycassette.model.screen import Size
 from ptycassette.model.visible_text import visible, visible_bytes
+from ptycassette.recording.session.base import kinds_named
+from ptycassette.recording.session.session import Session
 from ptycassette.replaying.divergence import (
     Divergence,
     Drift,
@@ -48,19 +53,14 @@ from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_recorded, announce_recording
 from ptycassette.replaying.standin.comparison import StandinOptions, Unplayed
-from ptycassette.rerun.report import RerunReport
 from ptycassette.seal.io.policy import require_seal
-from ptycassette.session.base import kinds_named
-from ptycassette.session.session import Session
 from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.near_names import did_you_mean
 from ptycassette.system.ownership import owned_async_context, owned_context
-from ptycassette.timeline.match_entries import read_entries
-from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
 
 if TYPE_CHECKING:
-    from ptycassette.rerun.io.driving import DrivenRerun
-    from ptycassette.session.async_session import AsyncSession
+    from ptycassette.agents.rerun.io.driving import DrivenRerun
+    from ptycassette.recording.session.async_session import AsyncSession
 
 _AWAITED = 500
 
@@ -172,7 +172,7 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
     """As ``session_of``, for ``async with``."""
     # Imported here, because they load asyncio, which most tests do without.
     from ptycassette.recording.io.async_record import arecord  # noqa: PLC0415
-    from ptycassette.session.async_session import AsyncSession, require_asyncio  # noqa: PLC0415
+    from ptycassette.recording.session.async_session import AsyncSession, require_asyncio  # noqa: PLC0415
 
     require_asyncio()
     match result.action:
@@ -354,7 +354,7 @@ def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
             "mode rerun needs more than is installed", hint="pip install 'ptycassette[tape]'"
         )
     # It loads an HTTP server, which the other modes do not need.
-    from ptycassette.rerun.io.driving import driven_rerun, rerun_error  # noqa: PLC0415
+    from ptycassette.agents.rerun.io.driving import driven_rerun, rerun_error  # noqa: PLC0415
 
     harness = plan.options.get("harness")
     with (

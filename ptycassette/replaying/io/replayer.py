@@ -13,6 +13,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from ptycassette.cassette.timeline.index import TimeIndex
+from ptycassette.cassette.timeline.transforms import between, chain, limit_idle
 from ptycassette.keys.quantities import clock_text
 from ptycassette.model.ports import AsyncSleeper, Clock, Emulator, EmulatorFactory, Sleeper
 from ptycassette.model.records import (
@@ -27,8 +29,6 @@ from ptycassette.model.screen import Screen, Size
 from ptycassette.replaying.paint import clipped, paint, with_status
 from ptycassette.replaying.scheduler import Emit, ReplayMode, Scheduler, Wait, replay_mode
 from ptycassette.system.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
-from ptycassette.timeline.index import TimeIndex
-from ptycassette.timeline.transforms import between, chain, limit_idle
 
 
 class Replayable(Protocol):

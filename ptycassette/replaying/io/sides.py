@@ -6,8 +6,8 @@ import os
 from typing import Protocol, runtime_checkable
 
 from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
 from ptycassette.replaying.divergence import Drift, Side, drift_of_sides, semantic_drift_of_sides
-from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
 
 
 @runtime_checkable

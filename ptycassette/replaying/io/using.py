@@ -23,8 +23,11 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ptycassette.cassette.timeline.match import Matching
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.options import RecordOptions
+from ptycassette.recording.session.base import StreamChoice, kinds_named, size_given, words_given
+from ptycassette.recording.session.session import Session
 from ptycassette.replaying.divergence import Side
 from ptycassette.replaying.io._use_program import Plan, found_plan
 from ptycassette.replaying.io._use_session import (
@@ -38,14 +41,11 @@ from ptycassette.replaying.io.places import folders_of_callers
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_use
 from ptycassette.scrub.io.conceal import concealed
-from ptycassette.session.base import StreamChoice, kinds_named, size_given, words_given
-from ptycassette.session.session import Session
 from ptycassette.system.files.project_file import find_project
 from ptycassette.system.ownership import owned_async_context, owned_context
-from ptycassette.timeline.match import Matching
 
 if TYPE_CHECKING:
-    from ptycassette.session.async_session import AsyncSession
+    from ptycassette.recording.session.async_session import AsyncSession
 
 __all__ = ["Use", "UseResult", "use"]
 

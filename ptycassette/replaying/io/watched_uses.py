@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from ptycassette.agents.rerun.report import RerunReport
     from ptycassette.replaying.divergence import Divergence, Drift, Side
     from ptycassette.replaying.io.modes import Action
-    from ptycassette.rerun.report import RerunReport
 
 
 class WatchedResult(Protocol):

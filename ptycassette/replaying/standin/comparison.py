@@ -8,6 +8,13 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette.timeline.match import (
+    EntryMatcher,
+    Matching,
+    RecordedSecrets,
+    nearest_entry,
+)
+from ptycassette.cassette.timeline.match_entries import Entry
 from ptycassette.keys.reader import Key, KeyReader
 from ptycassette.model.answers import AnswerExpectation
 from ptycassette.model.records import Event, ExitStatus, InputRecord
@@ -33,8 +40,6 @@ from ptycassette.replaying.divergence import (
 )
 from ptycassette.replaying.scheduler import ReplayMode
 from ptycassette.replaying.stored import DriftPicture, picture_object
-from ptycassette.timeline.match import EntryMatcher, Matching, RecordedSecrets, nearest_entry
-from ptycassette.timeline.match_entries import Entry
 
 # Input of the driver that was not compared yet: keys, signals, the size.
 

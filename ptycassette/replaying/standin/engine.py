@@ -26,15 +26,14 @@ from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from ptycassette.cassette.timeline.match import Matching, RecordedSecrets
+from ptycassette.cassette.timeline.match_entries import Entry, read_entries
 from ptycassette.keys.reader import Key
 from ptycassette.model.records import Event, FinalRecord, InputRecord
 from ptycassette.model.screen import Size
 from ptycassette.replaying.divergence import Divergence, DivergenceSide
 from ptycassette.replaying.scheduler import AwaitInput, Emit, Scheduler, Wait
-from ptycassette.timeline.match import Matching, RecordedSecrets
-from ptycassette.timeline.match_entries import Entry, read_entries
-
-from .comparison import (
+from ptycassette.replaying.standin.comparison import (
     SIGNAL_KEYS,
     DriverInput,
     Findings,

@@ -1,8 +1,8 @@
 """A stand-in with a fault of the terminal between its recording and the driver. Pure.
 
 Output, input, resizes and the end pass the fault, which says what becomes of them
-(``ptycassette.faults``). What was recorded is compared as ever: a driver that recovers from the
-fault must do what was recorded then.
+(``ptycassette.agents.faults``). What was recorded is compared as ever: a driver that recovers from
+the fault must do what was recorded then.
 """
 
 from __future__ import annotations
@@ -13,15 +13,21 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.faults.fault import FaultSpec, scene_of
-from ptycassette.faults.registry import terminal_fault
-from ptycassette.faults.terminal import End, Show, TerminalFault
+from ptycassette.agents.faults.fault import FaultSpec, scene_of
+from ptycassette.agents.faults.registry import terminal_fault
+from ptycassette.agents.faults.terminal import End, Show, TerminalFault
+from ptycassette.cassette.timeline.terminal_answers import is_terminal_answer
 from ptycassette.model.records import Event, InputRecord, OutputRecord
 from ptycassette.model.screen import Size
+from ptycassette.replaying.standin.comparison import (
+    Halt,
+    Listen,
+    Play,
+    RunEnded,
+    StandinOptions,
+    Unplayed,
+)
 from ptycassette.replaying.standin.engine import StandinEngine
-from ptycassette.timeline.terminal_answers import is_terminal_answer
-
-from .comparison import Halt, Listen, Play, RunEnded, StandinOptions, Unplayed
 
 _ENDING_SIGNALS = frozenset(("hup", "int", "quit", "term", "kill"))
 _OURS = Event(0, 0, "output", OutputRecord(seq=0, t_ms=0, offset=0, length=0))

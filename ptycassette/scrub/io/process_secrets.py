@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ptycassette.typed.secrets import TypedSecret
+    from ptycassette.scrub.typed.secrets import TypedSecret
 
 _MOST = 1000
 _LOCK = threading.Lock()

@@ -22,8 +22,7 @@ from ptycassette.model.re2_engine import PatternError
 from ptycassette.model.resolved_types import resolved
 from ptycassette.model.toml_text import parse_toml
 from ptycassette.scrub.match import Literals, Pattern
-
-from .values import JUDGES, SECRET_NAMES, is_random
+from ptycassette.scrub.rules.values import JUDGES, SECRET_NAMES, is_random
 
 Kind = Literal["secret", "identity", "volatile"]
 

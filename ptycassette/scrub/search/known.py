@@ -35,11 +35,10 @@ from ptycassette.scrub.rules.values import (
     secret_name,
     spelt_by_chance,
 )
+from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.views.joined_lines import JoinedLines, joined_lines
 from ptycassette.scrub.views.structured import Names
 from ptycassette.scrub.views.view import WIDEST, View, lines_of, pane_views, shown_views
-
-from ._key_lines import KeyLines
 
 WINDOW = 8
 """Characters by which a long value is found, wherever it was cut."""

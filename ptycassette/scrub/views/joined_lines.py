@@ -16,8 +16,7 @@ from itertools import accumulate
 
 from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.scrub.rules.values import looks_torn_off, seems_by_chance
-
-from .view import EDGE, RunsView, View
+from ptycassette.scrub.views.view import EDGE, RunsView, View
 
 _EDGES = EDGE.encode().decode("latin-1")
 _AROUND = 6

@@ -17,8 +17,14 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ptycassette.model.re2_engine import lazy_pattern
 from ptycassette.scrub.match import canonical
-
-from .view import Patch, PrintedView, RunsView, ScreenReader, View, printed_views
+from ptycassette.scrub.views.view import (
+    Patch,
+    PrintedView,
+    RunsView,
+    ScreenReader,
+    View,
+    printed_views,
+)
 
 _KEPT = 4096
 _FLUSH = 32768

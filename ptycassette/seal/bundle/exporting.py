@@ -26,10 +26,8 @@ from ptycassette.errors import (
 )
 from ptycassette.model.limits import Limits
 from ptycassette.model.visible_text import visible
-from ptycassette.seal.bundle.transcripts import ModelAnswer, answer_of
+from ptycassette.seal.bundle.transcripts import ModelAnswer, answer_of, tool_graph
 from ptycassette.seal.trust import Trust, checked, strict_base64, weakness
-
-from .transcripts import tool_graph
 
 # The shapes of a bundle and of an actual record, as tables; every violation is reported.
 

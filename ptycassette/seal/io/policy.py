@@ -28,9 +28,8 @@ def require_seal(path: str | os.PathLike[str], policy: SealPolicy | None = None)
     # Imported here, because they load the cryptography, which most projects do not ask for.
     with needing_extra("seal"):
         from ptycassette.seal.io.key_files import read_trust  # noqa: PLC0415
+        from ptycassette.seal.io.sealing import check_seal  # noqa: PLC0415
         from ptycassette.seal.trust import Trust  # noqa: PLC0415
-
-        from .sealing import check_seal  # noqa: PLC0415
 
     trust = Trust() if policy.trust is None else read_trust(policy.trust)
     verdict = check_seal(os.fspath(path), trust)

@@ -24,10 +24,8 @@ import msgspec
 from ptycassette.errors import CassetteError, LockedError, RefusedError, StorageError
 from ptycassette.model.records import NOT_JSON, storable_text
 from ptycassette.model.resolved_types import resolved
-from ptycassette.system.files.state_dirs import private_dir, spare_dirs
+from ptycassette.system.files.state_dirs import is_own_dir, private_dir, run_dirs, spare_dirs
 from ptycassette.system.ownership import Owner, owned_context
-
-from .state_dirs import is_own_dir, run_dirs
 
 DEFAULT_ACCOUNT = "default"
 """The account of a harness for which nobody gave a name."""

@@ -21,8 +21,7 @@ from ptycassette.system.closing import Closing
 from ptycassette.system.ownership import Owner
 from ptycassette.system.pty import _supervisor as pty_supervisor
 from ptycassette.system.pty.core_dumps import NoCoreDumps
-
-from .terminal import LineMode, exit_status, signal_number
+from ptycassette.system.pty.terminal import LineMode, exit_status, signal_number
 
 DEFAULT_GRACE_S = 1.0
 """How long who is left may take to end after SIGTERM before SIGKILL."""

@@ -9,9 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
-from ptycassette.system.pty.terminal import WaitedSignals
-
-from .terminal import STOPPING, TAKEN, put_back, stop_self
+from ptycassette.system.pty.terminal import STOPPING, TAKEN, WaitedSignals, put_back, stop_self
 
 
 class DriverSignals:

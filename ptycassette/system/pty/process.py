@@ -38,9 +38,14 @@ from ptycassette.system.files.state_dirs import current_dir
 from ptycassette.system.pty import _supervisor as pty_supervisor
 from ptycassette.system.pty._child import DEFAULT_GRACE_S, PtyChild, winsize
 from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.terminal import (
+    LineMode,
+    TerminalTemplate,
+    exit_status,
+    signal_name,
+    signal_number,
+)
 from ptycassette.system.streams import unread_bytes
-
-from .terminal import LineMode, TerminalTemplate, exit_status, signal_name, signal_number
 
 if TYPE_CHECKING:
     from ptycassette.model.records import OutputStream

@@ -23,8 +23,7 @@ from ptycassette.model.ports import Clock
 from ptycassette.model.records import ExitStatus
 from ptycassette.model.screen import Size
 from ptycassette.system.pty.process import exit_status, signal_name, signal_number
-
-from .terminal import LineMode
+from ptycassette.system.pty.terminal import LineMode
 
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True):

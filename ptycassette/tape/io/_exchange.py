@@ -31,6 +31,15 @@ from ptycassette.tape._heads import (
     noted_headers,
     own_answer,
 )
+from ptycassette.tape.io._wire import (
+    BLOCK,
+    ClientGoneError,
+    ExchangeContext,
+    ProviderGoneError,
+    UnreachableError,
+    Wire,
+    write_to_client,
+)
 from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
@@ -41,16 +50,6 @@ from ptycassette.tape.items import (
 )
 from ptycassette.tape.retries import Retries, may_be_asked_again, wait_s
 from ptycassette.tape.routing import Destination, OutgoingRequest, QuestionRefusedError, header
-
-from ._wire import (
-    BLOCK,
-    ClientGoneError,
-    ExchangeContext,
-    ProviderGoneError,
-    UnreachableError,
-    Wire,
-    write_to_client,
-)
 
 # The answer of an exchange: what h11 reads in it is noted, and its bytes pass as they came.
 

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.tape.io.journal_file import TapeSink
 from ptycassette.tape.retries import Retries
 from ptycassette.tape.routing import Gate, Origin, OutgoingRequest
-
-from .journal_file import TapeSink
 
 BLOCK = 64 << 10
 

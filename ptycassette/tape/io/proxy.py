@@ -18,8 +18,19 @@ from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.system.clock import monotonic_s
 from ptycassette.tape._frames import MessageFollower, NotFollowedError
 from ptycassette.tape._heads import MAX_HEAD_BYTES, end_of_head, own_answer, read_request
+from ptycassette.tape.io._exchange import Exchange
 from ptycassette.tape.io._proxy_messages import ProxyPlan
+from ptycassette.tape.io._wire import (
+    BLOCK,
+    ExchangeContext,
+    RecordedAnswer,
+    Upstreams,
+    Wire,
+    first_byte,
+    provider_context,
+)
 from ptycassette.tape.io.journal_file import TapeSink
+from ptycassette.tape.io.recorded_answers import belongs_to_another_user
 from ptycassette.tape.items import SocketMessage
 from ptycassette.tape.retries import Retries
 from ptycassette.tape.routing import (
@@ -32,22 +43,9 @@ from ptycassette.tape.routing import (
     Routes,
 )
 
-from ._exchange import Exchange
-from ._wire import (
-    BLOCK,
-    ExchangeContext,
-    RecordedAnswer,
-    Upstreams,
-    Wire,
-    first_byte,
-    provider_context,
-)
-from .recorded_answers import belongs_to_another_user
-
 if TYPE_CHECKING:
+    from ptycassette.tape.io._authority import Authority
     from ptycassette.tape.io.recorded_answers import RecordedAnswers
-
-    from ._authority import Authority
 
 
 # A WebSocket after its handshake: bytes pass as they came, whole messages are noted before.

@@ -17,6 +17,7 @@ from ptycassette.errors import UsageError
 from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
 from ptycassette.system.files.plain_file import read_plain
+from ptycassette.tape.io._wire import RecordedAnswer
 from ptycassette.tape.items import kept_target
 from ptycassette.tape.matching.checking import tape_damage
 from ptycassette.tape.matching.matcher import Matcher
@@ -24,8 +25,6 @@ from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question, Rules
 from ptycassette.tape.routing import OutgoingRequest
 from ptycassette.tape.unpacking import unpacked_body
-
-from ._wire import RecordedAnswer
 
 # Where the rules of matching lie: beside ``tape/rules``, and the user's own.
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from ._answers import Node, NoJsonError, parse_json
-from .misses import Recorded
-from .question import Rules, Step
+from ptycassette.tape.matching._answers import Node, NoJsonError, parse_json
+from ptycassette.tape.matching.misses import Recorded
+from ptycassette.tape.matching.question import Rules, Step
 
 _MARKS = frozenset({b"cache_control"})
 """Members that move from turn to turn while the conversation grows."""

@@ -13,11 +13,14 @@ import msgspec
 
 from ptycassette.tape.draws import Draw
 from ptycassette.tape.matching._chains import Link, links
-from ptycassette.tape.matching.matcher import Matcher
-from ptycassette.tape.matching.question import Skeletons, question_key
-
-from .matcher import NEWEST_FINGERPRINT, Lookalikes, last_overlaps, names_of
-from .misses import (
+from ptycassette.tape.matching.matcher import (
+    NEWEST_FINGERPRINT,
+    Lookalikes,
+    Matcher,
+    last_overlaps,
+    names_of,
+)
+from ptycassette.tape.matching.misses import (
     MOST_SEARCHED,
     Miss,
     Recorded,
@@ -26,7 +29,7 @@ from .misses import (
     question_of,
     undeclared,
 )
-from .question import Rules
+from ptycassette.tape.matching.question import Rules, Skeletons, question_key
 
 Kind = Literal[
     "changed", "unplayable", "ambiguous", "lookalike", "too-early", "stray", "undeclared"

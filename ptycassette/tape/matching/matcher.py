@@ -28,13 +28,9 @@ import msgspec
 
 from ptycassette.model.tape import Chunk, TapeEntry
 from ptycassette.tape.draws import Draw, draws_digest
-from ptycassette.tape.matching._answers import moved
-from ptycassette.tape.matching._chains import Conversations
-from ptycassette.tape.matching.question import Question, Skeletons, question_key
-
-from ._answers import Found, found_in, renamed
-from ._chains import links
-from .misses import (
+from ptycassette.tape.matching._answers import Found, found_in, moved, renamed
+from ptycassette.tape.matching._chains import Conversations, links
+from ptycassette.tape.matching.misses import (
     MOST_SEARCHED,
     Binding,
     MaskedValues,
@@ -47,7 +43,15 @@ from .misses import (
     masked_like,
     question_of,
 )
-from .question import DECLARED_TYPES, SECRET, Rules, Skeleton
+from ptycassette.tape.matching.question import (
+    DECLARED_TYPES,
+    SECRET,
+    Question,
+    Rules,
+    Skeleton,
+    Skeletons,
+    question_key,
+)
 
 # The fingerprint of a run: what was asked and what was served, by names instead of values.
 

@@ -20,9 +20,8 @@ import msgspec
 from ptycassette.model.records import NOT_JSON, HeadSecret
 from ptycassette.model.tape import Chunk, TapeEntry, VolatileToken
 from ptycassette.model.visible_text import visible
-
-from ._answers import Found, Node, Text, found_in, parse_json, renamed
-from .question import (
+from ptycassette.tape.matching._answers import Found, Node, Text, found_in, parse_json, renamed
+from ptycassette.tape.matching.question import (
     DECLARED_TYPES,
     MOST_DIGESTS,
     SECRET,

@@ -27,8 +27,15 @@ from ptycassette.model.file_patterns import FilePattern, file_pattern
 from ptycassette.model.records import HeadSecret
 from ptycassette.model.tape import MaskedDigest, VolatileToken
 from ptycassette.profiles.session_log import StrictTable, check_regex, read_checked
-
-from ._answers import Finder, Node, NoJsonError, Span, Text, parse_json, values_of
+from ptycassette.tape.matching._answers import (
+    Finder,
+    Node,
+    NoJsonError,
+    Span,
+    Text,
+    parse_json,
+    values_of,
+)
 
 # Where in a JSON body a rule applies: a small language of paths.
 

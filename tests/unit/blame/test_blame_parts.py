@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.blame.meter import Meter, share
-from ptycassette.blame.oracle import Oracle
-from ptycassette.blame.report import (
+from ptycassette.agents.blame.meter import Meter, share
+from ptycassette.agents.blame.oracle import Oracle
+from ptycassette.agents.blame.report import (
     SESSIONS,
     BlameReport,
     Count,
@@ -31,7 +31,7 @@ from ptycassette.blame.report import (
     validation_lines,
     wilson,
 )
-from ptycassette.blame.steps import (
+from ptycassette.agents.blame.steps import (
     INTERVENTIONS,
     Cell,
     Experiment,
@@ -43,9 +43,9 @@ from ptycassette.blame.steps import (
     course,
     crash,
 )
+from ptycassette.agents.fork.places import ForkPlace
 from ptycassette.cli.blame import blame_page
 from ptycassette.errors import DivergenceError, UsageError
-from ptycassette.fork.places import ForkPlace
 from ptycassette.model.records import ExitStatus
 from ptycassette.tape.consent.terms import Limit
 

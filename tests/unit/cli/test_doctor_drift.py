@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.harness.surroundings import CAUSES, DriftStatus, Surroundings, compared
+from ptycassette.agents.harness.surroundings import CAUSES, DriftStatus, Surroundings, compared
 from ptycassette.model.records import EmulatorId, ExitStatus, Finished, Output
 from ptycassette.model.screen import Size
 from ptycassette.testing import manifest_of, write_cassette

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ptycassette import record
-from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
 from ptycassette.model.records import DiscoveryRecord
 from tests.commands import taped
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.export import registry
-from ptycassette.export.options import EXPORT_OPTIONS
-from ptycassette.export.registry import EXPORTS, ExportFormat, export_of_file
+from ptycassette.formats.export import registry
+from ptycassette.formats.export.options import EXPORT_OPTIONS
+from ptycassette.formats.export.registry import EXPORTS, ExportFormat, export_of_file
 from ptycassette.model.records import Output
 from ptycassette.model.screen import Cursor, Screen, Size
 from ptycassette.testing import write_cassette
@@ -38,12 +38,12 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> None:
     """One module and one row more than there are."""
     for command in ("export", "frames"):  # as they are, to be put back afterwards
         importlib.import_module(f"ptycassette.cli.{command}")
-    module = ModuleType("ptycassette.export.shout")
+    module = ModuleType("ptycassette.formats.export.shout")
     vars(module)["of_recording"] = lambda source, *, title=None: (
         f"{title} ".upper().encode() + event.data.upper() for event in source.events() if event.data
     )
     vars(module)["of_screen"] = lambda screen: screen.text.upper().encode()
-    monkeypatch.setitem(sys.modules, "ptycassette.export.shout", module)
+    monkeypatch.setitem(sys.modules, "ptycassette.formats.export.shout", module)
     monkeypatch.setattr(registry, "EXPORTS", (*EXPORTS, SHOUT))
     for command in ("export", "frames"):
         monkeypatch.delitem(sys.modules, f"ptycassette.cli.{command}")
@@ -68,7 +68,7 @@ def test_makers_take_what_the_row_says(one: ExportFormat) -> None:
     """They are there, and their keywords are the options of the row."""
     for made_by in filter(None, (one.of_recording, one.of_screen)):
         module, _, name = made_by.partition(":")
-        maker = getattr(importlib.import_module(f"ptycassette.export.{module}"), name)
+        maker = getattr(importlib.import_module(f"ptycassette.formats.export.{module}"), name)
         keywords = [
             parameter.name
             for parameter in inspect.signature(maker).parameters.values()

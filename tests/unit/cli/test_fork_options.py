@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.faults.registry import FAULTS
+from ptycassette.agents.faults.registry import FAULTS
 from tests.unit.cli.conftest import FIXTURES, Run
 
 TAPE = FIXTURES / "tapes" / "client-tape"

@@ -12,6 +12,8 @@ import click
 import msgspec
 import pytest
 
+from ptycassette.agents.fork.report import ForkRecord, ForkReport
+from ptycassette.agents.harness.probe import ProbeResult
 from ptycassette.cassette.io.migrating import Migrated
 from ptycassette.cli import _drift_report as drift_report
 from ptycassette.cli import _reports as reports
@@ -20,11 +22,9 @@ from ptycassette.cli import _tape_reports as tape_reports
 from ptycassette.cli._promoted_tests import PromotedTest
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
-from ptycassette.fork.report import ForkRecord, ForkReport
-from ptycassette.harness.probe import ProbeResult
-from ptycassette.importing.io.importer import Imported
-from ptycassette.importing.io.scripts import ImportedSteps
-from ptycassette.importing.io.session_logs import LogAdded
+from ptycassette.formats.importing.io.importer import Imported
+from ptycassette.formats.importing.io.scripts import ImportedSteps
+from ptycassette.formats.importing.io.session_logs import LogAdded
 from ptycassette.model.records import Output
 from ptycassette.recording.io.finalising import LeftJournal, Recovered
 from ptycassette.replaying.divergence import Divergence, DivergenceSide, Nearest

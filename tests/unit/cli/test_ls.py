@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ptycassette.agents.harness.probe import ProbeResult
 from ptycassette.cassette.freshness import age_text
 from ptycassette.cassette.io.listing import STATES as LISTED_STATES
 from ptycassette.cassette.io.listing import listed_in
@@ -18,7 +19,6 @@ from ptycassette.cli._present import table_lines
 from ptycassette.cli.ls import COLUMNS, SPARE, STATES
 from ptycassette.cli.probe import _tell
 from ptycassette.cli.recover import _age as journal_age
-from ptycassette.harness.probe import ProbeResult
 from ptycassette.model.records import Output
 from ptycassette.testing import manifest_of, write_cassette
 from tests.unreadable import unreadable

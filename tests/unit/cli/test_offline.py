@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.harness.io.files import builtin_profiles, load_profile
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.files import builtin_profiles, load_profile
 from ptycassette.profiles.profile import Profile
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

@@ -15,8 +15,8 @@ import yaml
 from ptycassette.cli import _promoting, _rec_evidence
 from ptycassette.cli._tape_reports import TapeLine
 from ptycassette.model.records import ExitStatus, Finished, Noted, Output
-from ptycassette.scenario.io import evidence_of
-from ptycassette.scenario.predicate import draft_expectations
+from ptycassette.replaying.scenario.io import evidence_of
+from ptycassette.replaying.scenario.predicate import draft_expectations
 from ptycassette.testing import write_cassette
 
 TAPE = Path(__file__).resolve().parents[3] / "fixtures" / "v1" / "tape"

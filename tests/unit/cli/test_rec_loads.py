@@ -10,7 +10,7 @@ HEAVY = (
     "importlib.metadata",
     "logging",
     "ptycassette.cassette.io.reader",
-    "ptycassette.harness",
+    "ptycassette.agents.harness",
     "ptycassette.recording.io.finalising",
     "ptycassette.recording._finalise",
     "ptycassette.scrub.session",

@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 import msgspec
 
 from ptycassette import open_cassette
+from ptycassette.agents.rerun.report import RequestMiss, RerunReport, ScreenChange
+from ptycassette.agents.rerun.script import script_of
 from ptycassette.cli.rerun import rerun_html, rerun_junit
 from ptycassette.model.records import ExitStatus
-from ptycassette.rerun.report import RequestMiss, RerunReport, ScreenChange
-from ptycassette.rerun.script import script_of
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 

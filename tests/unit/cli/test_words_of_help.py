@@ -12,7 +12,7 @@ import pytest
 
 from ptycassette.cli._options import SectionedCommand
 from ptycassette.cli.entry import COMMANDS, SECTIONS, cli
-from ptycassette.export.registry import exports_of
+from ptycassette.formats.export.registry import exports_of
 from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS
 
 ROOT = Path(__file__).resolve().parents[3]

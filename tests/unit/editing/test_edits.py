@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.editing.masking import (
+from ptycassette.formats.editing.masking import (
     BadEditError,
     Region,
     Take,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from ptycassette.export.asciicast import AsciicastOptions, asciicast
+from ptycassette.formats.export.asciicast import AsciicastOptions, asciicast
 from ptycassette.model.records import (
     Command,
     ContentDigest,

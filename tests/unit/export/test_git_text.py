@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.export.git_text import git_lines
+from ptycassette.formats.export.git_text import git_lines
 from ptycassette.model.records import Finished, Noted, Output, Resized, Signalled, Typed
 from ptycassette.model.screen import Size
 from ptycassette.testing import write_cassette

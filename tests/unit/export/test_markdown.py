@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.export.markdown import recording_markdown
+from ptycassette.formats.export.markdown import recording_markdown
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 CODEX = FIXTURES / "agents" / "codex-tui"

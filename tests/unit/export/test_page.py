@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.export.html import recording_page
-from ptycassette.export.page import styles as film
-from ptycassette.export.page.recording import MOST_STILLS, stills_of
+from ptycassette.formats.export.html import recording_page
+from ptycassette.formats.export.page import styles as film
+from ptycassette.formats.export.page.recording import MOST_STILLS, stills_of
 from ptycassette.model.records import (
     JournalEvent,
     Noted,

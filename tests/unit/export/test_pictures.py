@@ -15,11 +15,11 @@ from PIL import Image, ImageChops, ImageStat
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import UsageError
-from ptycassette.export.pictures.io.fonts import Font
-from ptycassette.export.pictures.painter import Painter, Reel, reel_of
-from ptycassette.export.pictures.shapes import is_shape, shape
-from ptycassette.export.registry import export_named
-from ptycassette.export.svg import DARK, LIGHT, Pace, pace_of, paced
+from ptycassette.formats.export.pictures.io.fonts import Font
+from ptycassette.formats.export.pictures.painter import Painter, Reel, reel_of
+from ptycassette.formats.export.pictures.shapes import is_shape, shape
+from ptycassette.formats.export.registry import export_named
+from ptycassette.formats.export.svg import DARK, LIGHT, Pace, pace_of, paced
 from ptycassette.model.records import Output, Typed
 from ptycassette.model.screen import Size
 from ptycassette.testing import manifest_of, write_cassette
@@ -262,7 +262,9 @@ def test_without_pillow_the_way_to_install_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is an extra."""
-    for name in [one for one in sys.modules if one.startswith("ptycassette.export.pictures")]:
+    for name in [
+        one for one in sys.modules if one.startswith("ptycassette.formats.export.pictures")
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(UsageError, match="Pillow") as wrong:

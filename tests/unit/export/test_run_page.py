@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from ptycassette.export.page import runs
-from ptycassette.export.page.runs import RunPart, run_page
-from ptycassette.export.page.styles import StyleClasses
+from ptycassette.formats.export.page import runs
+from ptycassette.formats.export.page.runs import RunPart, run_page
+from ptycassette.formats.export.page.styles import StyleClasses
 
 
 def part(name: str, *, passed: bool, played: str = "") -> RunPart:

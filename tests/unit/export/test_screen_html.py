@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ptycassette.export.html import screen_html
+from ptycassette.formats.export.html import screen_html
 from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.export.shown_lines import shown_lines
+from ptycassette.formats.export.shown_lines import shown_lines
 from ptycassette.model.records import Output
 from ptycassette.model.screen import Size
-from ptycassette.scenario.predicate import normaliser_of
+from ptycassette.replaying.scenario.predicate import normaliser_of
 from ptycassette.testing import manifest_of, write_cassette
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"

@@ -6,7 +6,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ptycassette.export.svg import DARK, Pace, SvgOptions, animated_svg, css_color, still_svg
+from ptycassette.formats.export.svg import (
+    DARK,
+    Pace,
+    SvgOptions,
+    animated_svg,
+    css_color,
+    still_svg,
+)
 from ptycassette.model.screen import Cursor, Screen, Size, Style, StyleRun
 
 SVG = "{http://www.w3.org/2000/svg}"

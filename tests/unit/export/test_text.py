@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from ptycassette.export.text import MAX_COLS, TextStream
+from ptycassette.formats.export.text import MAX_COLS, TextStream
 
 
 def _text(*chunks: bytes) -> str:

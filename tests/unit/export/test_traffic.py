@@ -11,7 +11,7 @@ from vcr.serializers import yamlserializer
 
 from ptycassette import open_cassette
 from ptycassette.errors import UsageError
-from ptycassette.export.registry import export_named
+from ptycassette.formats.export.registry import export_named
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "v1"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from ptycassette.agents.faults.provider import PROVIDER_FAULTS, ProviderFault, last_call
+from ptycassette.agents.faults.registry import parse_fault, provider_fault
+from ptycassette.agents.rerun.report import MadeAnswers, PacedHit, said
 from ptycassette.errors import UsageError
-from ptycassette.faults.provider import PROVIDER_FAULTS, ProviderFault, last_call
-from ptycassette.faults.registry import parse_fault, provider_fault
-from ptycassette.rerun.report import MadeAnswers, PacedHit, said
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
 from ptycassette.testing import ManualClock

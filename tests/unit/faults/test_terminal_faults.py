@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
+from ptycassette.agents.faults.registry import FAULTS, TERMINAL_FAULTS, fault_lines, parse_fault
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults.registry import FAULTS, TERMINAL_FAULTS, fault_lines, parse_fault
 from ptycassette.model.records import (
     ExitStatus,
     Finished,

@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="the provider of a run needs the extra `tape`")
 
+from ptycassette.agents.faults.registry import answer_fault, parse_fault
+from ptycassette.agents.fork.io.branch import Branch
+from ptycassette.agents.fork.io.forking import BehindTheFault, struck_entry
+from ptycassette.agents.fork.io.held import recorded_hit, recorded_question
+from ptycassette.agents.fork.places import ForkPlace, cut_at
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults.registry import answer_fault, parse_fault
-from ptycassette.fork.io.branch import Branch
-from ptycassette.fork.io.forking import BehindTheFault, struck_entry
-from ptycassette.fork.io.held import recorded_hit, recorded_question
-from ptycassette.fork.places import ForkPlace, cut_at
 from ptycassette.system.clock import MonotonicClock
 
 TAPES = Path(__file__).parents[3] / "fixtures" / "tapes"

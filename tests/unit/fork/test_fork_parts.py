@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.faults.provider import last_call, with_model, with_result
-from ptycassette.fork.places import Change, ForkPlace, cut_at
-from ptycassette.fork.report import (
+from ptycassette.agents.faults.provider import last_call, with_model, with_result
+from ptycassette.agents.fork.places import Change, ForkPlace, cut_at
+from ptycassette.agents.fork.report import (
     Descent,
     ForkRecord,
     ParentOf,
@@ -21,11 +20,12 @@ from ptycassette.fork.report import (
     lineage_lines,
     related,
 )
-from ptycassette.harness.provider.fake.script import Script
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.rerun.report import MadeAnswers, said
+from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model.records import Event, FrameRecord, InputRecord, OutputRecord
 from ptycassette.model.screen import Cursor, Size
 from ptycassette.model.tape import TapeEntry
-from ptycassette.rerun.report import MadeAnswers, said
 from ptycassette.tape.matching.question import Question
 from ptycassette.testing import ManualClock
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.fork.io import held as held_module
-from ptycassette.fork.io.held import HeldTail
-from ptycassette.rerun.gates import Gates
+from ptycassette.agents.fork.io import held as held_module
+from ptycassette.agents.fork.io.held import HeldTail
+from ptycassette.agents.rerun.gates import Gates
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question

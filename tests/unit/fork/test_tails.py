@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.fork.io.tails import fake_script
-from ptycassette.harness.io.files import known_profiles, load_profile
+from ptycassette.agents.fork.io.tails import fake_script
+from ptycassette.agents.harness.io.files import known_profiles, load_profile
 
 
 @pytest.mark.parametrize("name", known_profiles(env={}))

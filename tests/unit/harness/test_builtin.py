@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.errors import NotFoundError, UnreadableError, UsageError
-from ptycassette.harness.io.files import (
+from ptycassette.agents.harness.io.files import (
     builtin_profiles,
     find_binary,
     installed,
@@ -17,7 +16,8 @@ from ptycassette.harness.io.files import (
     load_profile,
     similar_profiles,
 )
-from ptycassette.harness.preparing import Place, prepare
+from ptycassette.agents.harness.preparing import Place, prepare
+from ptycassette.errors import NotFoundError, UnreadableError, UsageError
 
 PLACE = Place(home="/h", cwd="/h/w", url="http://127.0.0.1:1", key="k" * 40, ca="/ca", model="m")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

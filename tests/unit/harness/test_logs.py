@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ptycassette.agents.harness.io.logs import read_logs
 from ptycassette.errors import UnreadableError
-from ptycassette.harness.io.logs import read_logs
 from ptycassette.profiles.profile import Profile
 
 HEAD = "version = 1\nname = 'x'\ntitle = 'X'\nbinaries = []\nscreens.ready.stable_ms = 1\n"

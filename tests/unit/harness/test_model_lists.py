@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.harness.model_lists import ModelList, listed_models, model_list_of
+from ptycassette.agents.harness.model_lists import ModelList, listed_models, model_list_of
 
 
 @pytest.mark.parametrize(

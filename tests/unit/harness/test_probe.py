@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from ptycassette.agents.harness.probe import Drive, Probe, ProbeRun
 from ptycassette.errors import UsageError
-from ptycassette.harness.probe import Drive, Probe, ProbeRun
 from ptycassette.model.screen import Cursor, Screen, Size
 from ptycassette.profiles.session_log import ScreenPredicate
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ptycassette.agents.harness.preparing import Place, prepare
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.harness.preparing import Place, prepare
 from ptycassette.profiles.profile import Profile
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -22,10 +22,10 @@ from ptycassette import open_cassette
 from ptycassette.cassette.io.tape import RecordedExchange
 from ptycassette.cli.info import info_of
 from ptycassette.errors import ExistsError, UnreadableError, UsageError
-from ptycassette.export.registry import export_named
-from ptycassette.importing.io.importer import Imported, import_file
-from ptycassette.importing.registry import IMPORTS, import_named, import_of_file
-from ptycassette.importing.session import BadImportError
+from ptycassette.formats.export.registry import export_named
+from ptycassette.formats.importing.io.importer import Imported, import_file
+from ptycassette.formats.importing.registry import IMPORTS, import_named, import_of_file
+from ptycassette.formats.importing.session import BadImportError
 from ptycassette.tape.items import RequestBegun
 from ptycassette.version import __version__
 

@@ -16,10 +16,10 @@ import pytest
 from ptycassette import open_cassette, record
 from ptycassette.cli.entry import main
 from ptycassette.errors import UnreadableError, UsageError
-from ptycassette.export.registry import export_named
-from ptycassette.importing.io.importer import add_log, import_file, import_of
-from ptycassette.importing.io.scripts import import_script
-from ptycassette.importing.registry import import_named
+from ptycassette.formats.export.registry import export_named
+from ptycassette.formats.importing.io.importer import add_log, import_file, import_of
+from ptycassette.formats.importing.io.scripts import import_script
+from ptycassette.formats.importing.registry import import_named
 from ptycassette.model.records import Resized
 from ptycassette.recording.input_script import parse_script
 

@@ -16,9 +16,9 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import UsageError
-from ptycassette.importing.io.mitmproxy_flows import read_flows
-from ptycassette.importing.registry import import_named
-from ptycassette.importing.session import BadImportError, ImportedSession
+from ptycassette.formats.importing.io.mitmproxy_flows import read_flows
+from ptycassette.formats.importing.registry import import_named
+from ptycassette.formats.importing.session import BadImportError, ImportedSession
 from ptycassette.model.records import Noted
 from ptycassette.tape.items import (
     AnswerBegun,

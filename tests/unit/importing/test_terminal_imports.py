@@ -14,12 +14,12 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import LimitError, UnreadableError, UsageError
-from ptycassette.export.asciicast import left_out
-from ptycassette.export.registry import export_named
-from ptycassette.importing.io import packed_files
-from ptycassette.importing.io.importer import Imported, import_file, import_of
-from ptycassette.importing.registry import import_named, import_of_file
-from ptycassette.importing.session import BadImportError
+from ptycassette.formats.export.asciicast import left_out
+from ptycassette.formats.export.registry import export_named
+from ptycassette.formats.importing.io import packed_files
+from ptycassette.formats.importing.io.importer import Imported, import_file, import_of
+from ptycassette.formats.importing.registry import import_named, import_of_file
+from ptycassette.formats.importing.session import BadImportError
 from ptycassette.model.screen import Size
 
 ROOT = Path(__file__).resolve().parents[3]

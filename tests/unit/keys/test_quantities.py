@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ptycassette.agents.faults.registry import parse_fault
 from ptycassette.cli._options import SIZE, TimeType
 from ptycassette.cli.entry import cli
 from ptycassette.errors import UsageError
-from ptycassette.faults.registry import parse_fault
 from ptycassette.keys.quantities import (
     bytes_text,
     clock_text,

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette import open_cassette
+from ptycassette.agents.rerun.script import script_of
+from ptycassette.cassette.timeline.exchange_cutting import exchanges
 from ptycassette.model.answers import AnswerReader, is_answer
 from ptycassette.model.records import JournalEvent, Output, Resized, Typed
 from ptycassette.model.screen import Size
 from ptycassette.recording.sink_writer import answers_apart
-from ptycassette.rerun.script import script_of
 from ptycassette.testing import write_cassette
-from ptycassette.timeline.exchange_cutting import exchanges
 
 ANSWERS = {
     "DA1": b"\x1b[?62;22c",

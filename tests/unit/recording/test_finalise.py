@@ -35,9 +35,9 @@ from ptycassette.model.records import (
 from ptycassette.model.screen import Size
 from ptycassette.recording._finalise import finalise
 from ptycassette.recording._unscrubbed import Unscrubbed
+from ptycassette.scrub.typed.watch import TypedWatch
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.terminal.policies import frame_policy
-from ptycassette.typed.watch import TypedWatch
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
 END = Finished(t_us=9_000_999, exit=OK)

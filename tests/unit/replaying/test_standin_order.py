@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ptycassette.cassette.timeline.match import Matching
 from ptycassette.model.records import (
     ExitStatus,
     Finished,
@@ -17,7 +18,6 @@ from ptycassette.model.records import (
 )
 from ptycassette.replaying.standin.comparison import Listen
 from ptycassette.replaying.standin.comparison import RunEnded as Over
-from ptycassette.timeline.match import Matching
 from tests.standins import OTHER, Rig
 
 EXIT = ExitStatus(code=3, exited=True, signaled=False)

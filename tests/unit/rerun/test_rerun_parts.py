@@ -11,7 +11,27 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ptycassette.harness.io.files import load_profile
+from ptycassette.agents.harness.io.files import load_profile
+from ptycassette.agents.rerun.exit_messages import (
+    from_farewell,
+    may_begin_above,
+    scrolled_off,
+    without_exit_messages,
+)
+from ptycassette.agents.rerun.gates import Gates
+from ptycassette.agents.rerun.io.preparing import located
+from ptycassette.agents.rerun.report import (
+    RequestMiss,
+    RerunReport,
+    ScreenChange,
+    TapeDesk,
+    VersionChange,
+    report_json,
+    report_lines,
+    version_notes,
+)
+from ptycassette.agents.rerun.screens import ScreenJudge
+from ptycassette.agents.rerun.script import script_of
 from ptycassette.model.records import (
     Event,
     ExitStatus,
@@ -22,26 +42,6 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.screen import Cursor, Size
 from ptycassette.profiles.profile import ExitMessage
-from ptycassette.rerun.exit_messages import (
-    from_farewell,
-    may_begin_above,
-    scrolled_off,
-    without_exit_messages,
-)
-from ptycassette.rerun.gates import Gates
-from ptycassette.rerun.io.preparing import located
-from ptycassette.rerun.report import (
-    RequestMiss,
-    RerunReport,
-    ScreenChange,
-    TapeDesk,
-    VersionChange,
-    report_json,
-    report_lines,
-    version_notes,
-)
-from ptycassette.rerun.screens import ScreenJudge
-from ptycassette.rerun.script import script_of
 from ptycassette.scrub.session import default_scrubber
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question

@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from ptycassette.agents.rerun.io.driving import Typist
+from ptycassette.agents.rerun.io.tape_server import Cork
+from ptycassette.agents.rerun.screens import ScreenJudge
+from ptycassette.agents.rerun.script import RerunScript, RerunStep
 from ptycassette.model.records import InputRecord
-from ptycassette.rerun.io.driving import Typist
-from ptycassette.rerun.io.tape_server import Cork
-from ptycassette.rerun.screens import ScreenJudge
-from ptycassette.rerun.script import RerunScript, RerunStep
 
 
 class FakeSession:

@@ -10,6 +10,9 @@ import msgspec
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.timeline import match, match_entries
+from ptycassette.cassette.timeline.match import nearest_entry
+from ptycassette.cassette.timeline.match_entries import Entry, iter_entries, read_entries
 from ptycassette.errors import ExistsError, LimitError, NotFoundError, UsageError
 from ptycassette.keys.names import PASTE_START
 from ptycassette.keys.reader import KeyReader
@@ -17,13 +20,10 @@ from ptycassette.model.records import InputRecord
 from ptycassette.profiles.session_log import check_regex
 from ptycassette.recording.input_script import parse_script
 from ptycassette.replaying.io.library import Library, ProgramStart
+from ptycassette.replaying.scenario.evaluation import check_scenario, parse_scenario
+from ptycassette.replaying.scenario.predicate import Evidence
 from ptycassette.replaying.standin.comparison import StandinReport
 from ptycassette.replaying.standin.io.process import write_report
-from ptycassette.scenario.evaluation import check_scenario, parse_scenario
-from ptycassette.scenario.predicate import Evidence
-from ptycassette.timeline import match, match_entries
-from ptycassette.timeline.match import nearest_entry
-from ptycassette.timeline.match_entries import Entry, iter_entries, read_entries
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 ENDLESS = "(a|aa)+$"

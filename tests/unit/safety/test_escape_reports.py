@@ -20,14 +20,14 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import check
 from ptycassette.cli._present import error_lines
 from ptycassette.errors import CassetteError
-from ptycassette.export.registry import export_named
+from ptycassette.formats.export.registry import export_named
 from ptycassette.model.records import FrameRecord, Noted, Output, Typed
 from ptycassette.model.screen import Cursor, Size
 from ptycassette.pytest_plugin.traces.page import write_trace
 from ptycassette.pytest_plugin.traces.trace import trace_object
 from ptycassette.replaying.divergence import Side, drift_lines, drift_of_sides
-from ptycassette.scenario.evaluation import check_scenario, outcome_lines, parse_scenario
-from ptycassette.scenario.io import evidence_of
+from ptycassette.replaying.scenario.evaluation import check_scenario, outcome_lines, parse_scenario
+from ptycassette.replaying.scenario.io import evidence_of
 from ptycassette.testing import manifest_of, write_cassette
 
 VECTORS: dict[str, bytes] = runpy.run_path(str(Path(__file__).with_name("escape_vectors.py")))[

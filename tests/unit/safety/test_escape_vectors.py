@@ -17,8 +17,8 @@ from ptycassette.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from ptycassette.export.html import screen_html
-from ptycassette.export.text import TextStream
+from ptycassette.formats.export.html import screen_html
+from ptycassette.formats.export.text import TextStream
 from ptycassette.model.ports import Emulator
 from ptycassette.model.screen import Screen, Size
 from ptycassette.model.visible_text import visible, visible_bytes

@@ -13,6 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from ptycassette.agents.harness.fake.script import Script
+from ptycassette.agents.harness.io.fake_provider import read_script
+from ptycassette.agents.harness.io.files import load_profile
+from ptycassette.agents.harness.io.logs import read_logs
+from ptycassette.agents.harness.probe import Probe
 from ptycassette.cassette.framing import MARK
 from ptycassette.cli import main
 from ptycassette.errors import (
@@ -24,11 +29,6 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.harness.io.fake_provider import read_script
-from ptycassette.harness.io.files import load_profile
-from ptycassette.harness.io.logs import read_logs
-from ptycassette.harness.probe import Probe
-from ptycassette.harness.provider.fake.script import Script
 from ptycassette.model.records import Harness, SessionMeta
 from ptycassette.model.screen import Size
 from ptycassette.profiles.profile import Profile
@@ -38,9 +38,9 @@ from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.saver import JournalSource
 from ptycassette.replaying.io.library import Library
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
+from ptycassette.replaying.scenario.evaluation import parse_scenario, parse_yaml
+from ptycassette.replaying.scenario.io import check_file, find_scenarios, load_scenario
 from ptycassette.replaying.standin.io.process import read_reports
-from ptycassette.scenario.evaluation import parse_scenario, parse_yaml
-from ptycassette.scenario.io import check_file, find_scenarios, load_scenario
 from ptycassette.scrub.io.setup import load_config
 from ptycassette.scrub.rules.rule_set import parse_config
 from ptycassette.system.files.plain_file import read_plain

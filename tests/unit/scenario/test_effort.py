@@ -10,9 +10,13 @@ import pytest
 from ptycassette.errors import UsageError
 from ptycassette.model.records import FrameRecord, JournalEvent, Noted, Resized, Typed
 from ptycassette.model.screen import Cursor, Size, Style, StyleRun
-from ptycassette.scenario import predicate as _effort
-from ptycassette.scenario.evaluation import ScenarioOutcome, check_scenario, parse_scenario
-from ptycassette.scenario.predicate import Evidence
+from ptycassette.replaying.scenario import predicate as _effort
+from ptycassette.replaying.scenario.evaluation import (
+    ScenarioOutcome,
+    check_scenario,
+    parse_scenario,
+)
+from ptycassette.replaying.scenario.predicate import Evidence
 from ptycassette.testing import events_of, manifest_of
 
 SIZE = Size(rows=2, cols=60)

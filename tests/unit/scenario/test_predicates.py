@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.scenario._predicates import PREDICATES, Predicate, type_name
-from ptycassette.scenario.predicate import Base, Look, PredicateContext
+from ptycassette.replaying.scenario._predicates import PREDICATES, Predicate, type_name
+from ptycassette.replaying.scenario.predicate import Base, Look, PredicateContext
 
 GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
 TABLE = {

@@ -25,14 +25,19 @@ from ptycassette.model.records import (
     Typed,
 )
 from ptycassette.model.screen import Cursor, Size, Style, StyleRun
-from ptycassette.scenario.evaluation import (
+from ptycassette.replaying.scenario.evaluation import (
     Normaliser,
     check_scenario,
     outcome_lines,
     parse_scenario,
     scenario_schema,
 )
-from ptycassette.scenario.predicate import Evidence, draft_scenario, normaliser_of, repin_scenario
+from ptycassette.replaying.scenario.predicate import (
+    Evidence,
+    draft_scenario,
+    normaliser_of,
+    repin_scenario,
+)
 from ptycassette.testing import events_of, fixed_id, manifest_of
 
 PINS = f"""

@@ -6,7 +6,7 @@ import pytest
 
 from ptycassette.model.records import FrameRecord
 from ptycassette.model.screen import Size
-from ptycassette.scenario.predicate import StyleIs, styled
+from ptycassette.replaying.scenario.predicate import StyleIs, styled
 from ptycassette.terminal.emulator import default_emulator
 
 

@@ -8,7 +8,7 @@ from ptycassette.model.records import JournalEvent, Output, SessionMeta, Typed
 from ptycassette.scrub._finding import begun_values
 from ptycassette.scrub.rules.rule_set import RuleSet, default_rules
 from ptycassette.scrub.session import default_scrubber
-from ptycassette.typed.watch import TypedWatch
+from ptycassette.scrub.typed.watch import TypedWatch
 
 SECRET = "Zq7mK9" + "-vT4bLw"
 

@@ -18,10 +18,10 @@ from ptycassette.errors import (
 )
 from ptycassette.model.records import JournalEvent, Noted, Output, Resized, Signalled, Typed
 from ptycassette.model.screen import Size
+from ptycassette.recording.session.async_session import AsyncSession
+from ptycassette.recording.session.base import SUBMIT_PAUSE_S
+from ptycassette.recording.session.session import Session
 from ptycassette.scrub.io.process_secrets import remembered
-from ptycassette.session.async_session import AsyncSession
-from ptycassette.session.base import SUBMIT_PAUSE_S
-from ptycassette.session.session import Session
 from ptycassette.terminal.emulator import answering, default_emulator
 from ptycassette.terminal.query_profiles import DUMB, XTERM, QueryProfile
 from ptycassette.testing import LineMode, ManualClock, ScriptedPty

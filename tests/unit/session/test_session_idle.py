@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import WaitTimeoutError
-from ptycassette.session.async_session import AsyncSession
-from ptycassette.session.session import Session
+from ptycassette.recording.session.async_session import AsyncSession
+from ptycassette.recording.session.session import Session
 from ptycassette.terminal.core import Signal
 from ptycassette.terminal.turns import turn_after
 from ptycassette.testing import ManualClock, ScriptedPty

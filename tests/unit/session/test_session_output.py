@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ptycassette.model.ports import Emulator
 from ptycassette.model.records import EmulatorId
 from ptycassette.model.screen import Screen, Size
-from ptycassette.session._screen import LIMIT_BYTES, OutputBacklog, OutputScan, shorten
-from ptycassette.session.base import child_environment
-from ptycassette.session.core import SessionCore
+from ptycassette.recording.session._screen import LIMIT_BYTES, OutputBacklog, OutputScan, shorten
+from ptycassette.recording.session.base import child_environment
+from ptycassette.recording.session.core import SessionCore
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
 from tests.examples import examples

@@ -11,7 +11,7 @@ from ptycassette import record
 from ptycassette.errors import SpawnError
 from ptycassette.model.screen import Size
 from ptycassette.recording.io import recorder as recorder_module
-from ptycassette.session.core import Input, InputQueue, Sending, SessionCore
+from ptycassette.recording.session.core import Input, InputQueue, Sending, SessionCore
 from ptycassette.terminal.emulator import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
 

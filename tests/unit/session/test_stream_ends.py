@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette.session.core import StreamEnds
+from ptycassette.recording.session.core import StreamEnds
 
 
 def test_an_end_well_before_the_programs_end_is_recorded() -> None:

@@ -8,12 +8,12 @@ from typing import get_args
 
 import pytest
 
+from ptycassette.cassette.timeline.match import Strategy
 from ptycassette.errors import UsageError
 from ptycassette.model.screen import Size
 from ptycassette.replaying.io.modes import RUN_MODES as REPLAY_MODES
 from ptycassette.system.files import plain_file, project_file
 from ptycassette.system.files.project_file import KEYS, MODES, STRATEGIES, Project, find_project
-from ptycassette.timeline.match import Strategy
 
 ALL = """
 size = "100x30"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette import open_cassette
+from ptycassette.cassette.timeline.exchange_cutting import exchanges
 from ptycassette.model.records import (
     Event,
     Finished,
@@ -19,7 +20,6 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.screen import Size
 from ptycassette.testing import events_of
-from ptycassette.timeline.exchange_cutting import exchanges
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 IDLE, WORKING = b"\x1b]7501;state=idle\x07", b"\x1b]7501;state=working\x07"

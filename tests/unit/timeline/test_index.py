@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.cassette.timeline.index import TimeIndex
 from ptycassette.model.records import Event, Noted, Output, Typed
 from ptycassette.testing import events_of
-from ptycassette.timeline.index import TimeIndex
 
 EVENTS = events_of(
     Output(100, b"$ "), Typed(200, b"l"), Output(200, b"l"), Noted(350, {}), Output(900, b"!")

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from ptycassette.cassette.timeline.match import Matching, nearest_entry
+from ptycassette.cassette.timeline.match_entries import Entry, read_entries
+from ptycassette.cassette.timeline.match_text import embedding_scorer, lexical_score, semantic_match
 from ptycassette.keys.lines import Line
 from ptycassette.keys.reader import Key, read_keys
 from ptycassette.model.records import InputRecord
 from ptycassette.model.screen import Size
-from ptycassette.timeline.match import Matching, nearest_entry
-from ptycassette.timeline.match_entries import Entry, read_entries
-from ptycassette.timeline.match_text import embedding_scorer, lexical_score, semantic_match
 
 
 def typed(*chunks: bytes, gap_ms: int = 10, **fields: object) -> list[InputRecord]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.cassette.timeline.match import Matching
+from ptycassette.cassette.timeline.match_entries import MOST_STEPS, read_entries
 from ptycassette.keys.reader import KeyReader
 from ptycassette.model.records import InputRecord
-from ptycassette.timeline.match import Matching
-from ptycassette.timeline.match_entries import MOST_STEPS, read_entries
 
 
 def conceal(text: str) -> str:

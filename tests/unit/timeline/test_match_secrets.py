@@ -8,21 +8,8 @@ import string
 import msgspec
 import pytest
 
-from ptycassette.errors import ManifestError
-from ptycassette.keys.reader import KeyReader
-from ptycassette.model.records import (
-    Command,
-    ContentDigest,
-    EmulatorId,
-    Harness,
-    InputRecord,
-    Manifest,
-    Provenance,
-    Terminal,
-    Timing,
-)
-from ptycassette.timeline import match as match_secrets
-from ptycassette.timeline.match import (
+from ptycassette.cassette.timeline import match as match_secrets
+from ptycassette.cassette.timeline.match import (
     LEAST_BITS,
     MOST_SECRETS,
     EntryMatcher,
@@ -37,7 +24,20 @@ from ptycassette.timeline.match import (
     stored_secrets,
     word_digests,
 )
-from ptycassette.timeline.match_entries import Entry, read_entries
+from ptycassette.cassette.timeline.match_entries import Entry, read_entries
+from ptycassette.errors import ManifestError
+from ptycassette.keys.reader import KeyReader
+from ptycassette.model.records import (
+    Command,
+    ContentDigest,
+    EmulatorId,
+    Harness,
+    InputRecord,
+    Manifest,
+    Provenance,
+    Terminal,
+    Timing,
+)
 
 ID = "00000000-0000-4000-8000-000000000001"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ptycassette import open_cassette
+from ptycassette.cassette.timeline.signal_events import terminal_signals
 from ptycassette.model.records import Output, Typed
 from ptycassette.model.screen import Size
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.testing import events_of
-from ptycassette.timeline.signal_events import terminal_signals
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.cassette.timeline.transforms import between, chain, limit_idle, speed
 from ptycassette.model.records import Event, FrameRecord, Output
 from ptycassette.model.screen import Cursor, Size
 from ptycassette.testing import events_of
-from ptycassette.timeline.transforms import between, chain, limit_idle, speed
 
 
 def _frame(t_ms: int) -> FrameRecord:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.model.records import JournalEvent, Output, Typed
-from ptycassette.typed.watch import TypedWatch
+from ptycassette.scrub.typed.watch import TypedWatch
 
 SECRET = "hunter" + "-22x"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import ptycassette.typed
-from ptycassette.typed._prompts import asks_for_secret
+import ptycassette.scrub.typed
+from ptycassette.scrub.typed._prompts import asks_for_secret
 
 TABLES = tomllib.loads(
-    Path(ptycassette.typed.__file__).with_name("prompts.toml").read_text("utf-8")
+    Path(ptycassette.scrub.typed.__file__).with_name("prompts.toml").read_text("utf-8")
 )
 NAMES = [
     name

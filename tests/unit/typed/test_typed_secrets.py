@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ptycassette.model.records import JournalEvent, Output, Typed
 from ptycassette.model.screen import Size
+from ptycassette.scrub.typed._readings import readings
+from ptycassette.scrub.typed.secrets import TypedSecrets, at_cursor
 from ptycassette.terminal.emulator import default_emulator
-from ptycassette.typed._readings import readings
-from ptycassette.typed.secrets import TypedSecrets, at_cursor
 
 SECRET = "hunter" + "-22x"
 ENTER = "\r"

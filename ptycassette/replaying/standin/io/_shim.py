@@ -35,7 +35,7 @@ from ptycassette.replaying.io.shims import ShimConfig, find_real, read_shim_conf
 from ptycassette.replaying.io.sides import screen_drift, side_of
 from ptycassette.replaying.standin.comparison import StandinReport
 from ptycassette.replaying.standin.io.options import parse_settings
-from ptycassette.replaying.standin.io.process import FAILED, play
+from ptycassette.replaying.standin.io.process import FAILED, end_process, play, write_report
 from ptycassette.scrub.io.conceal import concealed_words
 from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.project_file import PROJECT_VARIABLE
@@ -43,8 +43,6 @@ from ptycassette.system.files.state_dirs import current_dir, journal_dir
 from ptycassette.system.interpreter import python_command
 from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.driver_signals import DriverSignals, hand_over_terminal
-
-from .process import end_process, write_report
 
 # Runs the recorder in place of the shim: it gets the driver's terminal and signals.
 
@@ -360,8 +358,8 @@ def _rerecord(
 def _rerun(path: Path, report: str, argv: tuple[str, ...]) -> int:
     """Run the real program, answered from the tape; what the tape proves is reported."""
     # Imported here, because it loads an HTTP server, which replay does not need.
-    from ptycassette.rerun.io.driving import run_tape_only  # noqa: PLC0415
-    from ptycassette.rerun.io.options import RerunOptions  # noqa: PLC0415
+    from ptycassette.agents.rerun.io.driving import run_tape_only  # noqa: PLC0415
+    from ptycassette.agents.rerun.io.options import RerunOptions  # noqa: PLC0415
 
     program, *args = argv
     real = find_real(program, os.environ.get("PATH", ""))

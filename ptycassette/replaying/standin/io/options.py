@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from ptycassette.cassette.timeline.match import Matching, SecretsPolicy, secrets_named
+from ptycassette.cassette.timeline.match_text import DEFAULT_THRESHOLD
 from ptycassette.errors import UsageError
 from ptycassette.model.resolved_types import resolved
 from ptycassette.replaying.io.modes import resolve_secrets
 from ptycassette.replaying.standin.comparison import StandinOptions
 from ptycassette.scrub.io.conceal import concealed
 from ptycassette.system.files.project_file import find_project
-from ptycassette.timeline.match import Matching, SecretsPolicy, secrets_named
-from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
 
 
 class Option(NamedTuple):

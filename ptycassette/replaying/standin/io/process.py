@@ -28,6 +28,7 @@ import msgspec
 
 from ptycassette.cassette.edits import refuse_in_process
 from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.timeline.match import read_secrets
 from ptycassette.errors import CassetteError, RecordError, StorageError, UsageError
 from ptycassette.model.records import (
     Event,
@@ -63,7 +64,6 @@ from ptycassette.system.pty.terminal import (
     signal_name,
     signal_number,
 )
-from ptycassette.timeline.match import read_secrets
 
 if TYPE_CHECKING:
     from ptycassette.replaying.standin.io._recorded_screens import RecordedScreens

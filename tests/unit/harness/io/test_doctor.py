@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
+from ptycassette.agents.harness.io import probe as doctor
+from ptycassette.agents.harness.io.files import Installed
+from ptycassette.agents.harness.io.probe import Finding, doctor_findings
 from ptycassette.errors import UsageError
-from ptycassette.harness.io import probe as doctor
-from ptycassette.harness.io.files import Installed
-from ptycassette.harness.io.probe import Finding, doctor_findings
 from ptycassette.terminal.emulator import default_emulator
 
 

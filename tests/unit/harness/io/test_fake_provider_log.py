@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from ptycassette.agents.harness.fake.script import PlannedAnswer, Script
+from ptycassette.agents.harness.io.fake_provider import FakeProviderServer, RequestLog
 from ptycassette.errors import StorageError
-from ptycassette.harness.io.fake_provider import FakeProviderServer, RequestLog
-from ptycassette.harness.provider.fake.script import PlannedAnswer, Script
 from ptycassette.testing import ManualClock
 
 RANDOM = "Zx9Kq7Lm3Pw8" + "Rt5Vb2Nc6Hd4"

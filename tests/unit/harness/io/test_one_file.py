@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette.agents.harness.io.files import load_profile
+from ptycassette.agents.harness.io.offline import fake_key
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import UsageError
-from ptycassette.harness.io.files import load_profile
-from ptycassette.harness.io.offline import fake_key
 from ptycassette.profiles import io as profiles_io
 from ptycassette.profiles.io import credentials_of_clis, version_query_of
 from ptycassette.profiles.profile import KnownCli, Profile, clis_without_profile

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.harness.provider.fake.engine import FakeProvider
-from ptycassette.harness.provider.fake.script import HttpRequest, PlannedAnswer, Script
+from ptycassette.agents.harness.fake.engine import FakeProvider
+from ptycassette.agents.harness.fake.script import HttpRequest, PlannedAnswer, Script
 from ptycassette.testing import ManualClock
 
 

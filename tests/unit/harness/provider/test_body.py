@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from ptycassette.harness.provider.fake.script import MAX_BODY_BYTES, read_body, unpacked
-from ptycassette.harness.provider.wire.neutral import WireError
+from ptycassette.agents.harness.fake.script import MAX_BODY_BYTES, read_body, unpacked
+from ptycassette.agents.providers.neutral import WireError
 
 from .conftest import Talk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.harness.provider.fake.script import (
+from ptycassette.agents.harness.fake.script import (
     HttpRequest,
     shown_headers,
     shown_query,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.agents.harness.fake.script import Script
 from ptycassette.errors import UsageError
-from ptycassette.harness.provider.fake.script import Script
 
 HEAD = "version = 1\n"
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from ptycassette.cassette.timeline.match_text import semantic_match
 from ptycassette.errors import UsageError
 from ptycassette.replaying.io.embeddings import MODEL_PACKAGES, embeddings_scorer
-from ptycassette.timeline.match_text import semantic_match
 
 VECTORS = {"it works": [1.0, 0.1], "all is well": [0.9, 0.2], "it broke": [-1.0, 0.1]}
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ptycassette.cassette.timeline.match import Matching
 from ptycassette.model.records import ExitStatus, Finished, JournalEvent, Output, Typed
-from ptycassette.timeline.match import Matching
 from tests.examples import examples
 from tests.standins import Rig
 

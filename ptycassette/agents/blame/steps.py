@@ -1,0 +1,397 @@
+"""The steps of a recording, and what is done to each of them. Pure.
+
+A step is an exchange of the terminal, a request to a model with its answer, or a tool call of code
+in ``use_tape``. An intervention is
+a fork at the step with one change; beside it stands the control, the same fork without the change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from ptycassette.agents.faults.registry import parse_fault
+from ptycassette.agents.fork.places import Change, ForkPlace
+from ptycassette.errors import DivergenceError
+from ptycassette.model.records import ExitStatus
+
+Intervention = Literal["neutral", "drop", "swap", "tool-result", "sham"]
+
+INTERVENTIONS: dict[str, str] = {
+    "neutral": "a neutral text in place of the answer, or of what was typed",
+    "drop": "an empty answer; nothing is typed",
+    "tool-result": "the model is told a neutral text as the result of the tool",
+    "swap": "the answer to the next request of this kind; what was typed next",
+}
+"""What is done to a step, in the order in which it is done."""
+
+SHAM: Intervention = "sham"
+"""Nothing is done to the step, and it is judged as if something was: for validation."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One step.
+
+    Attributes:
+        at: where it is forked.
+        what: for people, without control characters.
+        text: what was typed, without the Enter behind it; empty where that is no text. Of a tool
+            call its result, as ``tool-result`` takes it.
+        route: where a request went, or the name of the tool: only answers of one route can be
+            swapped.
+        tells_result: whether a request tells the model the result of a tool.
+    """
+
+    at: ForkPlace
+    what: str
+    text: str = ""
+    route: str = ""
+    tells_result: bool = False
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """A step and one intervention. ``control`` is what is done in the runs to compare with."""
+
+    at: ForkPlace
+    intervention: Intervention
+    change: Change
+    control: Change
+
+
+def cells_of(
+    steps: Sequence[Step],
+    interventions: Sequence[Intervention],
+    *,
+    neutral: str,
+    reads: bool,
+) -> list[Cell]:
+    """Everything that is done: each intervention at each step where it can be done.
+
+    Args:
+        steps: of the recording.
+        interventions: the first one is done at all steps before the second one begins.
+        neutral: the neutral text.
+        reads: whether the tail reads the questions, so that a tool's result can matter to it.
+    """
+    made: list[Cell] = []
+    for intervention in interventions:
+        for number, step in enumerate(steps):
+            others = [*steps[number + 1 :], *steps[:number]]
+            change = _change(step, others, intervention, neutral)
+            is_read = reads or intervention != "tool-result"
+            if change is not None and is_read:
+                control = Change(kind="ask" if intervention == "tool-result" else "none")
+                made.append(
+                    Cell(at=step.at, intervention=intervention, change=change, control=control)
+                )
+    return made
+
+
+def _change(
+    step: Step, others: Sequence[Step], intervention: Intervention, neutral: str
+) -> Change | None:
+    """The change; None where it cannot be made, or would be none."""
+    if intervention == SHAM:
+        return Change(kind="none")
+    if step.at.kind == "tape":
+        return _of_answer(step, others, intervention, neutral)
+    if step.at.kind == "tool":
+        return _of_tool(step, others, intervention, neutral)
+    return _of_input(step, others, intervention, neutral)
+
+
+def _of_answer(
+    step: Step, others: Sequence[Step], intervention: Intervention, neutral: str
+) -> Change | None:
+    if intervention == "neutral":
+        return Change(kind="response", value=neutral)
+    if intervention == "drop":
+        return Change.of(parse_fault("empty"))
+    if intervention == "tool-result":
+        return Change(kind="tool-result", value=neutral) if step.tells_result else None
+    same = (one for one in others if one.at.kind == "tape" and one.route == step.route)
+    other = next(same, None)
+    return None if other is None else Change.parse(f"swap={other.at}")
+
+
+def _of_tool(
+    step: Step, others: Sequence[Step], intervention: Intervention, neutral: str
+) -> Change | None:
+    same = [one.text for one in others if (one.at.kind, one.route) == ("tool", step.route)]
+    given = {"neutral": [neutral], "drop": [""], "swap": same}.get(intervention, [])
+    text = next((one for one in given if one != step.text), None)
+    return None if text is None else Change(kind="tool-result", value=text)
+
+
+def _of_input(
+    step: Step, others: Sequence[Step], intervention: Intervention, neutral: str
+) -> Change | None:
+    if intervention == "drop":
+        return Change(kind="skip")
+    texts = [neutral] if intervention == "neutral" else [one.text for one in others]
+    if not step.text or intervention == "tool-result":
+        return None
+    text = next((one for one in texts if one not in {"", step.text}), "")
+    return Change(kind="input", value=text) if text else None
+
+
+# One run, and what it showed: as recorded, something else, or nothing that counts. Pure.
+
+
+UndefinedKind = Literal["prefix", "time", "crash", "unanswered", "refused", "oracle", "unpublished"]
+
+UNDEFINED: dict[UndefinedKind, str] = {
+    "prefix": "the run was not the recorded one before the change",
+    "time": "the program did not end in time",
+    "crash": "the program crashed",
+    "unanswered": "a question had no answer",
+    "refused": "a question to the live provider was refused",
+    "oracle": "the oracle gave no answer",
+    "unpublished": "the run could not be kept",
+}
+"""Why a run does not count."""
+
+PASSING: frozenset[str] = frozenset(("prefix",))
+"""Reasons that may be those of a busy machine: such a run is tried once more."""
+
+_FIRST_SIGNAL_STATUS = 129  # 128 + n, as shells report a program that signal n ended
+_LAST_SIGNAL_STATUS = 128 + 64
+_CRASHED = re.compile(  # also behind what a program has said without an end of line
+    r"Traceback \(most recent call last\):$"  # Python
+    r"|thread '[^'\n]{0,200}'.{0,40} panicked at "  # Rust
+    r"|goroutine \d{1,9} \[running\]:$"  # Go
+    r"|^Node\.js v\d{1,4}\."  # Node's last line after an error that nothing caught
+    r"|Exception in thread \"",  # Java
+    re.MULTILINE,
+)
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is to be made: ``number`` counts those of one name at one step, from 1."""
+
+    at: ForkPlace
+    name: str
+    change: Change
+    number: int
+
+    @property
+    def file_name(self) -> str:
+        """For the child, if it is kept."""
+        return f"{self.at.kind}-{self.at.number}-{self.name}-{self.number}"
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run showed.
+
+    Attributes:
+        value: what the oracle answered; None where the run does not count.
+        undefined, detail: why it does not.
+        raised: of code in ``use_tape``: the exception that left its block, or its command.
+        signature: a digest of all that was compared of it, to see whether runs repeat.
+        retried: whether it was tried before and did not count.
+    """
+
+    value: str | None = None
+    undefined: UndefinedKind | None = None
+    detail: str = ""
+    raised: str = ""
+    signature: str = ""
+    retried: bool = False
+
+
+def crash(ended: ExitStatus | None, rows: Sequence[str], recorded: ExitStatus | None) -> str | None:
+    """How a program crashed; None if it did not, or if the recorded one ended in the same way.
+
+    A signal; a status above 128, by which shells tell of one; a status other than 0 below the
+    words with which a runtime reports an error that nothing caught.
+
+    Args:
+        ended: how it ended.
+        rows: its last screen.
+        recorded: how the recorded run ended.
+    """
+    if ended is None or ended == recorded:
+        return None
+    if ended.signaled:
+        return f"signal {ended.signal}"
+    if _FIRST_SIGNAL_STATUS <= ended.code <= _LAST_SIGNAL_STATUS:
+        return f"status {ended.code}"
+    found = _CRASHED.search("\n".join(rows)) if ended.code else None
+    return f"status {ended.code} below {found[0]!r}" if found else None
+
+
+# Which runs are made, in which order: asked for in batches, told what they showed. Pure.
+
+
+_SEE = "nothing can be blamed then; ptycassette rerun CASSETTE shows what differs"
+
+Batch = list[Trial]
+Results = Mapping[Trial, Ran]
+"""What the runs of a batch showed; those that the budget did not allow are left out."""
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """How often something is run.
+
+    Attributes:
+        pooled: the unmodified run is the same wherever it is forked, because the tail answers
+            as recorded. If not, each step has its own.
+        checks: unmodified runs before anything else.
+        repeats: how often an intervention that showed another outcome is repeated.
+        runs: runs of each intervention where the run is random.
+        random: take it as random without a look.
+    """
+
+    pooled: bool
+    checks: int = 3
+    repeats: int = 2
+    runs: int = 10
+    random: bool = False
+
+
+class Experiment:
+    """The runs that were made.
+
+    Args:
+        cells: everything that is to be done, in order; at least one.
+        terms: how often.
+        recorded: the outcome of the recording.
+
+    Attributes:
+        random: whether the run is random, so far as is known.
+    """
+
+    def __init__(self, cells: Sequence[Cell], terms: Terms, *, recorded: str) -> None:
+        self.cells, self.terms, self.recorded = cells, terms, recorded
+        self.random = terms.random
+        self._runs: dict[tuple[ForkPlace, str], list[Ran]] = {}
+
+    def of(self, cell: Cell) -> list[Ran]:
+        """The runs of an intervention."""
+        return self._runs.get((cell.at, cell.intervention), [])
+
+    def controls(self, cell: Cell) -> list[Ran]:
+        """The runs to compare with."""
+        first = self._control(cell, 1)
+        return self._runs.get((first.at, first.name), [])
+
+    def checks(self) -> list[Ran]:
+        """The runs of the first control."""
+        return self.controls(self.cells[0])
+
+    def note(self, trial: Trial, ran: Ran) -> None:
+        """Keep what a run showed."""
+        self._runs.setdefault((trial.at, trial.name), []).append(ran)
+
+    def missing_controls(self, cells: Sequence[Cell], count: int) -> Batch:
+        """The unmodified runs that these cells lack, up to a count."""
+        made = [
+            self._control(cell, number)
+            for cell in cells
+            for number in range(len(self.controls(cell)) + 1, count + 1)
+        ]
+        return list(dict.fromkeys(made))
+
+    def missing(self, cells: Sequence[Cell], count: int) -> Batch:
+        """The runs of interventions up to a count, in rounds: a budget that ends, ends all."""
+        return [
+            Trial(at=cell.at, name=cell.intervention, change=cell.change, number=number)
+            for number in range(1, count + 1)
+            for cell in cells
+            if number > len(self.of(cell))
+        ]
+
+    def flipped(self) -> list[Cell]:
+        """Interventions that showed another outcome than their controls."""
+        return [
+            cell
+            for cell in self.cells
+            if (shown := _values(self.of(cell))) and shown != _values(self.controls(cell))
+        ]
+
+    def _control(self, cell: Cell, number: int) -> Trial:
+        of = self.cells[0] if self.terms.pooled else cell
+        name = f"control-{of.control.kind}"
+        return Trial(at=of.at, name=name, change=of.control, number=number)
+
+
+def course(experiment: Experiment) -> Generator[Batch, Results, None]:
+    """Ask for runs, and note what they showed in the experiment.
+
+    Raises:
+        DivergenceError: the unmodified run never counts, or always has another outcome.
+    """
+    terms, cells = experiment.terms, experiment.cells
+    yield from _run(experiment, experiment.missing_controls(cells[:1], terms.checks))
+    _check_unmodified(experiment)
+    experiment.random = experiment.random or not _repeats(experiment.checks())
+    if not experiment.random:
+        yield from _run(
+            experiment, [*experiment.missing_controls(cells, 1), *experiment.missing(cells, 1)]
+        )
+        again = experiment.flipped()
+        yield from _run(experiment, experiment.missing(again, 1 + terms.repeats))
+        experiment.random = any(len(_values(experiment.of(cell))) > 1 for cell in again)
+    if experiment.random:
+        controls = terms.runs * (2 if terms.pooled else 1)
+        yield from _run(experiment, experiment.missing_controls(cells, controls))
+        yield from _run(experiment, experiment.missing(cells, terms.runs))
+
+
+def _run(experiment: Experiment, batch: Batch) -> Generator[Batch, Results, None]:
+    """One batch, and once more what may have failed by accident."""
+    if not batch:
+        return
+    results = yield batch
+    failed = [one for one in batch if one in results and results[one].undefined in PASSING]
+    again = (yield failed) if failed else {}
+    for trial in batch:
+        if trial in again:
+            experiment.note(trial, msgspec.structs.replace(again[trial], retried=True))
+        elif trial in results:
+            experiment.note(trial, results[trial])
+
+
+def outcome_of(ran: Ran) -> str:
+    """What a run without a change showed.
+
+    Raises:
+        DivergenceError: it does not count.
+    """
+    if ran.value is None:
+        assert ran.undefined is not None  # noqa: S101 - narrows the type
+        raise DivergenceError(
+            f"the unmodified run cannot be repeated: {UNDEFINED[ran.undefined]}: {ran.detail}",
+            hint=_SEE,
+        )
+    return ran.value
+
+
+def _check_unmodified(experiment: Experiment) -> None:
+    ran = experiment.checks()
+    values = _values(ran)
+    if not values:
+        why = next(
+            (f"{UNDEFINED[one.undefined]}: {one.detail}" for one in ran if one.undefined), ""
+        )
+        raise DivergenceError(f"the unmodified run cannot be repeated: {why}", hint=_SEE)
+    is_fixed = experiment.terms.pooled and not experiment.terms.random and _repeats(ran)
+    if is_fixed and experiment.recorded not in values:
+        raise DivergenceError(
+            f"the unmodified run has another outcome: {min(values)};"
+            f" recorded is {experiment.recorded}",
+            hint=f"{_SEE}; if it is random: --runs 10",
+        )
+
+
+def _values(runs: Sequence[Ran]) -> set[str]:
+    return {ran.value for ran in runs if ran.value is not None}
+
+
+def _repeats(runs: Sequence[Ran]) -> bool:
+    """Whether runs are equal: those that count, at least two."""
+    counted = [(ran.value, ran.signature) for ran in runs if ran.value is not None]
+    return len(counted) > 1 and len(set(counted)) == 1

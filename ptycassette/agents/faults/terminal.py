@@ -1,0 +1,600 @@
+"""Faults of the terminal: what a driver may meet at a CLI that it drives. Pure.
+
+A fault stands between a recording that is played and its driver. It sees each piece of output
+before the driver does, each input before the recording does, and the end. What it adds is a valid
+stream of a terminal: text, whole escape sequences, and bytes in any pieces, as a PTY delivers them.
+The stand-in (``replaying.standin``) does what it says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+import msgspec
+
+from ptycassette.agents.faults.fault import MOST_S, Fault, FaultSpec, Scene
+from ptycassette.model.records import Event, ExitStatus, painted_bytes
+from ptycassette.model.screen import Size
+from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.repaint import RESET, repaint_bytes
+
+
+class Show(msgspec.Struct, frozen=True):
+    """Write ``data``, ``after_s`` seconds later than what came before."""
+
+    data: bytes
+    after_s: float = 0.0
+
+
+class End(msgspec.Struct, frozen=True):
+    """End the program, although the recording goes on."""
+
+    exit: ExitStatus
+
+
+Act = Show | End
+
+
+class Typed(msgspec.Struct, frozen=True):
+    """What becomes of input: ``passed`` goes to the recording; ``acts`` come at once."""
+
+    passed: bytes = b""
+    acts: tuple[Act, ...] = ()
+
+
+class TerminalFault(Fault):
+    """A fault of one run.
+
+    Args:
+        spec: what was asked for.
+        scene: the recording.
+
+    Attributes:
+        fatal: the recorded conversation cannot be had with it: a driver can only say so. Of all
+            others a driver can recover.
+        needs_keys: it has no meaning for a program over pipes.
+        at: the input that it is about; 0 is the start.
+        met: whether the driver has met it.
+        holds: the recording does not go on: a screen of the fault is shown.
+        exchange: inputs that were played so far.
+        offset: bytes of output since the last of them.
+    """
+
+    fatal: ClassVar[bool] = False
+    needs_keys: ClassVar[bool] = False
+
+    def __init__(self, spec: FaultSpec, scene: Scene) -> None:
+        super().__init__(spec)
+        self.scene = scene
+        self.at = self.default_place() if spec.at is None else scene.checked(spec.at)
+        self.met = False
+        self.holds = False
+        self.exchange = 0
+        self.offset = 0
+        self._emulator: PyteEmulator | None = None
+
+    def default_place(self) -> int:
+        """The input that it is about where none was named."""
+        return self.scene.first_answered()
+
+    def played(self, event: Event) -> None:
+        """Note output that the recording has played, before ``output`` is asked."""
+        if self._emulator is not None:
+            self._emulator.feed(painted_bytes(event))
+
+    def followed(self, size: Size) -> None:
+        """Note that the recording has taken another size."""
+        if self._emulator is not None:
+            self._emulator.resize(size)
+
+    # -- what a fault changes ------------------------------------------------------
+
+    def begin(self) -> Iterator[Act]:
+        """Before the first output."""
+        yield from ()
+
+    def output(self, event: Event) -> Iterator[Act]:
+        """In place of a piece of output."""
+        yield Show(event.data)
+
+    def quiet(self) -> Iterator[Act]:
+        """When the recording waits for the driver, or is over."""
+        yield from ()
+
+    def typed(self, data: bytes, now_us: int) -> Typed:
+        """In place of input."""
+        del now_us
+        return Typed(data)
+
+    def resized(self) -> bool:
+        """Whether a resize reaches the recording."""
+        return True
+
+    def ending(self, exit_status: ExitStatus | None) -> ExitStatus | None:
+        """How the program ends."""
+        return exit_status
+
+    # -- for those who paint -------------------------------------------------------
+
+    def follow(self) -> None:
+        """Follow the screen from now on, for ``repaint``."""
+        self._emulator = PyteEmulator(self.scene.size)
+
+    @property
+    def screen(self) -> PyteEmulator:
+        """The screen as the recording has it; after ``follow``."""
+        assert self._emulator is not None  # noqa: S101 - followed since the start
+        return self._emulator
+
+    def repaint(self) -> bytes:
+        """The recorded screen, whatever is shown."""
+        return RESET + repaint_bytes(self.screen)
+
+    @property
+    def middle(self) -> int:
+        """Half of the answer to the input that it is about, in bytes."""
+        return self.scene.answers[self.at] // 2
+
+    def cut(self, event: Event) -> tuple[bytes, bytes] | None:
+        """A piece of output in which the middle of that answer is, cut there; None otherwise."""
+        here = self.exchange == self.at and not self.met
+        if not here or not self.scene.answers[self.at]:
+            return None
+        left = self.middle - self.offset
+        if left >= len(event.data):
+            return None
+        self.met = True
+        return event.data[: max(0, left)], event.data[max(0, left) :]
+
+
+def exited(code: int) -> ExitStatus:
+    """The end with a status."""
+    return ExitStatus(code=code, exited=True, signaled=False)
+
+
+# Faults that show a screen of their own, or take input: dialogs, a spinner, lost keys.
+
+
+_ENTER = re.compile(rb"(\x1b\[200~.*?(?:\x1b\[201~|\Z))|[\r\n]", re.DOTALL)
+"""Enter, but not within a paste."""
+_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|O[@-~])")
+_QUITS = (b"\x03", b"\x1b")
+_RENDERS = 5
+_RENDER_S = 0.1
+_BURST_US = 120_000
+"""Claude Code and Codex take text and Enter that come within some 100 ms for a paste."""
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_FRAME_S = 0.1
+_FRESH = b"\x1b[2J\x1b[H"
+_TRUST = (
+    "Do you trust the files in this folder?\r\n\r\n"
+    "  1. Yes, proceed\r\n  2. No, exit\r\n\r\n"
+    "Press Enter to confirm, Esc to exit\r\n"
+)
+_LOGIN = (
+    "You are not signed in.\r\n\r\n"
+    "  1. Sign in with an account\r\n  2. Use an API key\r\n\r\n"
+    "Press Enter to sign in, Esc to exit\r\n"
+)
+_LOGIN_FAILED = "Signing in failed: the browser cannot be opened.\r\n"
+_QUOTA = (
+    "You have reached your usage limit.\r\n\r\n"
+    "It is reset in a moment. Press Enter to go back, and ask again.\r\n"
+)
+
+
+def _enter(data: bytes) -> int:
+    """Where the first Enter is; -1 where there is none."""
+    return next((found.start() for found in _ENTER.finditer(data) if found[1] is None), -1)
+
+
+def _screen(text: str) -> bytes:
+    return _FRESH + text.encode()
+
+
+class EnterDropped(TerminalFault):
+    """The screen before the input is painted five times, every 100 ms; so long Enter is lost."""
+
+    name = "enter-dropped"
+    what = "Enter that comes while the dialog before it is still rendered is lost"
+    needs_keys = True
+
+    def __init__(self, spec: FaultSpec, scene: Scene) -> None:
+        super().__init__(spec, scene)
+        self._rendered = self.at == 0
+
+    def default_place(self) -> int:
+        return self.scene.first_sent()
+
+    def begin(self) -> Iterator[Act]:
+        self.follow()
+        yield from ()
+
+    def quiet(self) -> Iterator[Act]:
+        if self.exchange != self.at - 1 or self.met:
+            return
+        self.met = True
+        for _ in range(_RENDERS):
+            yield Show(self.repaint(), _RENDER_S)
+        self._rendered = True
+
+    def typed(self, data: bytes, now_us: int) -> Typed:
+        if self._rendered or self.exchange != self.at - 1:
+            return Typed(data)
+        return Typed(_without_enter(data))
+
+
+def _without_enter(data: bytes) -> bytes:
+    return _ENTER.sub(lambda found: found[1] or b"", data)
+
+
+class PasteEnterRace(TerminalFault):
+    """Enter within 120 ms after text belongs to the text, as to a paste, and sends nothing."""
+
+    name = "paste-enter-race"
+    what = "Enter that comes together with the text before it does not send it"
+    needs_keys = True
+
+    def __init__(self, spec: FaultSpec, scene: Scene) -> None:
+        super().__init__(spec, scene)
+        self._text_us: int | None = None
+
+    def default_place(self) -> int:
+        return 0
+
+    def typed(self, data: bytes, now_us: int) -> Typed:
+        if self.at not in {0, self.exchange + 1}:
+            return Typed(data)
+        at = _enter(data)
+        text = _SEQUENCE.sub(b"", data if at < 0 else data[:at])
+        if text or (at < 0 and b"\x1b[200~" in data):
+            self._text_us = now_us
+        if at < 0:
+            return Typed(data)
+        if self._text_us is None:
+            return Typed(data)
+        self.met = True
+        if now_us - self._text_us > _BURST_US:
+            self._text_us = None
+            return Typed(data)
+        self._text_us = now_us
+        return Typed(_without_enter(data))
+
+
+class ResizeIgnored(TerminalFault):
+    """What was painted within 300 ms after a recorded resize does not come."""
+
+    name = "resize-ignored"
+    what = "the program ignores a resize: it paints nothing because of it"
+    needs_keys = True
+
+    def __init__(self, spec: FaultSpec, scene: Scene) -> None:
+        super().__init__(spec, scene)
+        self._left = scene.resizes
+
+    def output(self, event: Event) -> Iterator[Act]:
+        if event.seq not in self.scene.repaints:
+            yield Show(event.data)
+
+    def resized(self) -> bool:
+        self.met = True
+        self._left -= 1
+        return self._left >= 0
+
+
+class _StartScreen(TerminalFault):
+    """A screen at the start, which waits for a key."""
+
+    needs_keys = True
+    text: str
+    ends: bytes = b"".join(_QUITS)
+    goes_on: bytes = b""
+    failed: str = ""
+
+    def default_place(self) -> int:
+        return 0
+
+    def begin(self) -> Iterator[Act]:
+        self.met = self.holds = True
+        yield Show(_screen(self.text))
+
+    def typed(self, data: bytes, now_us: int) -> Typed:
+        if not self.holds:
+            return Typed(data)
+        keys = _SEQUENCE.sub(b"", data)
+        for at, key in enumerate(keys):
+            if key in self.ends:
+                return Typed(acts=(End(exited(1)),))
+            if key in self.goes_on:
+                self.holds = False
+                return Typed(keys[at + 1 :], (Show(_FRESH),))
+        return Typed(acts=(Show(_screen(self.failed + self.text)),) if _enter(keys) >= 0 else ())
+
+
+class TrustScreen(_StartScreen):
+    name = "trust-screen"
+    what = "at the start it asks whether the folder is trusted: Enter, y or 1 goes on"
+    text = _TRUST
+    ends = b"2n\x03\x1b"
+    goes_on = b"\r\n1yY"
+
+
+class LoginScreen(_StartScreen):
+    name = "login-screen"
+    what = "at the start it wants somebody to sign in, which fails; Esc ends it with status 1"
+    fatal = True
+    text = _LOGIN
+    failed = _LOGIN_FAILED
+
+
+class QuotaScreen(TerminalFault):
+    """Whoever goes back may press Enter again, or type the same again."""
+
+    name = "quota-screen"
+    what = "a usage limit in place of an answer: Enter goes back, and asking again is answered"
+    needs_keys = True
+
+    def __init__(self, spec: FaultSpec, scene: Scene) -> None:
+        super().__init__(spec, scene)
+        self._typed = b""
+        self._again: bytes | None = None
+
+    def begin(self) -> Iterator[Act]:
+        self.follow()
+        yield from ()
+
+    def typed(self, data: bytes, now_us: int) -> Typed:
+        if self.holds:
+            return self._back(data)
+        if self._again is not None:
+            return self._asked_again(data)
+        if self.met or self.exchange != self.at - 1:
+            return Typed(data)
+        self._typed += data
+        at = _enter(data)
+        if at < 0:
+            return Typed(data)
+        self.met = self.holds = True
+        self._typed = self._typed[: _enter(self._typed)]
+        return Typed(data[:at], (Show(_screen(_QUOTA)),))
+
+    def _back(self, data: bytes) -> Typed:
+        at = _enter(data)
+        if at < 0:
+            return Typed(acts=(End(exited(1)),) if data in _QUITS else ())
+        self.holds = False
+        self._again = b""
+        more = self._asked_again(data[at + 1 :]) if data[at + 1 :] else Typed()
+        return Typed(more.passed, (Show(self.repaint()), *more.acts))
+
+    def _asked_again(self, data: bytes) -> Typed:
+        self._again = (self._again or b"") + data
+        at = _enter(self._again)
+        if at < 0:
+            return Typed()
+        again, self._again = self._again, None
+        return Typed(again[at:] if again[:at] in {b"", self._typed} else again)
+
+
+class EndlessSpinner(TerminalFault):
+    """For ten minutes at most, when the program ends with status 1."""
+
+    name = "endless-spinner"
+    what = "a spinner in place of an answer, for ever; Ctrl-C or Esc ends it with status 130"
+    fatal = True
+
+    def output(self, event: Event) -> Iterator[Act]:
+        if self.exchange != self.at or self.met:
+            yield Show(event.data)
+            return
+        self.met = self.holds = True
+        for number in range(round(MOST_S / _FRAME_S)):
+            frame = _FRAMES[number % len(_FRAMES)]
+            text = f"\x1b7{frame} Working ({number // 10}s, esc to interrupt)\x1b8"
+            yield Show(text.encode(), _FRAME_S)
+        yield End(exited(1))
+
+    def typed(self, data: bytes, now_us: int) -> Typed:
+        if not self.holds:
+            return Typed(data)
+        keys = _SEQUENCE.sub(b"", data)
+        return Typed(acts=(End(exited(130)),) if any(key in keys for key in _QUITS) else ())
+
+
+SCREEN_FAULTS: tuple[type[TerminalFault], ...] = (
+    EnterDropped,
+    PasteEnterRace,
+    ResizeIgnored,
+    TrustScreen,
+    LoginScreen,
+    QuotaScreen,
+    EndlessSpinner,
+)
+
+
+# Faults of the stream of output: its pieces, its pace, its bytes, its end.
+
+
+_MOST_PIECES = 500
+_PIECE_S = 0.001
+_GARBAGE = b"\xff\xfe\x00\xc3\x28\xed\xa0\x80\x9b\x1b[?12;\x18\x1b]777;x\x07\x1bP+q\xf0\x1b\\\x80"
+"""No UTF-8, NUL, a surrogate, a lone C1, a sequence that CAN cancels, an unknown OSC and DCS."""
+_GARBAGE_CELLS = 12
+
+
+class ChunksSplit(TerminalFault):
+    """At most 500 pieces behind an input, so that a long output takes no longer than half a second.
+
+    They are cut where readers are not ready for it: behind ESC and in the parameters of a
+    sequence, within a character of several bytes, between CR and LF.
+    """
+
+    name = "chunks-split"
+    what = "output comes in pieces, cut within sequences, characters and line ends"
+
+    def __init__(self, spec: FaultSpec, scene: Scene) -> None:
+        super().__init__(spec, scene)
+        self._pieces = [0, 0]
+
+    def output(self, event: Event) -> Iterator[Act]:
+        if self._pieces[0] != self.exchange:
+            self._pieces = [self.exchange, 0]
+        begin = 0
+        for at in _weak_places(event.data):
+            if self._pieces[1] >= _MOST_PIECES:
+                break
+            self.met = True
+            self._pieces[1] += 1
+            yield Show(event.data[begin:at], _PIECE_S)
+            begin = at
+        yield Show(event.data[begin:], _PIECE_S)
+
+
+def _weak_places(data: bytes) -> Iterator[int]:
+    for at in range(1, len(data)):
+        before, here = data[at - 1], data[at]
+        sequence = before == 0x1B or data[max(0, at - 2) : at] == b"\x1b["
+        if sequence or 0x80 <= here < 0xC0 or (before, here) == (0x0D, 0x0A):
+            yield at
+
+
+class ChunksMerged(TerminalFault):
+    name = "chunks-merged"
+    what = "all output up to the next input comes at once; what was shown meanwhile is never seen"
+
+    def __init__(self, spec: FaultSpec, scene: Scene) -> None:
+        super().__init__(spec, scene)
+        self._held: list[bytes] = []
+
+    def output(self, event: Event) -> Iterator[Act]:
+        self._held.append(event.data)
+        yield from ()
+
+    def quiet(self) -> Iterator[Act]:
+        held, self._held = self._held, []
+        self.met = self.met or len(held) > 1
+        if held:
+            yield Show(b"".join(held))
+
+
+class Stall(TerminalFault):
+    name = "stall"
+    what = "output stops in the middle of an answer, and goes on"
+    number = "TIME"
+    default = 5.0
+
+    def output(self, event: Event) -> Iterator[Act]:
+        cut = self.cut(event)
+        if cut is None:
+            yield Show(event.data)
+        else:
+            yield Show(cut[0])
+            yield Show(cut[1], self.spec.value)
+
+
+class Garbage(TerminalFault):
+    """Drawn at the cursor, and erased again there. All sequences in it are ended."""
+
+    name = "garbage-bytes"
+    what = "bytes that are no UTF-8, and unknown sequences, come before an answer"
+
+    def output(self, event: Event) -> Iterator[Act]:
+        if self.exchange == self.at and not self.met and not self._within_sequence():
+            self.met = True
+            yield Show(b"\x1b7" + _GARBAGE + b"\x1b8\x1b[%dX" % _GARBAGE_CELLS)
+        yield Show(event.data)
+
+    def begin(self) -> Iterator[Act]:
+        self.follow()
+        yield from ()
+
+    def played(self, event: Event) -> None:
+        self._pending = self.screen.pending
+        super().played(event)
+
+    def _within_sequence(self) -> bool:
+        return bool(self._pending)
+
+
+class PromptRenamed(TerminalFault):
+    """Where a cell of the prompt's column is painted with it, and nowhere else in the output."""
+
+    name = "prompt-renamed"
+    what = "the prompt has another glyph"
+
+    def begin(self) -> Iterator[Act]:
+        self.follow()
+        yield from ()
+
+    def played(self, event: Event) -> None:
+        """Followed in ``output``, piece by piece."""
+
+    def output(self, event: Event) -> Iterator[Act]:
+        old = self.scene.glyph.encode()
+        other = ("%" if "»" in self.scene.glyph else "»") * len(self.scene.glyph)
+        out = b""
+        data = event.data
+        while old and (at := data.find(old)) >= 0:
+            self.screen.feed(data[:at])
+            drawn = not self.screen.pending and self._column() == self.scene.column
+            self.met = self.met or drawn
+            out += data[:at] + (other.encode() if drawn else old)
+            self.screen.feed(old)
+            data = data[at + len(old) :]
+        self.screen.feed(data)
+        yield Show(out + data)
+
+    def _column(self) -> int:
+        return self.screen.snapshot().cursor.col
+
+
+class EarlyEof(TerminalFault):
+    name = "early-eof"
+    what = "the program ends in the middle of an answer, with status 0"
+    fatal = True
+
+    def output(self, event: Event) -> Iterator[Act]:
+        cut = self.cut(event)
+        if cut is None:
+            yield Show(event.data)
+        else:
+            yield Show(cut[0])
+            yield End(exited(0))
+
+
+class ExitCode(TerminalFault):
+    name = "exit-code"
+    what = "all is as recorded, but the program ends with another status"
+    number = "STATUS"
+    default = 1.0
+    fatal = True
+
+    def ending(self, exit_status: ExitStatus | None) -> ExitStatus | None:
+        self.met = True
+        code = int(self.spec.value)
+        same = exit_status is not None and exit_status.exited and exit_status.code == code
+        return exited(code % 255 + 1 if same else code)
+
+
+class ExitSignal(TerminalFault):
+    name = "exit-signal"
+    what = "all is as recorded, but the program ends by SIGKILL, as when memory runs out"
+    fatal = True
+
+    def ending(self, exit_status: ExitStatus | None) -> ExitStatus | None:
+        self.met = True
+        return ExitStatus(code=-1, signal="killed", exited=False, signaled=True)
+
+
+STREAM_FAULTS: tuple[type[TerminalFault], ...] = (
+    ChunksSplit,
+    ChunksMerged,
+    Stall,
+    Garbage,
+    PromptRenamed,
+    EarlyEof,
+    ExitCode,
+    ExitSignal,
+)

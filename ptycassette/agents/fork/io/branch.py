@@ -1,0 +1,208 @@
+"""Who answers a question of a forked run: the parent's tape up to the change, the tail afterwards.
+
+The server asks in its own thread; whoever types waits here in another one. A question that the tape
+does not have before the change, is no fork: ``diverged`` says which one, and nothing goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from ptycassette.agents.fork.places import Cut
+from ptycassette.agents.rerun.report import RequestMiss
+from ptycassette.model.screen import Screen
+from ptycassette.recording.session.core import SessionView
+from ptycassette.recording.session.session import Idle
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
+from ptycassette.tape.matching.question import Question
+
+AnswerSource = Callable[[Question], Awaitable[Hit | Miss]]
+
+
+class Desk(Protocol):
+    """The part of a ``TapeDesk`` that is used here."""
+
+    misses: list[RequestMiss]
+
+    def ask(self, question: Question) -> Hit | Miss:
+        """The recorded answer."""
+
+    def fingerprint(self) -> str:
+        """Of what was asked and served."""
+
+
+class Branch:
+    """The questions of one forked run.
+
+    Args:
+        desk: the parent's tape.
+        cut: where it is forked.
+        patience_s: how long a question at the fork waits for the others before it.
+        at_once: nobody is waited for: the question at the fork is answered when it comes.
+
+    Attributes:
+        here: answers the question at the fork, given the recorded answer.
+        tail: answers what comes after it.
+        learn: is told what was served before the change.
+        diverged: questions before the change that the parent's tape does not have.
+        served: entries of the parent's tape that were asked for before the change.
+        later: how many questions came after it.
+        unanswered: of these, those that had no answer.
+        reached: the question at the fork has come.
+    """
+
+    def __init__(self, desk: Desk, cut: Cut, *, patience_s: float, at_once: bool = False) -> None:
+        self._desk, self._cut, self._patience_s = desk, cut, patience_s
+        self._at_once = at_once
+        self.here: Callable[[Question, Hit], Awaitable[Hit | Miss]] | None = None
+        self.tail: AnswerSource = self.recorded
+        self.served: set[int] = set()
+        self.later = 0
+        self.unanswered: list[str] = []
+        self.handshakes: list[Question] = []
+        self.learn: Callable[[Question, Hit], None] | None = None
+        self.reached = threading.Event()
+        self.diverged: tuple[RequestMiss, ...] = ()
+        self._changed = threading.Condition()
+        self._proceeds = threading.Event()
+        self._forked = False
+
+    async def answer(self, question: Question) -> Hit | Miss:
+        """The answer to the next question. Called in the server's loop."""
+        if question.kind == "websocket":
+            self.handshakes.append(question)
+        found = self._before(question)
+        if found is None:
+            return await self._later(question)
+        if isinstance(found, Hit) and found.entry.entry == self._cut.entry:
+            self.served.discard(found.entry.entry)
+            self.reached.set()
+            if self._at_once:
+                self.fork()
+            else:  # whoever types makes the change, in another thread
+                await asyncio.to_thread(self._proceeds.wait, 4 * self._patience_s)
+            return await self._here(question, found)
+        return found
+
+    def note_answer(self, question: Question, answer: Hit | Miss) -> None:
+        """Tell a tail what was answered without it."""
+        if self.learn is not None and isinstance(answer, Hit):
+            self.learn(question, answer)
+
+    def _before(self, question: Question) -> Hit | Miss | None:
+        """The recorded answer; None after the fork."""
+        with self._changed:
+            if self._forked:
+                return None
+            found = self._desk.ask(question)
+            if isinstance(found, Miss):
+                self.diverged = tuple(self._desk.misses)
+            else:
+                self.served.add(found.entry.entry)
+                if found.entry.entry != self._cut.entry:
+                    self.note_answer(question, found)
+            self._changed.notify_all()
+            return found
+
+    async def _here(self, question: Question, recorded: Hit) -> Hit | Miss:
+        """The answer to the question at the fork; the recorded one where no change was made."""
+        if not self._forked or self.here is None:
+            return recorded
+        self.later += 1
+        return await self.here(question, recorded)
+
+    @property
+    def used(self) -> set[int]:
+        """Entries of the parent's tape that are over: asked for before the change, or changed."""
+        return self.served if self._cut.entry is None else self.served | {self._cut.entry}
+
+    async def recorded(self, question: Question) -> Hit | Miss:
+        """The answer that the parent's tape has to this very question."""
+        with self._changed:
+            return self._desk.ask(question)
+
+    async def _later(self, question: Question) -> Hit | Miss:
+        self.later += 1
+        found = await self.tail(question)
+        if isinstance(found, Miss):
+            self.unanswered.append(found.text())
+        return found
+
+    def wait_for_requests(self, timeout_s: float) -> tuple[int, ...]:
+        """Wait until all entries before the fork were asked for; those that were not."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: bool(self.diverged) or self._cut.before <= self.served, timeout_s
+            )
+            return tuple(sorted(self._cut.before - self.served))
+
+    def fork(self) -> tuple[str, frozenset[int]]:
+        """From now on the tail answers; called before anything of the change is done.
+
+        Returns:
+            The fingerprint of what was asked and served, and the entries that it is of. The entry
+            at the fork is one of them, with its recorded answer.
+        """
+        with self._changed:
+            self._forked = True
+            here = set() if self._cut.entry is None else {self._cut.entry}
+            return self._desk.fingerprint(), frozenset(self.served | here)
+
+    def proceed(self) -> None:
+        """The change is made: the question at the fork is answered."""
+        self._proceeds.set()
+
+
+# When the next input is typed after the change: the recorded screen is there, or nothing moves.
+
+
+QUIET_MS = 700
+"""How long nothing moves before an input is typed whose recorded screen does not come: longer than
+the pauses between the pieces of a local provider's answers; while a question is open, the program
+is not quiet at all."""
+_LONG_QUIET_MS = 3000
+"""The same where a question was asked at this place in the recording, and has not been yet: a real
+CLI computes for more than a second before it asks."""
+_LOOKS_US = 100_000
+
+
+class ItsTurn:
+    """The recorded screen, or a program that is quiet and has no question open.
+
+    Args:
+        shown: whether a screen is the recorded one; None where there is none.
+        is_open: whether a question is being answered.
+        is_due: whether a question of the recording is still to come.
+    """
+
+    what = "the recorded screen, or a quiet program"
+
+    def __init__(
+        self,
+        shown: Callable[[Screen], bool] | None,
+        is_open: Callable[[], bool],
+        is_due: Callable[[], bool],
+        *,
+        quiet_ms: int = QUIET_MS,
+    ) -> None:
+        self._shown, self._is_open, self._is_due = shown, is_open, is_due
+        self._idle, self._long_idle = Idle(quiet_ms), Idle(max(quiet_ms, _LONG_QUIET_MS))
+        self._looked_us = 0
+
+    def met(self, view: SessionView, now_us: int) -> bool:
+        """Whether one may type."""
+        self._looked_us = now_us
+        if view.finished or (self._shown is not None and self._shown(view.screen)):
+            return True
+        idle = self._long_idle if self._is_due() else self._idle
+        return not self._is_open() and idle.met(view, now_us)
+
+    def due_us(self, view: SessionView) -> int | None:
+        """When to look again."""
+        soon_us = self._looked_us + _LOOKS_US
+        due_us = self._idle.due_us(view)
+        return soon_us if due_us is None else max(due_us, soon_us)

@@ -1,0 +1,277 @@
+"""The clients of httpx and httpx2, as they send while a block is entered.
+
+SDKs make their own clients, before the block or in it, so nothing can be given to them. What is
+patched is the choice of a transport, ``Client._transport_for_url`` and its asynchronous twin: the
+one place below redirects, authentication and retries of SDKs, and above all transports, those on
+aiohttp included. The chosen one is wrapped. In replay it is never asked, so no socket is opened.
+Neither package is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ptycassette.agents.inprocess.active import Patch, below, client_tape
+from ptycassette.agents.inprocess.calls import (
+    MISS_HEADERS,
+    MISS_STATUS,
+    AnswerBody,
+    Asked,
+    CallLog,
+    Headers,
+    broken_answer,
+    failure_of,
+    miss_body,
+    served_headers,
+)
+from ptycassette.errors import UsageError
+from ptycassette.tape.matching.matcher import Hit
+from ptycassette.tape.matching.misses import Miss
+
+if TYPE_CHECKING:
+    from ptycassette.agents.inprocess.using_tape import OpenTape
+
+_CHOICE = "_transport_for_url"
+_HELD_S = 60.0
+"""How long an answer that the recorded client did not wait for is held back."""
+
+
+def patches_of(module: ModuleType) -> Iterator[Patch]:
+    """What is to be replaced in httpx or httpx2; nothing while it is still being imported.
+
+    Raises:
+        UsageError: this version is not known.
+    """
+    kind: Any = module
+    if not hasattr(kind, "AsyncClient"):
+        return
+    sync, asynchronous = _transports(kind)
+
+    def patched(wrapper: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def patch(original: Callable[..., Any]) -> Callable[..., Any]:
+            def transport_for_url(self: Any, url: Any) -> Any:
+                chosen, tape = original(self, url), client_tape()
+                if tape is None or tape.is_own_proxy(_proxy_of(chosen)):
+                    return chosen
+                return wrapper(chosen, tape)
+
+            return transport_for_url
+
+        return patch
+
+    for client, wrapper in ((kind.Client, sync), (kind.AsyncClient, asynchronous)):
+        if not hasattr(client, _CHOICE):
+            raise UsageError(
+                f"use_tape does not know this version of {module.__name__}: its clients have no"
+                f" {_CHOICE}",
+                hint="update ptycassette, or record the code as a program (ptycassette rec --tape)",
+            )
+        yield client, _CHOICE, patched(wrapper)
+
+
+def _proxy_of(transport: Any) -> str:
+    """Host and port of the proxy of a transport; empty where it has none."""
+    url = getattr(getattr(transport, "_pool", None), "_proxy_url", None)
+    return "" if url is None else f"{url.host.decode('ascii')}:{url.port}"
+
+
+def _transports(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The wrappers of a transport, for synchronous and asynchronous clients."""
+    answers = _Answers(module)
+
+    class TapeTransport(module.BaseTransport):  # type: ignore[misc]
+        def __init__(self, chosen: Any, tape: OpenTape) -> None:
+            self._chosen, self._tape = chosen, tape
+
+        def handle_request(self, request: Any) -> Any:
+            asked = _asked(request, request.read())
+            served = self._tape.ask(asked)
+            if not isinstance(served, CallLog):
+                return answers.sync(served, self._tape, request)
+            number = served.ask(asked)
+            try:
+                with below():
+                    response = self._chosen.handle_request(request)
+            except BaseException as exc:
+                served.end(number, *failure_of(exc))
+                raise
+            body = _begun(served, number, response)
+            response.stream = answers.recorded(response.stream, body)
+            return response
+
+    class AsyncTapeTransport(module.AsyncBaseTransport):  # type: ignore[misc]
+        def __init__(self, chosen: Any, tape: OpenTape) -> None:
+            self._chosen, self._tape = chosen, tape
+
+        async def handle_async_request(self, request: Any) -> Any:
+            asked = _asked(request, await request.aread())
+            if self._tape.waits:
+                from anyio import to_thread  # httpx needs it anyway  # noqa: PLC0415
+
+                served = await to_thread.run_sync(self._tape.ask, asked)
+            else:
+                served = self._tape.ask(asked)
+            if not isinstance(served, CallLog):
+                return await answers.asynchronous(served, self._tape, request)
+            number = served.ask(asked)
+            try:
+                with below():
+                    response = await self._chosen.handle_async_request(request)
+            except BaseException as exc:
+                served.end(number, *failure_of(exc))
+                raise
+            body = _begun(served, number, response)
+            response.stream = answers.recorded_async(response.stream, body)
+            return response
+
+    return TapeTransport, AsyncTapeTransport
+
+
+# -- what is sent -------------------------------------------------------------------------
+
+
+def _asked(request: Any, body: bytes) -> Asked:
+    url = request.url
+    return Asked(
+        method=request.method,
+        upstream=f"{url.scheme}://{url.netloc.decode('ascii')}",
+        target=url.raw_path.decode("ascii"),
+        headers=_headers(request.headers),
+        body=body,
+    )
+
+
+def _headers(headers: Any) -> Headers:
+    return tuple(
+        (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers.raw
+    )
+
+
+# -- recording ----------------------------------------------------------------------------
+
+
+def _begun(log: CallLog, number: int, response: Any) -> AnswerBody:
+    """Note the head of an answer; its body is still to come."""
+    reason = response.extensions.get("reason_phrase", b"").decode("latin-1")
+    log.begin_answer(number, response.status_code, reason, _headers(response.headers))
+    return AnswerBody(log, number, response.headers.get("content-length", ""))
+
+
+# -- replaying ----------------------------------------------------------------------------
+
+
+class _Answers:
+    """Makes responses of one package, httpx or httpx2."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        sync_stream, async_stream = module.SyncByteStream, module.AsyncByteStream
+
+        class RecordedStream(sync_stream):  # type: ignore[misc,valid-type]
+            def __init__(self, stream: Any, body: AnswerBody) -> None:
+                self._stream, self._body = stream, body
+
+            def __iter__(self) -> Iterator[bytes]:
+                try:
+                    for data in self._stream:
+                        self._body.data(data)
+                        yield data
+                except Exception as exc:
+                    self._body.end(*failure_of(exc))
+                    raise
+                self._body.end("complete")
+
+            def close(self) -> None:
+                self._stream.close()
+                self._body.closed()
+
+        class RecordedAsyncStream(async_stream):  # type: ignore[misc,valid-type]
+            def __init__(self, stream: Any, body: AnswerBody) -> None:
+                self._stream, self._body = stream, body
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                try:
+                    async for data in self._stream:
+                        self._body.data(data)
+                        yield data
+                except Exception as exc:
+                    self._body.end(*failure_of(exc))
+                    raise
+                self._body.end("complete")
+
+            async def aclose(self) -> None:
+                await self._stream.aclose()
+                self._body.closed()
+
+        class ServedStream(sync_stream, async_stream):  # type: ignore[misc,valid-type]
+            def __init__(
+                self, hit: Hit, broken: Callable[[], Exception], late: Callable[[float], None]
+            ) -> None:
+                self._hit, self._broken, self._late = hit, broken, late
+
+            def __iter__(self) -> Iterator[bytes]:
+                delays_s = getattr(self._hit, "delays_s", ())  # of a fault
+                for number, (_, data) in enumerate(self._hit.pieces):
+                    if number < len(delays_s):
+                        self._late(delays_s[number])
+                    if data:
+                        yield data
+                if self._hit.entry.outcome != "complete":
+                    raise self._broken()
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                for data in self:
+                    yield data
+
+        self.recorded, self.recorded_async = RecordedStream, RecordedAsyncStream
+        self._served = ServedStream
+
+    def sync(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+        """The response of a synchronous client."""
+        if isinstance(answer, Hit) and not answer.status:
+            raise self._broken(answer, tape, request)
+        return self._response(answer, tape, request)
+
+    async def asynchronous(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+        """The response of an asynchronous client."""
+        if isinstance(answer, Hit) and not answer.status:
+            if answer.entry.outcome == "client-gone":
+                import anyio  # httpx needs it anyway  # noqa: PLC0415
+
+                await anyio.sleep(_HELD_S)  # the recorded client cancelled its task
+            raise self._broken(answer, tape, request)
+        return self._response(answer, tape, request)
+
+    def _response(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
+        if isinstance(answer, Miss):
+            return self._module.Response(
+                MISS_STATUS, headers=MISS_HEADERS, content=miss_body(answer), request=request
+            )
+
+        def late(delay_s: float) -> None:
+            """A piece comes late: nothing is waited for, but the client's patience counts."""
+            patience_s = request.extensions.get("timeout", {}).get("read")
+            if patience_s is not None and delay_s > patience_s:
+                raise self._module.ReadTimeout("the answer stopped, on purpose", request=request)
+
+        return self._module.Response(
+            answer.status,
+            headers=served_headers(answer),
+            stream=self._served(answer, lambda: self._broken(answer, tape, request), late),
+            request=request,
+        )
+
+    def _broken(self, answer: Hit, tape: OpenTape, request: Any) -> Exception:
+        """What the recorded client got: the same class of exception with the same text."""
+        entry = answer.entry
+        if entry.outcome == "client-gone":
+            tape.report_further_reading(entry)
+        name, text = broken_answer(answer)
+        found = getattr(self._module, name, None)
+        base = self._module.TransportError
+        if not (isinstance(found, type) and issubclass(found, base)):
+            found, text = self._module.RemoteProtocolError, entry.detail
+        made: Exception = found(text or "the recorded answer ends here", request=request)
+        return made

@@ -1,0 +1,292 @@
+"""Which tape is recorded or replayed by the code that runs now, and what is patched meanwhile.
+
+The tape is in a ``ContextVar``, so that threads and tasks of other tests have their own. While any
+block is entered, some methods of HTTP clients, of sockets and of threads are patched for the whole
+process. Each patch asks first whether its caller is in a block, and does nothing else if not. A
+thread that a block starts, and what the block submits to a pool of threads, belongs to the block.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ptycassette.errors import UsageError
+from ptycassette.system.network import network_disabled
+from ptycassette.system.network_block import blocked_network
+
+if TYPE_CHECKING:
+    from ptycassette.agents.inprocess.using_tape import OpenTape
+
+_ACTIVE: ContextVar[OpenTape | None] = ContextVar("ptycassette-tape", default=None)
+_BELOW: ContextVar[bool] = ContextVar("ptycassette-below", default=False)
+_CLIENTS = {"httpx": "_httpx", "httpx2": "_httpx", "urllib3": "_urllib3", "aiohttp": "_aiohttp"}
+"""The packages whose clients are patched, now if they are loaded, else when they are; and the
+modules that know how. requests and botocore send through urllib3."""
+
+Patch = tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]
+
+_ADVICE = (
+    "it is not on the tape of use_tape: record it with httpx, requests or aiohttp, or through"
+    " tape.environment, or use mode live"
+)
+
+
+class Work:
+    """A function that a pool of threads runs for a block."""
+
+    def __init__(self) -> None:
+        self.is_awaited = False
+
+    def done(self) -> bool:
+        """Whether its result was waited for."""
+        return self.is_awaited
+
+
+_WORKING = threading.local()
+"""Has the ``Work`` that a thread of a pool does now as ``work``."""
+
+
+@contextmanager
+def _working(work: Work) -> Iterator[None]:
+    """While entered, this thread does ``work``."""
+    before = getattr(_WORKING, "work", None)
+    _WORKING.work = work
+    try:
+        yield
+    finally:
+        _WORKING.work = before
+
+
+def current_owner() -> Any:
+    """The task of asyncio, the work of a pool, or the thread that runs now."""
+    if "asyncio" in sys.modules:
+        with suppress(RuntimeError):  # no loop runs here
+            task = sys.modules["asyncio"].current_task()
+            if task is not None:
+                return task
+    return getattr(_WORKING, "work", None) or threading.current_thread()
+
+
+def active_tape() -> OpenTape | None:
+    """The tape of the block in which the caller runs; None outside of one."""
+    return _ACTIVE.get()
+
+
+def client_tape() -> OpenTape | None:
+    """The tape on which a client that sends now is to be recorded, or answered from."""
+    tape = _ACTIVE.get()
+    return None if tape is None or tape.passes or _BELOW.get() else tape
+
+
+def unknown_client(module: ModuleType, known: str) -> UsageError:
+    """The error of a client whose version cannot be recorded; ``known`` is the first that can."""
+    version = getattr(module, "__version__", "an unknown version")
+    return UsageError(
+        f"use_tape records {known} and newer, and this is {module.__name__} {version}",
+        hint=f"update {module.__name__}, or send through the proxy of tape.environment",
+    )
+
+
+@contextmanager
+def below() -> Iterator[None]:
+    """While entered, a client sends for another one that is recorded already."""
+    before = _BELOW.set(True)
+    try:
+        yield
+    finally:
+        _BELOW.reset(before)
+
+
+@contextmanager
+def activated(tape: OpenTape | None) -> Iterator[None]:
+    """While entered, the calls of this context belong to ``tape``.
+
+    A thread that outlives its block stays patched, so that what it calls is refused.
+    """
+    before = _ACTIVE.get()
+    _PATCHES.enter()
+    _ACTIVE.set(tape)
+    try:
+        yield
+    finally:
+        _ACTIVE.set(before)  # not reset(): a fixture may leave in another context
+        _PATCHES.leave()
+
+
+def _is_offline() -> bool:
+    tape = _ACTIVE.get()
+    return tape is not None and (tape.is_offline or network_disabled())
+
+
+class _Patches:
+    """The patches of this process; there while any block is entered."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # a patch may import
+        self._count = 0
+        self._stack = ExitStack()
+        self._patched: set[str] = set()
+
+    def enter(self) -> None:
+        """Apply the patches, if this is the first block."""
+        with self._lock:
+            self._count += 1
+            if self._count > 1:
+                return
+            self._stack = ExitStack()
+            self._patched = set()
+            try:
+                self._apply()
+            except BaseException:
+                self._count = 0
+                self._stack.close()
+                raise
+
+    def _apply(self) -> None:
+        self._stack.enter_context(blocked_network(_is_offline, advice=_ADVICE))
+        self._replace(threading.Thread, "start", _started)
+        self._replace(ThreadPoolExecutor, "submit", _submitted)
+        if "asyncio" in sys.modules:
+            self._replace(sys.modules["asyncio"].BaseEventLoop, "create_task", _made_task)
+        sys.meta_path.insert(0, _FINDER)
+        self._stack.callback(sys.meta_path.remove, _FINDER)
+        for name in _CLIENTS:
+            if name in sys.modules:
+                self._patch(sys.modules[name])
+
+    def leave(self) -> None:
+        """Remove the patches, if this was the last block."""
+        with self._lock:
+            self._count -= 1
+            if not self._count:
+                self._stack.close()
+
+    def loaded(self, module: ModuleType) -> None:
+        """A client was imported while a block is entered."""
+        with self._lock:
+            if self._count:
+                self._patch(module)
+
+    def _patch(self, module: ModuleType) -> None:
+        if module.__name__ in self._patched:
+            return
+        client = import_module(f"ptycassette.agents.inprocess.{_CLIENTS[module.__name__]}")
+        for owner, name, make in client.patches_of(module):
+            self._patched.add(module.__name__)
+            self._replace(owner, name, make)
+
+    def _replace(
+        self, owner: type, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]
+    ) -> None:
+        original = getattr(owner, name)
+        own = name in vars(owner)
+        setattr(owner, name, make(original))
+        if own:
+            self._stack.callback(setattr, owner, name, original)
+        else:
+            self._stack.callback(delattr, owner, name)
+
+
+_PATCHES = _Patches()
+
+
+class _Finder:
+    """Sees that a client is imported, and has it patched when it is there."""
+
+    def __init__(self) -> None:
+        self._searching = threading.local()
+
+    def find_spec(
+        self, name: str, path: Any = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """See ``importlib.abc.MetaPathFinder``."""
+        del path, target
+        if name not in _CLIENTS or getattr(self._searching, "now", False):
+            return None
+        self._searching.now = True
+        try:
+            spec = find_spec(name)
+        finally:
+            self._searching.now = False
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                load(module)
+                _PATCHES.loaded(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+_FINDER = _Finder()
+
+
+def _started(start: Callable[..., None]) -> Callable[..., None]:
+    """A thread belongs to the block that starts it."""
+
+    def started(self: threading.Thread) -> None:
+        tape = _ACTIVE.get()
+        if tape is not None:
+            run, entered = self.run, tape.forked(self)
+
+            def in_block() -> None:
+                with activated(tape):
+                    entered()
+                    run()
+
+            self.run = in_block  # type: ignore[method-assign]
+        start(self)
+
+    return started
+
+
+def _made_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
+    """A task has the context of the block; a recording notes when it began."""
+
+    def made_task(self: Any, *args: Any, **more: Any) -> Any:
+        task, tape = create_task(self, *args, **more), _ACTIVE.get()
+        if tape is not None:
+            tape.forked(task)
+        return task
+
+    return made_task
+
+
+def _submitted(submit: Callable[..., Any]) -> Callable[..., Any]:
+    """Work of a pool belongs to the block that submits it, whichever started the thread."""
+
+    def submitted(
+        self: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Any:
+        tape, work = _ACTIVE.get(), Work()
+        entered = None if tape is None else tape.forked(work)
+
+        def in_block(*given: Any, **named: Any) -> Any:
+            with activated(tape), _working(work):
+                if entered is not None:
+                    entered()
+                return function(*given, **named)
+
+        future = submit(self, in_block, *args, **kwargs)
+        result = future.result
+
+        def waited_for(timeout: float | None = None) -> Any:
+            given = result(timeout)
+            work.is_awaited = True
+            return given
+
+        future.result = waited_for
+        return future
+
+    return submitted

@@ -1,0 +1,236 @@
+"""The Anthropic Messages API: requests in, JSON or server-sent events out.
+
+Source: the public API reference of Anthropic (Messages, Streaming, Count
+tokens, Models, Errors; version ``2023-06-01``). A stream is ``message_start``,
+per block ``content_block_start``, deltas and ``content_block_stop``, then
+``message_delta`` with the stop reason and ``message_stop``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ptycassette.agents.providers.neutral import (
+    Answer,
+    Ask,
+    Call,
+    Field,
+    Message,
+    Piece,
+    Role,
+    Stamp,
+    Text,
+    Thought,
+    ToolResult,
+    UnknownFields,
+    Usage,
+    WireError,
+    joined,
+    read,
+    slices,
+)
+from ptycassette.agents.providers.sse import framed
+
+_STOPS = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "refusal": "refusal"}
+_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
+_TEXTS: dict[str, str | None] = {"text": "text", "image": None, "document": None}
+_SILENT = frozenset({"thinking", "redacted_thinking"})
+
+
+class _Messages(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of ``POST /v1/messages``; ``count_tokens`` knows a part of them."""
+
+    model: str
+    messages: list[Any]
+    max_tokens: int | None = None
+    system: Any = None
+    stream: bool = False
+    tools: list[dict[str, Any]] = []
+    tool_choice: Any = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop_sequences: list[str] | None = None
+    metadata: Any = None
+    thinking: Any = None
+    service_tier: str | None = None
+    container: Any = None
+    context_management: Any = None
+    mcp_servers: Any = None
+    output_config: Any = None
+    output_format: Any = None
+    cache_control: Any = None
+    diagnostics: Any = None
+    inference_geo: str | None = None
+    speed: str | None = None
+
+
+def parse(
+    body: Any, *, unknown_fields: UnknownFields = "reject", counting: bool = False
+) -> tuple[Ask, tuple[str, ...]]:
+    """A request as an ``Ask``, and the unknown fields that were ignored.
+
+    Raises:
+        WireError: the API would refuse it, or this fake does not support it.
+    """
+    request, unknown = read(body, _Messages, unknown_fields=unknown_fields)
+    if request.max_tokens is None and not counting:
+        raise WireError("max_tokens: Field required")
+    turns: list[Message] = []
+    if request.system is not None:
+        turns.append(Message("system", Field(request.system, "system").text(_TEXTS)))
+    turns += map(turn, Field(request.messages, "messages").items())
+    tools = tuple(tool.word("name") for tool in Field(request.tools, "tools").items())
+    ask = Ask(
+        api="anthropic",
+        model=request.model,
+        stream=request.stream,
+        turns=tuple(turns),
+        tools=tools,
+    )
+    return ask, unknown
+
+
+def turn(message: Field) -> Message:
+    """One message: a role, and a string or blocks."""
+    role = message.word("role")
+    if role not in _ROLES:
+        message.refuse(f".role: unknown role {role!r}")
+    content = message.get("content")
+    if isinstance(content.value, str):
+        return Message(_ROLES.get(role, "user"), content.value)
+    texts: list[str] = []
+    calls: list[Call] = []
+    results: list[ToolResult] = []
+    for block in content.items():
+        match block.word("type"):
+            case "tool_use":
+                arguments = block.get("input").value
+                calls.append(Call(block.word("id"), block.word("name"), arguments))
+            case "tool_result":
+                output = block.get("content").text(_TEXTS)
+                results.append(ToolResult(block.word("tool_use_id"), output))
+            case kind if kind not in _SILENT:
+                texts.append(block.block_text(_TEXTS))
+    return Message(_ROLES.get(role, "user"), joined(texts), tuple(calls), tuple(results))
+
+
+def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
+    """The answer as one message object."""
+    return {
+        **_head(ask, stamp),
+        "content": [_block(part, full=True) for part in answer.parts],
+        "stop_reason": _STOPS[answer.stop],
+        "usage": _usage(answer.usage),
+    }
+
+
+def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+    """The answer as server-sent events."""
+    start = {**_head(ask, stamp), "usage": {**_usage(answer.usage), "output_tokens": 1}}
+    yield _event("message_start", {"message": start}, paced=True)
+    for index, part in enumerate(answer.parts):
+        block = _block(part, full=False)
+        yield _event("content_block_start", {"index": index, "content_block": block})
+        if index == 0:
+            yield _event("ping", {})
+        for delta in _delta_events(part, answer.chunk_chars):
+            yield _event("content_block_delta", {"index": index, "delta": delta}, paced=True)
+        yield _event("content_block_stop", {"index": index})
+    delta = {"stop_reason": _STOPS[answer.stop], "stop_sequence": None}
+    yield _event("message_delta", {"delta": delta, "usage": _usage(answer.usage)})
+    yield _event("message_stop", {})
+
+
+def _head(ask: Ask, stamp: Stamp) -> dict[str, Any]:
+    """A message object without content."""
+    return {
+        "id": stamp.id("msg"),
+        "type": "message",
+        "role": "assistant",
+        "model": ask.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+    }
+
+
+def _block(part: Text | Thought | Call, *, full: bool) -> dict[str, Any]:
+    """A content block: with its content, or empty as streams start it."""
+    match part:
+        case Text(text=text):
+            return {"type": "text", "text": text if full else ""}
+        case Thought(text=text):
+            signature = "ZmFrZQ==" if full else ""
+            return {"type": "thinking", "thinking": text if full else "", "signature": signature}
+        case Call():
+            if isinstance(part.arguments, str):
+                raise WireError("this API has no tools with free input", status=500)
+            arguments = part.arguments if full else {}
+            return {"type": "tool_use", "id": part.call_id, "name": part.name, "input": arguments}
+
+
+def _delta_events(part: Text | Thought | Call, size: int) -> Iterator[dict[str, Any]]:
+    """The deltas of one block."""
+    match part:
+        case Text(text=text):
+            for piece in slices(text, size):
+                yield {"type": "text_delta", "text": piece}
+        case Thought(text=text):
+            for piece in slices(text, size):
+                yield {"type": "thinking_delta", "thinking": piece}
+            yield {"type": "signature_delta", "signature": "ZmFrZQ=="}
+        case Call(arguments=arguments):
+            for piece in slices(msgspec.json.encode(arguments).decode(), size):
+                yield {"type": "input_json_delta", "partial_json": piece}
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    """Anthropic counts cached input beside, not inside, the input."""
+    return {
+        "input_tokens": usage.input - usage.cached_input,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": usage.cached_input,
+        "output_tokens": usage.output,
+    }
+
+
+def _event(name: str, data: dict[str, Any], *, paced: bool = False) -> Piece:
+    """One server-sent event, named as the type in its data."""
+    return Piece(framed({"type": name, **data}, name=name), paced)
+
+
+def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
+    """An error object, as the API words it."""
+    error_type = kind or _KINDS.get(
+        status, "api_error" if status >= 500 else "invalid_request_error"
+    )
+    return {"type": "error", "error": {"type": error_type, "message": message}}
+
+
+def stream_error(status: int, message: str, kind: str = "") -> Piece:
+    """An error in the middle of a stream."""
+    body = error(status, message, kind)
+    return _event("error", {"error": body["error"]})
+
+
+def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The answer to ``GET /v1/models`` for pairs of id and display name."""
+    same = {"type": "model", "created_at": "2025-01-01T00:00:00Z", "lifecycle": "active"}
+    data = [{**same, "id": name, "display_name": shown} for name, shown in names]
+    first, last = (names[0][0], names[-1][0]) if names else (None, None)
+    return {"data": data, "has_more": False, "first_id": first, "last_id": last}

@@ -1,0 +1,272 @@
+"""The OpenAI Chat Completions API: requests in, JSON or server-sent events out.
+
+Source: the public API reference of OpenAI (Chat Completions, Streaming,
+Models). A stream is a chunk with the role, chunks with deltas, one with the
+finish reason, one with the usage where ``stream_options.include_usage`` asks
+for it, and ``data: [DONE]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ptycassette.agents.providers.neutral import (
+    Answer,
+    Ask,
+    Call,
+    Field,
+    Message,
+    Piece,
+    Role,
+    Stamp,
+    Text,
+    Thought,
+    ToolResult,
+    UnknownFields,
+    Usage,
+    WireError,
+    read,
+    slices,
+)
+from ptycassette.agents.providers.sse import framed
+
+_STOPS = {"end": "stop", "tool": "tool_calls", "length": "length", "refusal": "content_filter"}
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "user",
+}
+_TEXTS: dict[str, str | None] = {
+    "text": "text",
+    "refusal": "refusal",
+    "image_url": None,
+    "input_audio": None,
+    "file": None,
+}
+KINDS = {
+    400: ("invalid_request_error", None),
+    401: ("invalid_request_error", "invalid_api_key"),
+    403: ("invalid_request_error", "unsupported_country_region_territory"),
+    404: ("invalid_request_error", None),
+    429: ("requests", "rate_limit_exceeded"),
+    500: ("server_error", None),
+    503: ("server_error", "server_is_overloaded"),
+}
+
+
+class _Completion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of ``POST /v1/chat/completions``."""
+
+    model: str
+    messages: list[Any]
+    stream: bool = False
+    stream_options: dict[str, Any] | None = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    n: int | None = None
+    stop: Any = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    logit_bias: Any = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    metadata: Any = None
+    modalities: Any = None
+    prediction: Any = None
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: str | None = None
+    reasoning_effort: str | None = None
+    response_format: Any = None
+    safety_identifier: str | None = None
+    seed: int | None = None
+    service_tier: str | None = None
+    store: bool | None = None
+    user: str | None = None
+    verbosity: str | None = None
+    web_search_options: Any = None
+
+
+def parse(body: Any, *, unknown_fields: UnknownFields = "reject") -> tuple[Ask, tuple[str, ...]]:
+    """A request as an ``Ask``, and the unknown fields that were ignored.
+
+    Raises:
+        WireError: the API would refuse it, or this fake does not support it.
+    """
+    request, unknown = read(body, _Completion, unknown_fields=unknown_fields)
+    if request.n not in {None, 1}:
+        raise WireError("n: this fake gives one choice")
+    options = request.stream_options or {}
+    offered = Field(request.tools or [], "tools")
+    ask = Ask(
+        api="chat",
+        model=request.model,
+        stream=request.stream,
+        turns=tuple(map(turn, Field(request.messages, "messages").items())),
+        tools=tuple(_named(tool).word("name") for tool in offered.items()),
+        include_usage=options.get("include_usage") is True,
+    )
+    return ask, unknown
+
+
+def _named(tool: Field) -> Field:
+    """The part of an offered tool, or of a call, that names it."""
+    kind = tool.word("type")
+    if kind in {"function", "custom"}:
+        return tool.get(kind)
+    tool.refuse(f".type: unknown tool type {kind!r}")
+    return tool.get("function")
+
+
+def turn(message: Field) -> Message:
+    """One message."""
+    role = message.word("role")
+    if role not in _ROLES:
+        message.refuse(f".role: unknown role {role!r}")
+    text = message.get("content").text(_TEXTS)
+    if role == "tool":
+        return Message("user", results=(ToolResult(message.word("tool_call_id"), text),))
+    calls: list[Call] = []
+    for call in message.get("tool_calls").items() if message.value.get("tool_calls") else ():
+        named = _named(call)
+        arguments = named.get("arguments").value or named.get("input").value
+        calls.append(Call(call.word("id"), named.word("name"), arguments))
+    return Message(_ROLES.get(role, "user"), text, tuple(calls))
+
+
+def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
+    """The answer as one completion object."""
+    said = "".join(part.text for part in answer.parts if isinstance(part, Text))
+    message: dict[str, Any] = {"role": "assistant", "content": said or None, "refusal": None}
+    thought = "".join(part.text for part in answer.parts if isinstance(part, Thought))
+    if thought:
+        message["reasoning_content"] = thought
+    calls = [_call(part) for part in answer.parts if isinstance(part, Call)]
+    if calls:
+        message["tool_calls"] = calls
+    choice = {
+        "index": 0,
+        "message": message,
+        "logprobs": None,
+        "finish_reason": _STOPS[answer.stop],
+    }
+    head = _head(ask, stamp, "chat.completion")
+    return {**head, "choices": [choice], "usage": _usage(answer.usage)}
+
+
+def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+    """The answer as server-sent events."""
+    head = _head(ask, stamp, "chat.completion.chunk")
+    yield _chunk(head, {"role": "assistant", "content": ""}, paced=True)
+    number = 0
+    for part in answer.parts:
+        match part:
+            case Text(text=text):
+                for piece in slices(text, answer.chunk_chars):
+                    yield _chunk(head, {"content": piece}, paced=True)
+            case Thought(text=text):
+                # Not OpenAI's own, but compatible servers send it and clients read it.
+                for piece in slices(text, answer.chunk_chars):
+                    yield _chunk(head, {"reasoning_content": piece}, paced=True)
+            case Call():
+                yield from _call_chunks(head, part, number, answer.chunk_chars)
+                number += 1
+    yield _chunk(head, {}, finish=_STOPS[answer.stop])
+    if ask.include_usage:
+        yield _data({**head, "choices": [], "usage": _usage(answer.usage)})
+    yield Piece(b"data: [DONE]\n\n")
+
+
+def _call_chunks(head: dict[str, Any], part: Call, number: int, size: int) -> Iterator[Piece]:
+    """A tool call: its name first, then its arguments in slices."""
+    full = _call(part)
+    arguments = full["function"]["arguments"]
+    opening = {**full, "index": number, "function": {"name": part.name, "arguments": ""}}
+    yield _chunk(head, {"tool_calls": [opening]}, paced=True)
+    for piece in slices(arguments, size):
+        delta = {"index": number, "function": {"arguments": piece}}
+        yield _chunk(head, {"tool_calls": [delta]}, paced=True)
+
+
+def _call(part: Call) -> dict[str, Any]:
+    """A tool call in a message."""
+    if isinstance(part.arguments, str):
+        raise WireError("tools with free input are not offered over this API", status=500)
+    arguments = msgspec.json.encode(part.arguments).decode()
+    return {
+        "id": part.call_id,
+        "type": "function",
+        "function": {"name": part.name, "arguments": arguments},
+    }
+
+
+def _head(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
+    """What every object of one answer shares."""
+    return {
+        "id": stamp.id("chatcmpl"),
+        "object": kind,
+        "created": stamp.created_s,
+        "model": ask.model,
+        "system_fingerprint": "fp_fake",
+    }
+
+
+def _chunk(
+    head: dict[str, Any], delta: dict[str, Any], *, finish: str | None = None, paced: bool = False
+) -> Piece:
+    """One chunk with one choice."""
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    return _data({**head, "choices": [choice]}, paced=paced)
+
+
+def _data(value: dict[str, Any], *, paced: bool = False) -> Piece:
+    """One server-sent event without a name."""
+    return Piece(framed(value), paced)
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    """Token counts in the words of this API."""
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_input, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": usage.reasoning_output,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }
+
+
+def error(status: int, message: str, kind: str = "", code: str | None = None) -> dict[str, Any]:
+    """An error object, as both OpenAI APIs word it."""
+    usual, usual_code = KINDS.get(
+        status, ("server_error" if status >= 500 else KINDS[400][0], None)
+    )
+    body = {"message": message, "type": kind or usual, "param": None, "code": code or usual_code}
+    return {"error": body}
+
+
+def stream_error(status: int, message: str, kind: str = "") -> Piece:
+    """An error in the middle of a stream."""
+    return _data(error(status, message, kind))
+
+
+def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The answer to ``GET /v1/models`` for pairs of id and display name."""
+    data = [
+        {"id": name, "object": "model", "created": 1735689600, "owned_by": "fake"}
+        for name, _ in names
+    ]
+    return {"object": "list", "data": data}

@@ -1,0 +1,607 @@
+"""Makes ready to run a recorded program again: a place, the tape's server, the guard.
+
+Every way to run what a cassette names passes through here, and one gate: first the seal that the
+project demands, then the digests of every file, then trust. Nothing is started before that.
+
+Who drives it is left to the caller: the recorded keys, a test, or another program.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import shutil
+import struct
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ptycassette.agents.harness.io.files import load_profile
+from ptycassette.agents.harness.io.offline import placed_run, run_place
+from ptycassette.agents.harness.model_lists import model_list_of
+from ptycassette.agents.harness.preparing import home_variables
+from ptycassette.agents.rerun.gates import Gates
+from ptycassette.agents.rerun.io.options import RerunOptions
+from ptycassette.agents.rerun.io.tape_server import TapeServer
+from ptycassette.agents.rerun.report import TapeDesk, asked_providers
+from ptycassette.agents.rerun.script import RerunScript, script_of
+from ptycassette.cassette.edits import refuse_in_process
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.cassette.io.staging import disk_errors
+from ptycassette.cassette.io.tape import RecordedExchange
+from ptycassette.cassette.tape_lines import TAPE_KEY, tape_facts
+from ptycassette.cassette.timeline.match import SecretsPolicy, secrets_named
+from ptycassette.errors import NotFoundError, RefusedError, UsageError
+from ptycassette.model.records import native_text
+from ptycassette.model.screen import Size
+from ptycassette.model.tape import TapeEntry
+from ptycassette.model.visible_text import visible
+from ptycassette.profiles.profile import Profile
+from ptycassette.scrub.session import default_scrubber
+from ptycassette.seal.io.policy import require_seal
+from ptycassette.system.files.locks import temporary_folder
+from ptycassette.system.files.state_dirs import current_dir, home_dir
+from ptycassette.system.files.whole_file import copy_tree
+from ptycassette.system.network import Guard, may_isolate, require_isolation
+from ptycassette.system.ownership import owned_context
+from ptycassette.tape.draws import DrawnValues, drawn_in
+from ptycassette.tape.io.draw_log import served_draws
+from ptycassette.tape.io.recorded_answers import load_matching_rules
+from ptycassette.tape.io.running_proxy import base_url_variables, point_at_provider, proxy_variables
+from ptycassette.tape.items import called_tools
+from ptycassette.tape.routing import known_providers
+
+# Where the program of a rerun finds its provider: the tape's server, pointed at as recorded.
+
+
+_MADE_UP_KEY = "0" * 40
+
+
+class Pointed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program's provider is.
+
+    ``url`` is the tape's server, or the real provider where the server is an HTTP proxy, whose
+    certificate is in ``ca_file``. ``openai_url`` is the base URL of OpenAI's APIs where it is
+    another one than ``url`` and ``/v1``. ``usual_url`` and ``keys``, which are made up, are for a
+    program without a profile. ``model`` is the one that was asked most; empty if the recording
+    names none.
+    """
+
+    server: TapeServer
+    url: str
+    usual_url: str
+    keys: Mapping[str, str]
+    openai_url: str
+    ca_file: str
+    model: str
+
+
+def pointed_at(
+    cassette: Cassette, server: TapeServer, ca_file: str, entries: Sequence[TapeEntry]
+) -> Pointed:
+    """Where a program without a network finds the providers that it asked."""
+    url, openai_url = asked_providers(entries) if ca_file else (server.url, "")
+    upstreams = recorded_pointing(cassette).get("upstreams") or {}
+    route = next(iter(upstreams), "main")
+    server.bases = {name: urlsplit(str(url)).path.rstrip("/") for name, url in upstreams.items()}
+    return Pointed(
+        server=server,
+        url=url,
+        usual_url=server.url_as_recorded(route),
+        keys=_made_up_keys(entries),
+        openai_url=openai_url,
+        ca_file=ca_file,
+        model=_asked_model(cassette),
+    )
+
+
+def _made_up_keys(entries: Sequence[TapeEntry]) -> dict[str, str]:
+    """By the usual variables of the APIs that were asked: SDKs ask nothing without a key."""
+    lists = filter(None, (model_list_of(entry.target) for entry in entries))
+    headers = sorted({one.key_header for one in lists})
+    return {known_providers().keys[header][0]: _MADE_UP_KEY for header in headers}
+
+
+def _asked_model(cassette: Cassette) -> str:
+    asked = Counter(
+        str(event.payload.get("model") or "")
+        for event in cassette.service_events()
+        if isinstance(event.payload, dict) and event.payload.get("type") == "model-request"
+    )
+    return next((name for name, _ in asked.most_common() if name), "")
+
+
+def recorded_pointing(cassette: Cassette) -> Mapping[str, Any]:
+    """How the program was pointed at the recorder's proxy."""
+    said: Mapping[str, Any] = (cassette.manifest.optional or {}).get(TAPE_KEY, {})
+    return said.get("pointed") or {}
+
+
+@owned_context
+def tape_server(
+    cassette: Cassette,
+    gates: Gates,
+    hold_s: float,
+    server_of: Callable[..., TapeServer],
+) -> Iterator[tuple[TapeServer, str]]:
+    """The tape's server, and where it is an HTTP proxy, as the recorder was, the certificate.
+
+    Args:
+        cassette: the recording.
+        gates: which inputs a piece has to wait for.
+        hold_s: how long a piece waits for an input at most.
+        server_of: makes it.
+    """
+    if not recorded_pointing(cassette).get("proxy_env"):
+        with server_of(gates, hold_s=hold_s) as server:
+            yield server, ""
+        return
+    with temporary_folder() as folder:
+        ca_file = folder / "ca.pem"
+        with server_of(gates, hold_s=hold_s, ca_file=ca_file) as server:
+            yield server, str(ca_file)
+
+
+# The clock of a program, set back to a moment by libfaketime, where that is installed.
+
+
+_PLACES = (
+    "/usr/lib/*/faketime",
+    "/usr/lib64/faketime",
+    "/usr/lib/faketime",
+    "/usr/local/lib/faketime",
+)
+_LIBRARY = "libfaketimeMT.so.1"
+_HEADER = struct.Struct("<16x2HI3QI3H")  # ELF64, from e_type to e_phnum
+_ELF64_LITTLE = b"\x7fELF\x02\x01"
+_PT_INTERP = 3
+_READ_BYTES = 64 << 10
+_MOST_INTERPRETERS = 4
+
+
+class ClockPin(msgspec.Struct, frozen=True):
+    """Variables that set the clock of a program, and how that is said in a report."""
+
+    environment: Mapping[str, str]
+    said: str
+
+
+def clock_pin(program: str, moment: datetime, *, path: str | None = None) -> ClockPin:
+    """How a program is given a clock that starts at a moment and runs on.
+
+    Args:
+        program: the name or the path of the program.
+        moment: with a time zone.
+        path: where programs are looked for; ``PATH`` of this process when None.
+    """
+    library = _library()
+    if library is None:
+        return ClockPin({}, "not pinned: libfaketime is not installed")
+    problem = _static(program, path)
+    if problem is not None:
+        return ClockPin({}, f"not pinned: {problem}")
+    environment = {
+        "LD_PRELOAD": str(library),
+        "FAKETIME": f"@{moment.timestamp():.0f}",
+        "FAKETIME_FMT": "%s",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # what waits with it would wait for ever
+        "FAKETIME_NO_CACHE": "1",
+    }
+    return ClockPin(environment, f"starts at {moment.isoformat()} (libfaketime)")
+
+
+def _library() -> Path | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    found = (path for place in _PLACES for path in Path("/").glob(f"{place[1:]}/{_LIBRARY}"))
+    return next(found, None)
+
+
+def _static(program: str, path: str | None) -> str | None:
+    """Why libfaketime is not loaded into a program; None where it is."""
+    words = [program]
+    for _ in range(_MOST_INTERPRETERS):
+        found = shutil.which(words[0], path=path)
+        if found is None:
+            return f"{words[0]} was not found"
+        with Path(found).open("rb") as file:
+            head = file.read(_READ_BYTES)
+        if not head.startswith(b"#!"):
+            return None if _is_dynamic(head) else f"{Path(found).name} is not linked dynamically"
+        words = head[2:].split(b"\n", 1)[0].decode("utf-8", "replace").split()
+        if len(words) > 1 and Path(words[0]).name == "env":
+            words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+        if not words:
+            return f"{Path(found).name} names no interpreter"
+    return "it has too many interpreters"
+
+
+def _is_dynamic(head: bytes) -> bool:
+    """Whether a program names a dynamic loader (ELF, PT_INTERP)."""
+    if not head.startswith(_ELF64_LITTLE) or len(head) < _HEADER.size:
+        return False
+    _, _, _, _, table, _, _, _, size, count = _HEADER.unpack_from(head)
+    types = (head[at : at + 4] for at in range(table, table + size * count, size or 1))
+    return any(int.from_bytes(one, "little") == _PT_INTERP for one in types)
+
+
+# Where a program runs again: a temporary home, the tape as provider, a guard of the network.
+
+
+NAMESPACE = "a network namespace of its own, with loopback alone"
+"""What ``Guard`` proves from inside, or the program does not start."""
+PROXIES = "proxy variables that lead to a closed port"
+_DIRECT = "127.0.0.1,localhost,::1"
+_REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
+
+
+class RerunPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the program runs, and with what.
+
+    ``guard`` says what keeps it off the network, and ``network`` does it where the kernel can:
+    give it to what starts ``argv``.
+    """
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    home: Path
+    cwd: Path
+    folder: Path
+    guard: str
+    network: Guard | None
+
+
+def copy_folder(folder: Path, target: Path, options: RerunOptions, *cassette: Path) -> None:
+    """Copy what was there when the program was recorded: its cassette came later."""
+    runs = () if options.root is None else options.root.glob("run-*")
+    with disk_errors("copying the folder", folder):
+        copy_tree(folder.absolute(), target, exists=True, without=(*cassette, *options.made, *runs))
+
+
+@owned_context
+def placed(
+    argv: tuple[str, ...],
+    profile: Profile | None,
+    options: RerunOptions,
+    pointed: Pointed,
+    more: Mapping[str, str],
+) -> Iterator[RerunPlace]:
+    """A temporary home, set up as the profile says, and the guard."""
+    mode, server = options.mode or _usual_mode(profile), pointed.server
+    proxy: dict[str, str] = {}
+    if server.proxy:
+        proxy = proxy_variables(profile, proxy=server.proxy, ca=pointed.ca_file)
+    with ExitStack() as stack:
+        if profile is not None and mode in profile.modes:
+            run = stack.enter_context(
+                placed_run(
+                    profile,
+                    pointed.url,
+                    openai_url=pointed.openai_url,
+                    mode=mode,
+                    model=options.model or pointed.model,
+                    binary=argv[0],
+                    cwd=options.cwd,
+                    files=options.files,
+                    root=options.root,
+                )
+            )
+            argv = run.prepared.instead(argv, profile.binaries)
+            own = {**run.prepared.environment, **proxy}
+            home, cwd, folder = run.home, run.cwd, run.folder
+        else:
+            made = stack.enter_context(
+                run_place(options.root, cwd=options.cwd, files=options.files)
+            )
+            home, cwd, folder = made.home, made.cwd, made.folder
+            own = {
+                **home_variables(str(home)),
+                **pointed.keys,
+                **(proxy or base_url_variables(pointed.usual_url)),
+            }
+        if options.home is not None:
+            copy_folder(options.home, home, options)
+            if profile is not None and not proxy:
+                variables, arguments = point_at_provider(profile, pointed.url, {})
+                own |= variables
+                argv = (argv[0], *arguments, *argv[1:])
+        if not options.argv:
+            work = cwd if _is_given(options) else current_dir()
+            argv = (argv[0], *(located(word, work) for word in argv[1:]))
+        require_isolation(shared=options.shared_network)
+        guard = Guard(server.ports) if not options.shared_network and may_isolate() else None
+        kept_off = {} if proxy or guard else refusing_proxies()
+        yield RerunPlace(
+            argv=argv,
+            environment={**kept_off, **own, **more, **options.environment},
+            home=home,
+            cwd=cwd,
+            folder=folder.path,
+            guard=PROXIES if guard is None else NAMESPACE,
+            network=guard,
+        )
+
+
+def refusing_proxies() -> dict[str, str]:
+    """Variables that ask a program to send everything to a port where nobody listens."""
+    names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+    direct = dict.fromkeys(("NO_PROXY", "no_proxy"), _DIRECT)
+    return {**{name: _REFUSING for pair in names for name in (pair, pair.lower())}, **direct}
+
+
+def left_behind(argv: Sequence[str], options: RerunOptions) -> str:
+    """What a program without its work folder lacks: a file that is in the current one.
+
+    Returns:
+        What to do about it; empty where nothing is known to be lacking.
+    """
+    if _is_given(options):
+        return ""
+    for word in argv[1:]:
+        if not word.startswith(("-", "/")) and word not in options.files and Path(word).is_file():
+            return (
+                f"{visible(word, limit=200)} is not in the empty folder in which the program"
+                " worked, but in this one: --cwd . or --copy ."
+            )
+    return ""
+
+
+def in_the_way(cassette: Path, options: RerunOptions) -> str:
+    """What to do about a cassette in the work folder: it was not there when it was recorded.
+
+    Returns:
+        Empty where it is elsewhere.
+    """
+    # resolve(): DIR/../a.cassette, or a link to it, is beside DIR, not in it.
+    if options.cwd is None or not cassette.resolve().is_relative_to(options.cwd.resolve()):
+        return ""
+    return "the cassette is in the work folder now, which agents list: --copy leaves it out"
+
+
+def _is_given(options: RerunOptions) -> bool:
+    """Whether the work folder is the caller's, or a copy of one."""
+    return options.cwd is not None or options.copied is not None
+
+
+_SHORT_OPTION = len("-C")
+
+
+def located(word: str, work: Path) -> str:
+    """A recorded word, with folders and the user in place of the scrubber's names for them.
+
+    A folder only where the word is its name, begins with it, or has it behind ``=`` or a short
+    option (``-C$PWD``), and the user only in a path that is there: elsewhere it may be what
+    somebody wrote for a shell.
+
+    Args:
+        word: of a recorded command line.
+        work: the folder that the program works in.
+    """
+    for name, folder in (("$PWD", work), ("$HOME", os.environ.get("HOME") or home_dir())):
+        before, found, after = word.partition(name)
+        begins = before[-1:] in {"", "="} or (len(before) == _SHORT_OPTION and before[0] == "-")
+        if folder is not None and found and begins and after[:1] in {"", "/"}:
+            word = f"{before}{folder}{after}"
+    _, slash, path = word.partition("/")
+    if "<user>" in path:
+        with suppress(OSError, KeyError):  # a user without a name
+            name = getpass.getuser()
+            if os.path.exists(slash + path.replace("<user>", name)):  # noqa: PTH110 - Path's raises
+                return word.replace("<user>", name)
+    return word
+
+
+def _usual_mode(profile: Profile | None) -> str:
+    if profile is None or "key" in profile.modes or not profile.modes:
+        return "key"
+    return next(iter(profile.modes))
+
+
+_SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
+
+
+class PreparedRerun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is ready to be started; over when its block is left.
+
+    ``argv`` is the program as it is named, ``place.argv`` what to start. ``lacking`` says
+    what to do if the program ends too early, ``in_the_way`` if it asks something else; empty where
+    nothing is known.
+    """
+
+    argv: tuple[str, ...]
+    profile: Profile | None
+    script: RerunScript
+    clock: str
+    drawn: DrawnValues
+    size: Size
+    term: str | None
+    place: RerunPlace
+    lacking: str
+    in_the_way: str
+    server: TapeServer
+    desk: TapeDesk
+
+    def session_options(self) -> dict[str, Any]:
+        """Options of a session, or a recording, of ``place.argv``."""
+        return {
+            "size": self.size,
+            "cwd": self.place.cwd,
+            "env": self.place.environment,
+            "clean_env": True,
+            "guard": self.place.network,
+            **({"term": self.term} if self.term else {}),
+        }
+
+
+def admit(cassette: Cassette) -> None:
+    """Let a cassette pass whose command is to be run, or refuse it. Trust is asked for later.
+
+    Raises:
+        SealError: the project demands a seal, and the cassette does not have it.
+        InvalidCassetteError: its bytes are not those that its manifest pins.
+    """
+    require_seal(cassette.path)
+    cassette.verify()
+
+
+@owned_context
+def prepared_rerun(
+    cassette: Cassette,
+    options: RerunOptions,
+    *,
+    typed: bool = True,
+    recorded: bool = True,
+    server_of: Callable[..., TapeServer] = TapeServer,
+    tapeless: bool = False,
+) -> Iterator[PreparedRerun]:
+    """Make ready to run the recorded program with the tape as its only provider.
+
+    Args:
+        cassette: with a tape.
+        options: how.
+        typed: the server learns when inputs are sent. If not, no piece of an answer waits for
+            one.
+        recorded: the new run is recorded, too: so its draws are known, and part of the proof.
+        server_of: makes the server, as ``TapeServer`` does.
+        tapeless: take a recording without a tape, too, as one whose tape is empty. One with draws
+            is always taken: they are served, and all that is asked of a provider is refused.
+
+    Raises:
+        SealError: the project demands a seal, and the cassette does not have it.
+        InvalidCassetteError: its bytes are not those that its manifest pins.
+        RefusedError: nobody said that the cassette is trusted.
+        MissingFileError: there is neither a tape nor a draw in the cassette.
+        UsageError: the recording says no command line.
+        NotFoundError: the profile or its mode is not there.
+        SpawnError: the program is not there.
+    """
+    admit(cassette)
+    drawn = drawn_in(event.payload for event in cassette.service_events())
+    without = (tapeless or bool(drawn.draws)) and not cassette.has_tape
+    tape = None if without else cassette.tape()
+    exchanges = [] if tape is None else list(tape)
+    argv = _given_argv(options.argv) or _recorded_argv(cassette)
+    if not options.trusted:
+        raise _untrusted(cassette, argv, exchanges)
+    profile = _profile(cassette, options.harness)
+    script = script_of(cassette.events())
+    gates = Gates([step.t_us for step in script.steps] if typed else [])
+    rules = load_matching_rules(
+        (profile.name,) if profile else (), tape=tape_facts(cassette.manifest)
+    )
+    clock = _clock(cassette, argv, options)
+    terminal = cassette.manifest.terminal
+    with (
+        served_draws(drawn.draws) as draws,
+        tape_server(cassette, gates, options.patience_s, server_of) as (server, ca_file),
+        placed(
+            argv,
+            profile,
+            options,
+            pointed_at(cassette, server, ca_file, [one.entry for one in exchanges]),
+            {**draws, **clock.environment},
+        ) as place,
+    ):
+        if options.copied is not None and options.cwd is None:
+            copy_folder(options.copied, place.cwd, options, cassette.path)
+        server.desk = TapeDesk(
+            exchanges,
+            rules,
+            key=bytes(32) if tape is None else bytes.fromhex(tape.key),
+            declared={
+                "home": str(place.home), "cwd": str(place.cwd), "tmp": tempfile.gettempdir()
+            },
+            scrubber=default_scrubber,
+            facts=tape_facts(cassette.manifest),
+            draws=drawn.draws if recorded else (),
+            stripped=recorded_pointing(cassette).get("stripped", ()),
+            strict=options.strict_order,
+            compare_secrets=_secrets_policy() == "same",
+        )  # fmt: skip
+        yield PreparedRerun(
+            argv=argv,
+            profile=profile,
+            script=script,
+            clock=clock.said,
+            drawn=drawn,
+            size=Size(terminal.initial_rows, terminal.initial_cols),
+            term=terminal.term,
+            place=place,
+            lacking=left_behind(argv, options),
+            in_the_way=in_the_way(cassette.path, options),
+            server=server,
+            desk=server.desk,
+        )
+
+
+def _given_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """A program that is given by a path is the one in the current folder, wherever it works."""
+    if argv and "/" in argv[0]:
+        return str(Path(argv[0]).absolute()), *argv[1:]
+    return argv
+
+
+def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
+    """What was run, with the program where it is on this machine."""
+    program, *rest = map(native_text, cassette.manifest.command.argv or ("",))
+    if not program:
+        refuse_in_process(cassette.manifest, cassette.path)
+        raise UsageError("the recording names no program", hint="name it: -- ARGV")
+    return located(program, current_dir()), *rest
+
+
+def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:
+    """How the program's clock is set."""
+    if not options.faketime:
+        return ClockPin({}, "")
+    moment = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)
+    return clock_pin(argv[0], moment, path=options.environment.get("PATH"))
+
+
+def _untrusted(
+    cassette: Cassette, argv: Sequence[str], exchanges: Iterable[RecordedExchange]
+) -> RefusedError:
+    """The refusal, with what would be done: by the answers, since nothing checks service events."""
+    tools: Counter[str] = Counter()
+    for exchange in exchanges:
+        is_message = exchange.entry.kind == "message"
+        bodies = [data for _, data in exchange.pieces()] if is_message else [exchange.answer()]
+        found = [call for body in bodies for call in called_tools(body)]
+        tools.update(name for name, call_id in found if not call_id)
+        tools.update(name for name, call_id in dict.fromkeys(found) if call_id)
+    calls = ", ".join(f"{visible(name, limit=40)} ({count})" for name, count in tools.items())
+    return RefusedError(
+        f"would run: {visible(shlex.join(argv), limit=500)}; the answers of its tape call these"
+        f" tools: {visible(calls, limit=500) or 'none that could be found'}",
+        where=visible(str(cassette.path)),
+        hint="if you trust its author: --trust (trusted=True in Python)",
+    )
+
+
+def _secrets_policy() -> SecretsPolicy:
+    """Whether masked values of questions are compared, as the environment has it.
+
+    Raises:
+        UsageError: its value is unknown.
+    """
+    try:
+        return secrets_named(os.environ.get(_SECRETS_VARIABLE) or "same")
+    except ValueError as wrong:
+        raise UsageError(str(wrong), where=_SECRETS_VARIABLE) from wrong
+
+
+def _profile(cassette: Cassette, name: str | None) -> Profile | None:
+    if name is not None:
+        return load_profile(name)
+    with suppress(NotFoundError):
+        return load_profile(cassette.manifest.harness.name)
+    return None

@@ -1,0 +1,1 @@
+"""Files of other tools, written and read, and edits of recordings."""

@@ -1,0 +1,326 @@
+"""Opens cassettes, edits what they hold, and publishes the result as a new cassette."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette.edits import EDITED_KEY, event_without_old_digests, without_old_digests
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.tape_lines import TAPE_KEY
+from ptycassette.errors import UsageError
+from ptycassette.formats.editing.masking import (
+    BadEditError,
+    Mask,
+    Region,
+    Take,
+    mask,
+    masked_screen,
+)
+from ptycassette.model.ports import EventSource
+from ptycassette.model.records import JournalEvent, Noted, TapeMoment, Traffic
+from ptycassette.model.screen import Screen
+from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.recording.io.rescrub import TapeAgain, cassette_session, refuse_unknown_files
+from ptycassette.recording.sink_writer import REPORT_OPTION, merged_reports
+from ptycassette.recording.tape_option import TAPE_OPTION
+from ptycassette.scrub.search.known import SHORTEST_KNOWN
+from ptycassette.tape.matching.checking import TapeCheck
+from ptycassette.version import __version__
+
+_KEPT = (
+    *("frame_policy", "idle_limit_ms", "imported", "in_process", "meta", "recovered"),
+    EDITED_KEY,
+)
+
+_HINT = "`ptycassette events` shows the times and exchanges of a recording, --help an example"
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One edit.
+
+    Attributes:
+        name: the command.
+        arguments: what the manifest says of them. They hold nothing that the edit hides.
+        of: what it does. It gets the sessions in the order of the cassettes.
+        hidden: texts to be removed wherever they are, as declared secrets are.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    of: Callable[[Sequence[Take]], Take]
+    hidden: tuple[str, ...] = ()
+
+
+class Edited(msgspec.Struct, frozen=True, kw_only=True):
+    """What an edit made.
+
+    Attributes:
+        cassette: where it is.
+        operation: what was done.
+        sources: to which cassettes.
+        duration_ms: how long the recording takes now.
+        replaced: how many texts were replaced.
+        without_tape: whether model traffic was left out, because it is that of the whole session.
+    """
+
+    cassette: str
+    operation: str
+    sources: tuple[str, ...]
+    duration_ms: int
+    replaced: int
+    without_tape: bool
+
+
+def edit_cassettes(
+    paths: Sequence[Path], operation: Operation, target: Path, *, overwrite: bool = False
+) -> Edited:
+    """Publish what an edit makes of cassettes, which stay as they are.
+
+    What it makes is a cassette with an id of its own. Screens are rendered and secrets are
+    searched again; the manifest says what was done to what.
+
+    Args:
+        paths: of the cassettes.
+        operation: the edit.
+        target: where the new cassette will be.
+        overwrite: replace the cassette that is there.
+
+    Raises:
+        UsageError: the edit does not fit the recording; or the target is one of the cassettes.
+        CassetteError: one cannot be read, or the new one cannot be written.
+    """
+    if target.resolve() in {path.resolve() for path in paths}:
+        raise UsageError("an edit leaves its cassette as it is", hint="write to another --output")
+    with ExitStack() as stack:
+        cassettes = [stack.enter_context(open_cassette(path, check="full")) for path in paths]
+        takes = [
+            _with_its_salt(take_of(cassette), cassette, cassettes[0]) for cassette in cassettes
+        ]
+        try:
+            take = operation.of(takes)
+        except BadEditError as exc:
+            raise UsageError(str(exc), hint=_HINT) from exc
+        first = cassettes[0]
+        tape = first.has_tape and take.keeps_tape
+        lost = any(cassette.has_tape for cassette in cassettes) and not tape
+        meta = msgspec.structs.replace(
+            take.meta,
+            id=str(uuid.uuid4()),
+            options=_options(cassettes, operation, tape=tape),
+        )
+        finaliser = Finaliser(known=operation.hidden, recorded=True)
+        source = _without_old_digests(take.source if tape else _without_tape(take.source))
+        before = sum(_hits(cassette) for cassette in cassettes)
+        finaliser.publish(
+            meta,
+            source,
+            target,
+            overwrite=overwrite,
+            keys=_SameTape(first, untouched=not operation.hidden) if tape else None,
+        )
+    with open_cassette(target) as made:
+        return Edited(
+            cassette=str(target),
+            operation=operation.name,
+            sources=tuple(map(str, paths)),
+            duration_ms=made.final.duration_ms,
+            replaced=_hits(made) - before,
+            without_tape=lost,
+        )
+
+
+def _hits(cassette: Cassette) -> int:
+    return sum((cassette.scrub_report.hit_counts or {}).values())
+
+
+def take_of(cassette: Cassette) -> Take:
+    """An open cassette, as edits take it.
+
+    Raises:
+        CassetteError: it holds files that an edit does not know.
+    """
+    refuse_unknown_files(cassette, verb="edit")
+    meta, source = cassette_session(cassette)
+    final = cassette.final
+    end_us = final.t_ms * 1000 if final.t_us is None else final.t_us
+    return Take(meta=meta, source=source, end_us=end_us, name=str(cassette.path))
+
+
+def _with_its_salt(take: Take, cassette: Cassette, first: Cassette) -> Take:
+    """A take whose tool calls keep the salt of their digests beside those of another recording."""
+    salt = _salt(cassette)
+    if salt == _salt(first):
+        return take
+
+    def events() -> Iterator[JournalEvent]:
+        for event in take.source():
+            match event:
+                case Noted(payload={"type": "tool-call", "digests": _} as payload):
+                    yield msgspec.structs.replace(event, payload={"salt": salt, **payload})
+                case _:
+                    yield event
+
+    return msgspec.structs.replace(take, source=events)
+
+
+def _salt(cassette: Cassette) -> str:
+    said = (cassette.manifest.optional or {}).get("in_process")
+    salt = said.get("salt") if isinstance(said, dict) else None
+    return str(salt or cassette.manifest.id)
+
+
+def _options(cassettes: Sequence[Cassette], operation: Operation, *, tape: bool) -> dict[str, Any]:
+    """What the head of the new session says beside what the first one's said."""
+    first = cassettes[0].manifest
+    optional = first.optional or {}
+    options = {name: without_old_digests(optional[name]) for name in _KEPT if name in optional}
+    done = optional.get(EDITED_KEY)
+    options[EDITED_KEY] = [
+        *(without_old_digests(done) if isinstance(done, list) else ()),
+        {
+            "operation": operation.name,
+            **operation.arguments,
+            "of": [{"id": cassette.manifest.id} for cassette in cassettes],
+            "by": f"ptycassette/{__version__}",
+        },
+    ]
+    options[REPORT_OPTION] = reduce(
+        merged_reports, [cassette.scrub_report for cassette in cassettes]
+    )
+    if not tape and "in_process" in options:
+        # The order of calls made side by side names requests, which are not there any more.
+        options["in_process"] = {
+            key: value for key, value in options["in_process"].items() if key != "after"
+        }
+    if tape:
+        said = optional[TAPE_KEY]
+        options[TAPE_OPTION] = {"key": said.get("key", "")}
+    return options
+
+
+def _without_tape(source: EventSource) -> EventSource:
+    """The events without model traffic; what is said of it for people stays."""
+
+    def events() -> Iterator[JournalEvent]:
+        for event in source():
+            if isinstance(event, TapeMoment):
+                yield Noted(event.t_us, event.payload)
+            elif not isinstance(event, Traffic):
+                yield event
+
+    return events
+
+
+def _without_old_digests(source: EventSource) -> EventSource:
+    def events() -> Iterator[JournalEvent]:
+        yield from map(event_without_old_digests, source())
+
+    return events
+
+
+class _SameTape(TapeAgain):
+    """The tape of a cassette, of which an edit has changed nothing but times."""
+
+    def __init__(self, cassette: Cassette, *, untouched: bool) -> None:
+        super().__init__(cassette)
+        self._untouched = untouched
+        self._said = (cassette.manifest.optional or {})[TAPE_KEY]
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """See ``EntryKeys``."""
+        ours = {"version", "key", "entries", "checked", "unchecked", "findings"}
+        return {
+            name: value
+            for name, value in self._said.items()
+            if name not in ours and not name.startswith("fingerprint")
+        }
+
+    def check(self, exchanges: Sequence[Any]) -> TapeCheck:
+        """See ``EntryKeys``: it was checked when it was recorded."""
+        del exchanges
+        checked = self._said.get("checked", True)
+        return TapeCheck(
+            unchecked="" if checked else str(self._said.get("unchecked", "")) or "not checked",
+            fingerprint=str(self._said.get("fingerprint", "")) if self._untouched else "",
+            fingerprint_version=self._said.get("fingerprint_version", 1),
+        )
+
+
+# Masks on disk: a cassette in, a new one out; and how a screen of it will look.
+
+
+def mask_cassette(path: Path, what: Mask, target: Path, *, overwrite: bool = False) -> Edited:
+    """Publish a cassette in which something is masked; the old one stays as it is.
+
+    Args:
+        path: of the cassette.
+        what: to mask.
+        target: where the new cassette will be.
+        overwrite: replace the cassette that is there.
+
+    Raises:
+        UsageError: a word is too short, or nothing is there.
+        CassetteError: it cannot be read, or the new one cannot be written.
+    """
+    for word in what.words:
+        if len(word.strip()) < SHORTEST_KNOWN:
+            raise UsageError(
+                f"a word has {SHORTEST_KNOWN} characters or more: shorter ones are part of other"
+                " words",
+                hint="mask the region in which it is shown",
+            )
+    operation = Operation(
+        name="mask",
+        arguments=_said(what),
+        of=lambda takes: mask(takes[0], what),
+        hidden=what.words,
+    )
+    return edit_cassettes([path], operation, target, overwrite=overwrite)
+
+
+def _said(what: Mask) -> dict[str, Any]:
+    """What the manifest says; not the words."""
+    if what.words:
+        return {"what": "words"}
+    stretch: dict[str, Any] = {"start_us": what.start_us}
+    if what.end_us is not None:
+        stretch["end_us"] = what.end_us
+    if what.region is None:
+        return {"what": "stretch", **stretch}
+    return {"what": "region", **stretch, "region": region_text(what.region)}
+
+
+def region_text(region: Region) -> str:
+    """A region as the option ``--region`` takes it."""
+    return f"{region.row},{region.column}:{region.columns}x{region.rows}"
+
+
+def preview_mask(cassette: Cassette, what: Mask, seq: int) -> Screen:
+    """The screen after an event, as it will look with a region or a stretch masked.
+
+    Args:
+        cassette: open.
+        what: to mask; no words.
+        seq: of the event.
+
+    Raises:
+        UsageError: nothing is there to mask.
+        CassetteError: it cannot be read.
+    """
+    paintings = sum(
+        event.kind == "output" or getattr(event.record, "kind", "") == "resize"
+        for event in cassette.events()
+        if event.seq <= seq
+    )
+    try:
+        return masked_screen(take_of(cassette), what, paintings)
+    except BadEditError as exc:
+        raise UsageError(str(exc)) from exc

@@ -1,1 +1,0 @@
-"""The tape of the harness's model traffic."""
