@@ -1,10 +1,10 @@
 """One pass over the events of a session, which turns every secret into patches.
 
-Output is cut into blocks at fixed offsets, never where reads happened to end, so that the same
-bytes give the same result however they were chunked. A block gives texts: the print stream, the
-strings of control functions, the messages that JSON in it says, and what the screen showed that
-none of these says. Each is searched by rules and for what is known; what rules find is known from
-there on, and looked for in the texts of the same block again.
+Output is cut into blocks at fixed offsets, independent of the sizes of reads, so the same bytes
+give the same result however they were chunked. A block gives several texts: the print stream, the
+strings of control functions, the messages in its JSON, and screen text that none of these
+contains. Each text is searched by rules and for known values. A value that a rule finds is known
+from then on, and the texts of the same block are searched for it again.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownV
     """Values that a caller declared secret: each whole, and each of its lines.
 
     Raises:
-        ValueError: a value too short to be told apart from ordinary text.
+        ValueError: a value is too short to distinguish from ordinary text.
     """
     for value in values:
         if len(value.strip()) < SHORTEST_KNOWN:
@@ -108,9 +108,10 @@ def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownV
 
 
 def begun_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValue]:
-    """What shows while a value is typed into a field that is painted anew with each key.
+    """The beginnings of a value, which show while a field is repainted with each key.
 
-    As words, and only what reads as no word itself: the first letters of a pass phrase are one.
+    They match as words. A beginning that reads as a word itself is left out: the first letters of a
+    pass phrase may be one.
     """
     for value in values:
         rule = _shape(value, rules)
@@ -454,7 +455,7 @@ class Finder:
         self.settled = self._fed
 
     def _output(self, event: Output) -> None:
-        """Read output. What did not go to the terminal alone is settled at the end."""
+        """Read output. Output that did not go to the terminal alone is settled at the end."""
         stream = self._streams.get(event.stream)
         if stream is None:  # of a stream that the head does not name
             name = event.stream or ""

@@ -206,7 +206,7 @@ def _stand_in(char: str) -> str:
 
 
 def _class(char: str) -> tuple[int, int, int]:
-    """What the mask must keep: the bytes in UTF-8, how the character joins others, its cells."""
+    """The properties that a mask must keep: bytes in UTF-8, how the character joins, its cells."""
     kind, width = width_mode("cluster").classify(char)
     return len(char.encode()), kind, width
 

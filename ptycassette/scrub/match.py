@@ -1,10 +1,9 @@
-"""Text as it is searched, and the native engines that search it.
+"""The form of text that is searched, and the native engines that search it.
 
-The one alphabet is UTF-8 bytes shown as characters 0 to 255: a position in such text is a position
-in bytes, so that a hit in plain output is a byte range without any table. Squeezed text is the same
-without blanks, box borders, invisible characters and quotes: in it, a value that was wrapped,
-boxed, indented or quoted stands in one piece. ``spread`` leads back from it: to stretches with
-blanks, borders and line ends in between.
+The alphabet is UTF-8 bytes shown as characters 0 to 255: a position in such text is a position in
+bytes, so a hit in plain output is a byte range without any table. Squeezed text leaves out blanks,
+box borders, invisible characters and quotes: in it, a value that was wrapped, boxed, indented or
+quoted is in one piece. ``spread`` maps a hit back to the stretches of the original text.
 
 ``Literals`` finds many fixed strings (Aho-Corasick); a ``Pattern`` is searched by RE2.
 """
@@ -302,13 +301,13 @@ class Literals:
 
 
 class Pieces:
-    """As ``Literals``, for overlapping pieces of the same values.
+    """Like ``Literals``, for overlapping pieces of the same values.
 
-    Of pieces that overlap, several hold the same few characters. These are searched for; then it is
-    seen which of the pieces are around them. So there is an eighth of the characters to search for.
+    Several overlapping pieces share the same few characters. The search looks for these, then
+    checks which pieces are around a hit. So it searches for an eighth of the characters.
 
     Args:
-        pieces: to begin with; distinct and not empty.
+        pieces: the first pieces; distinct and not empty.
     """
 
     def __init__(self, pieces: Iterable[str] = ()) -> None:
@@ -372,9 +371,9 @@ class Pattern:
             yield start, end
 
     def matches(self, text: str, *, group: str = "") -> Iterator[tuple[int, int, int]]:
-        """Where every match in ``text`` starts, and start and end of its group of that name.
+        """Every match in ``text``: its start, and start and end of its group of that name.
 
-        Of the whole match where the pattern has no such group. Empty ones are left out.
+        If the pattern has no such group, of the whole match. Empty ones are left out.
         """
         engine = _compiled(self.source)
         number = _group_of(self.source, group) if group else 0

@@ -256,7 +256,7 @@ class Placeholders:
         return rewrite(value, lambda text: self.text(text, channel=channel), member)
 
     def secrets(self, value: Any) -> list[str]:
-        """What would be replaced in the strings of a JSON value, in their order."""
+        """The secrets in the strings of a JSON value that would be replaced, in their order."""
         found: list[str] = []
 
         def look(text: str, names: Names | None = None) -> str:
@@ -287,8 +287,8 @@ class Placeholders:
     def noted(self, event: Noted, patches: Patches, offset: int) -> tuple[Noted, int]:
         """A service event with placeholders, and the offset after it.
 
-        What spans several events is masked by ``patches``, whose offsets count the characters of
-        all strings; the rest gets placeholders.
+        Secrets that span several events are masked by ``patches``, whose offsets count the
+        characters of all strings; the rest gets placeholders.
         """
         strings = strings_of(event.payload)
         end = offset + sum(len(canonical(text)) for _, text in strings)
@@ -451,7 +451,7 @@ def scrubbed_traffic(searcher: Searcher, tally: Tally, chunks: Sequence[bytes]) 
 
 
 def traffic_views(chunks: Sequence[bytes]) -> Iterator[View]:
-    """What is read of one direction of traffic, or of one log of it: bytes, and their messages."""
+    """The texts to search in one direction of traffic, or in one log: bytes, and their messages."""
     readers = (Blocks(lambda raw, base: (View(raw, base=base),), _BLOCK, _OVERLAP), Messages())
     for chunk in chunks:
         for reader in readers:
@@ -487,7 +487,7 @@ def _documents(raw: str) -> Iterator[tuple[int, int]]:
 
 
 def _ends(text: str, start: int) -> int | None:
-    """The end of the value that begins at ``start``; None if there is none."""
+    """The end of the value that begins at ``start``; None if no value begins there."""
     try:
         return _DECODER.raw_decode(text, start)[1]
     except (ValueError, RecursionError):

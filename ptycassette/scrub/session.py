@@ -73,14 +73,14 @@ class Passes:
 
     Args:
         source: the events.
-        first: makes a reader of the events as they were recorded.
-        second: makes a reader of what is masked.
-        patches: what is to be masked of the output; both kinds of reader add to it.
-        watch: sees what the first reader reads, and says what is secret.
-        typed_at_screen: whether it sees screens, too.
+        first: makes a reader of the recorded events.
+        second: makes a reader of the masked events.
+        patches: the parts of the output to mask; both kinds of reader add to it.
+        watch: sees the events of the first reader, and finds typed secrets.
+        typed_at_screen: whether it sees screens as well.
 
     Attributes:
-        left: the reader that still found something each time; None when no secret is left.
+        left: the last reader, if every pass found something; None when no secret is left.
         clean: whether one reader saw all events, found nothing, and learnt nothing meanwhile.
             Then another one would read the same events in the same way.
     """
@@ -155,7 +155,7 @@ class Passes:
 
 
 class _Second:
-    """The second reader, over masked bytes. What it reads is what is written."""
+    """The second reader, over masked bytes: exactly the bytes that are written."""
 
     def __init__(self, source: EventSource, new: NewReader, patches: Patches) -> None:
         self._source, self._new, self._patches = source, new, patches
@@ -401,8 +401,8 @@ class SessionScrubber:
     def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
         """Provider traffic, scrubbed: as many chunks, each as long as it was; JSON stays JSON.
 
-        What is learnt here is also removed from the events of the session, if ``events`` is
-        called later, and the other way round.
+        Values learnt here are also removed from the events of the session if ``events`` is called
+        later, and the other way round.
         """
         return scrubbed_traffic(self._searcher, self._tally, chunks)
 
@@ -434,7 +434,7 @@ class SessionScrubber:
         return self._placeholders.value(value, channel=channel)
 
     def secrets(self, value: Any) -> list[str]:
-        """What would be replaced in the strings of a JSON value, in their order."""
+        """The secrets in the strings of a JSON value that would be replaced, in their order."""
         return self._placeholders.secrets(value)
 
     @property
@@ -467,17 +467,17 @@ def default_scrubber(
     """A scrubber for one session, with the built-in rules.
 
     Args:
-        known: values that are secret; each is removed wherever it, or (when it looks
-            generated) a piece of it, occurs, also encoded, coloured, wrapped or typed.
+        known: secret values; each is removed wherever it occurs, also encoded, coloured, wrapped or
+            typed; of a value that looks generated, pieces are removed as well.
         volatile: also scrub clocks, PIDs, durations, sockets and temporary files.
-        values: further known values, with names of their own in the report.
+        values: further known values, with their own names in the report.
         rules: further rules.
         preserved: values that are not scrubbed, on purpose; the report names them.
         without: names of rules that are not applied.
 
     Raises:
-        ValueError: a known value is too short to be told apart from ordinary text, or the
-            pattern of a further rule is no regular expression.
+        ValueError: a known value is too short to distinguish from ordinary text, or the pattern of
+            a further rule is not a regular expression.
     """
     unwanted = frozenset(without)
     further = tuple(rules)

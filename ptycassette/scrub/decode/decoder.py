@@ -1,10 +1,10 @@
 """The table of decoders.
 
-Most text holds nothing encoded. A decoder is therefore asked twice: its signs and its hint are
-searched natively in the whole text, and only where they are found its function runs Python over
-it. What such a search costs decides what a decoder looks for: a single character takes 0.03 ms for
-each MB, an expression of ``re`` that begins with a single character 0.3 ms, of RE2 1.6 ms, and an
-expression of ``re`` that begins with a class 4 ms.
+Most text holds nothing encoded. So a decoder works in two steps: a native search for its signs and
+its hint in the whole text, and its Python function only where they are found. The cost of the
+search decides which signs a decoder uses: a single character takes 0.03 ms for each MB, an
+expression of ``re`` that begins with a single character 0.3 ms, of RE2 1.6 ms, and an expression of
+``re`` that begins with a class 4 ms.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ class Decoded:
         return tuple(stretches)
 
     def form_at(self, start: int) -> str:
-        """The form in which what begins at ``start`` is masked in the source.
+        """The form of the mask in the source for decoded text from ``start`` on.
 
-        Of base64 and base32 it includes the position in the group of four or eight digits.
+        For base64 and base32 it includes the position in the group of four or eight digits.
         """
         if self.form == BASE32:
             return f"{BASE32}{start * 8 // 5 % 8}"
@@ -167,8 +167,8 @@ def _readable_digits() -> str:
 def _readable_wide_digits() -> str:
     """A pattern of digits that the encoding of every readable text in UTF-16 contains.
 
-    Of its bytes every other one is zero, so three are a character, zero and a character, and the
-    next three zero, a character and zero.
+    Every other byte is zero. So three bytes are a character, zero and a character, and the next
+    three are zero, a character and zero.
     """
     around = f"[{_STANDARD[8:32]}][AQgw][AB]{_DIGIT}"
     return f"(?:{around}A[C-H][{_STANDARD[::4]}_-]A){{3}}"
@@ -216,7 +216,7 @@ def runs_from(
     *,
     readable: bool = True,
 ) -> Iterator[Decoded]:
-    """What the digits in ``spans`` say, read from each of their first four; if it is readable."""
+    """Decode the digits in ``spans`` from each of their first four; skip unreadable results."""
     start, end = spans[0]
     for skip in range(4):
         lines = [(start + skip, end), *spans[1:]]
@@ -242,7 +242,7 @@ def _base32_place(start: int, at: int) -> tuple[int, int]:
 
 
 def _places(lines: Sequence[tuple[int, int]]) -> Callable[[int], tuple[int, int]]:
-    """Where in the text the digits of each byte are, of digits that stand in lines."""
+    """The place in the text of each byte, for digits that are spread over lines."""
     firsts = [*accumulate((last - first for first, last in lines), initial=0)]
 
     def digit(number: int) -> int:
@@ -441,7 +441,7 @@ def _quoted(code: str | None) -> str:
 
 
 def _meaning(escape: re.Match[str]) -> str:
-    """What one escape stands for, as canonical text."""
+    """The canonical text of one escape."""
     kind = escape.lastgroup or ""
     said = escape[kind]
     if kind in {"name", "entity"}:

@@ -1,15 +1,15 @@
 """Whether a text is a secret value, or ordinary: data, code, a type, a path or a placeholder.
 
-``looks_like_a_value`` judges what stands behind a name on a screen, whose shape no rule knows.
-``is_plain_data`` judges values of files and variables. What is learnt from these is removed
-wherever it occurs, so a date or the name of a model that is taken for a secret damages every
-recording. A name tells what its value may be:
+``looks_like_a_value`` judges text after a name on a screen, if no rule matches its shape.
+``is_plain_data`` judges values of files and variables. These values are removed wherever they
+occur, so a date or a model's name that is mistaken for a secret damages every recording. The name
+limits what a value may be:
 
 - ``password``, ``client_secret``, ``apiKey`` declare a secret. It may be made of words, but
   numbers, paths, points in time and placeholders are not secrets.
 - A name that ends in ``id`` may have a UUID, unless it is the id of an account or of a secret;
-  a name that speaks of a digest or a commit may have a digest.
-- Under any other name, what people or clocks write is ordinary: dates, versions, places, words.
+  a name with the word for a digest or a commit may have a digest.
+- Under any other name, dates, versions, places and words are ordinary.
 """
 
 from __future__ import annotations

@@ -58,12 +58,13 @@ _SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 class KnownValue(msgspec.Struct, frozen=True):
     """A value to remove.
 
-    ``rule`` is the name that reports give it, ``placeholder`` what stands for
-    it in structured records. The first ``public`` characters are no secret.
-    ``pieces`` is None to let the value's entropy decide. ``word`` values are
-    removed only where no letter or digit touches them, ``named`` ones moreover only
-    where their surroundings say that a user or a host is meant. ``learnt`` ones were found by
-    a rule, which may have taken a file name beside them too: pieces that read as one are none.
+    ``rule`` is its name in reports, ``placeholder`` its replacement in structured records. The
+    first ``public`` characters are not secret.
+    ``pieces`` is None to let the value's entropy decide. ``word`` values are removed only where no
+    letter or digit touches them; ``named`` ones, in addition, only where the text around them
+    refers to a user or a host. ``learnt`` ones were found
+    by a rule, which may have included a file name beside them: pieces that look like a file name
+    are not used.
     """
 
     text: str
@@ -85,7 +86,7 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Lesson(NamedTuple):
-    """What was learnt: values, strings to find in squeezed text, and words (canonical)."""
+    """The newly learnt values, strings to find in squeezed text, and words (canonical)."""
 
     values: list[KnownValue]
     pieces: list[str]
@@ -122,9 +123,9 @@ class KnownValues:
         return iter(self._values.values())
 
     def add(self, value: KnownValue) -> bool:
-        """Remember a value; False when it is known already or too short to be told apart.
+        """Remember a value; False when it is already known, or too short to distinguish.
 
-        A known value counts as new when its ``pieces`` are switched on only now.
+        A known value counts as new when its ``pieces`` are only now switched on.
         """
         text = canonical(value.text)
         before = self._values.get(text)
@@ -147,7 +148,7 @@ class KnownValues:
         return Lesson(added, pieces, list(self._words)[words:])
 
     def only(self, lesson: Lesson) -> KnownValues:
-        """What is new of a lesson, for texts that were searched for all that was known before."""
+        """The new part of a lesson, for texts that were searched for all earlier values."""
         new = KnownValues()
         new._values = {canonical(value.text): value for value in lesson.values}
         for text in new._values:
@@ -256,10 +257,10 @@ def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
 
 
 def _is_ordinary(piece: str, at: int, public: int, *, mixed: bool) -> bool:
-    """Whether a piece of what a rule found reads as words.
+    """Whether a piece of a rule's match reads as words.
 
-    The rule may have taken a word of the next row for the end of a token. Right behind a public
-    prefix stands the token itself, whatever it reads as.
+    The rule may have mistaken a word of the next row for the end of a token. Directly after a
+    public prefix comes the token itself, however it reads.
     """
     return (
         len(set(piece)) <= _MONOTONOUS
@@ -413,7 +414,7 @@ class Learner:
         self._judged: dict[tuple[str, str], bool] = {}
 
     def spare(self, value: str) -> None:
-        """Let a value stand from now on, whatever rules say of it."""
+        """Leave a value alone from now on, even if rules match it."""
         self._preserved.add(canonical(value))
 
     def takes(self, rule: Rule, value: str) -> bool:
@@ -432,7 +433,7 @@ class Learner:
         return judged
 
     def take_new(self) -> list[KnownValue]:
-        """What was learnt since the last call."""
+        """The values learnt since the last call."""
         new, self._new = self._new, []
         return new
 
@@ -602,7 +603,7 @@ class _Text(NamedTuple):
         return _Text(inner.text, form_at, to_source, self.depth + 1)
 
     def shown(self, view: View) -> _Text:
-        """What a view shows of this text."""
+        """This text as a view shows it."""
 
         def to_source(start: int, end: int) -> tuple[tuple[int, int], ...]:
             parts = _put_together(view, start, end)
@@ -649,7 +650,7 @@ class Searcher:
         return Searcher(rules=self.rules, known=self.known, learner=self._learner)
 
     def spare(self, value: str) -> None:
-        """Let a value stand from now on, unless it is known to be secret."""
+        """Leave a value alone from now on, unless it is known to be secret."""
         self._learner.spare(value)
 
     def adopt(self) -> Lesson | None:
@@ -680,12 +681,12 @@ class Searcher:
         """Everything in canonical ``text`` that must be removed.
 
         First come the matches of rules, also in decoded text, then known values. Texts with
-        the same ``source`` continue each other. Decoded text is read as a terminal would show it,
-        too: without colours, row by row. ``shown`` says that ``text`` has been read so already.
-        Only tokens of a known shape cross ``borders`` (see ``View``).
+        the same ``source`` continue each other. Decoded text is also read as a terminal would show
+        it: without colours, row by row. Set ``shown`` if ``text`` has already been read in this
+        way. Only tokens of a known shape cross ``borders`` (see ``View``).
 
-        Short texts without a source come again and again (keys and types of events): they are
-        searched once for all that is known.
+        Short texts without a source repeat often (keys and types of events): they are searched once
+        for all known values.
         """
         remembered = source is None and not (shown or borders)
         if remembered and len(text) <= _LONGEST_REMEMBERED:
@@ -695,9 +696,9 @@ class Searcher:
     def search_again(
         self, text: str, *, shown: bool = False, by_rules: bool = False
     ) -> Iterator[Match]:
-        """Known values in a text with a source that was searched before, perhaps by rules alone.
+        """Find known values in a text with a source that was searched before, or only by rules.
 
-        ``by_rules`` says whether rules apply to what known values are found encoded in.
+        ``by_rules`` applies rules to the encoded texts in which known values are found.
         """
         read = self._read.get(text)
         for one, squeezed in self._squeezed(text, shown=shown) if read is None else read:
@@ -730,18 +731,18 @@ class Searcher:
         return self._remembered
 
     def search_member(self, names: Names, value: str | int) -> Iterator[Match]:
-        """What the names around a value in JSON give away of it.
+        """The parts of a JSON value that are secret because of the names around it.
 
-        Places count in the canonical text of the value, or in the digits of a number. A name
-        above a whole object declares what looks generated in it, and each of several: the object
-        may also hold types, dates and descriptions.
+        Places are offsets in the canonical text of the value, or in the digits of a number. A name
+        above a whole object declares only its generated-looking values as secret: the object may
+        also hold types, dates and descriptions.
         """
         for name, only_generated in _telling(names, isinstance(value, int)):
             if not only_generated or _is_generated(str(value)):
                 yield from self._search_named(name, value)
 
     def _search_named(self, name: str, value: str | int) -> Iterator[Match]:
-        """What one name gives away of a value."""
+        """The parts of a value that one name declares secret."""
         text = canonical(str(value))
         written = canonical(json.dumps(value, ensure_ascii=False))
         quote = int(isinstance(value, str))
@@ -796,7 +797,7 @@ class Searcher:
             yield one, squeeze(one.text)
 
     def search_joined(self, view: JoinedLines) -> Iterator[Match]:
-        """What rules find across the ends of lines."""
+        """Matches of rules across the ends of lines."""
         for found in self.rules.find(view.text):
             rule, start = found.rule, found.start
             shaped = rule.public >= _PREFIX
@@ -806,7 +807,7 @@ class Searcher:
                 yield Match(((start, end),), TEXT, rule.name, rule.placeholder, value)
 
     def _across_lines(self, one: _Text) -> Iterator[Match]:
-        """What rules find across the ends of lines of a text."""
+        """Matches of rules across the ends of lines of a text."""
         if "\n" not in one.text:
             return
         cols = max(map(len, one.text.split("\n")))

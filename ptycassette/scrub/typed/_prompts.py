@@ -1,11 +1,11 @@
 """Whether a label asks for a secret: the words by which programs ask for one, in many languages.
 
 The words are data, in ``prompts.toml``. A word alone does not make a prompt: "I changed the
-password handling" and "12k tokens" ask for nothing. A label asks when nothing but punctuation
-follows the word (``Password``), when it ends as prompts do (``Passphrase for key
-'/home/me/.ssh/id':``), when it begins or ends as a request does (``Paste your API key here``), or
-when it says that what is typed is hidden (``[input is masked]``). Questions to be answered with
-yes or no ask for no secret.
+password handling" and "12k tokens" ask for nothing. A label asks for a secret in these cases:
+only punctuation follows the word (``Password``); it ends like a prompt (``Passphrase for key
+'/home/me/.ssh/id':``); it begins or ends like a request (``Paste your API key here``); or it
+announces that input is hidden (``[input is masked]``). Yes-or-no questions do not ask for a
+secret.
 """
 
 from __future__ import annotations

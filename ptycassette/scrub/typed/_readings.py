@@ -1,8 +1,8 @@
 """The texts that the keys of one line may have typed.
 
-Nobody knows which keys the program obeyed, so a line is read in several ways: as typed, with
+We cannot see which keys the program obeyed. So a line is read in several ways: as typed, with
 rubout and kill keys applied (``text_of_line``), with cursor keys applied (``edited_text``), and
-as it stood each time before something of it was removed: what was rubbed out and typed again.
+as it was each time before a part of it was removed: a part may be rubbed out and typed again.
 """
 
 from __future__ import annotations

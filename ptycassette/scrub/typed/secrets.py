@@ -1,33 +1,29 @@
-"""The secrets that were typed in a session, learnt from the events of its journal.
+"""The secrets that were typed in a session, learnt from the events of its journal. Pure.
 
-One place for every way of recording, and for ``recover``: whatever was sent to a program is a
-``Typed`` event in the journal, with its real bytes. What counts as secret:
+All ways of recording and ``recover`` use this module: everything sent to a program is a ``Typed``
+event in the journal, with its real bytes. These inputs are secret:
 
-``unseen``  the event is ``masked``: the terminal did not echo (ECHO off, ICANON on, as password
-            prompts do it), or whoever sent it said so. Also the line that was typed ahead for
-            such a prompt, where only the end of the input came while it waited.
+``unseen``  the event is ``masked``: the terminal did not echo (ECHO off, ICANON on, as for
+            password prompts), or the sender marked it. Also a line typed ahead for such a prompt,
+            if only the end of the input came while it waited.
 ``asked``   it was typed where the screen asks for a secret by name (``secret_prompts``): left of
             the cursor, as a placeholder right of it, or in the nearest row above with text.
             Also a line that was typed ahead, before such a prompt appeared (``_ahead``).
-``hidden``  what appeared in its place was only ``*``, bullets or dots; or the program printed as
-            many of them as characters were sent, before it printed the text itself, if ever.
-``silent``  nothing appeared, although the program had shown what was typed before: at a prompt,
-            one word, for a third of a second or longer, until Enter came by itself. Also where
-            the program took the line, and ticked off its question (``? X`` is now ``✔ X``) or
-            left the screen with the box in which it was typed.
+``hidden``  only ``*``, bullets or dots appeared in its place; or the program printed as many of
+            them as characters were sent, before it printed the text itself, if ever.
+``silent``  nothing appeared, although the program had shown earlier input: at a prompt, one word,
+            for a third of a second or longer, until Enter came by itself. Also if the program took
+            the line, and ticked off its question (``? X`` is now ``✔ X``) or left the screen
+            with the box in which it was typed.
 
-A line is read in several ways, because nobody knows which keys the program obeys: as typed,
-with rubout and kill keys applied, with cursor keys applied, and as it stood each time before
-something was removed. All readings are secrets.
+A line is read in several ways (``_readings``), and all readings are secrets. A short secret, of
+five characters or fewer (a PIN), may also be ordinary text. It is ``whole``: it is removed only
+where no letter or digit touches it, and only from the event ``since`` on, in which its typing
+began. Longer ones are removed everywhere, in pieces as well if they look generated. One or two
+characters are not returned: their removal would destroy the recording and hide nothing. Their
+input is still masked.
 
-Short secrets. Five characters and fewer (a PIN) are also ordinary text: such a secret is
-``whole``. It is to be removed only where no letter or digit touches it, and only from the event
-``since`` on, in which typing it began; a log that showed 1234 before keeps it. Longer ones are
-to be removed everywhere, in pieces too where they look generated. One or two characters are
-not returned at all: removing them would destroy the recording and hide nothing. Their input
-is masked all the same.
-
-Feed every event, in the order of the journal. No I/O, no clock: times are those of the events.
+Feed every event, in the order of the journal.
 """
 
 from __future__ import annotations
@@ -60,15 +56,15 @@ _PUT = lazy_pattern(rb"\x1b\[[0-9;]*[Hfd]")
 
 
 class AtCursor(NamedTuple):
-    """What is on the screen at one moment.
+    """The screen at one moment.
 
     Attributes:
         rows: the text of all rows, from the top.
         row: the number of the row in which the cursor is, from 0.
-        before: what stands in that row left of the cursor, blanks included.
+        before: the text in that row left of the cursor, blanks included.
         cols: how many cells a row has.
-        visible: whether the cursor is shown. Where it is not (ink), the program paints one of
-            its own, and the terminal's stands anywhere below.
+        visible: whether the cursor is shown. If not (ink), the program paints its own cursor, and
+            the terminal's is somewhere below.
     """
 
     rows: tuple[str, ...]
@@ -79,7 +75,7 @@ class AtCursor(NamedTuple):
 
     @property
     def prompt(self) -> str:
-        """What stands left of the cursor, without borders and blanks around it."""
+        """The text left of the cursor, without borders and blanks around it."""
         return self.before.strip(BORDERS)
 
     def full(self, row: int) -> bool:
@@ -152,7 +148,7 @@ _AS_ONE = {0: None, ord("\n"): None}
 
 
 def begun(output: bytes) -> bytes:
-    """What output leaves open for the output behind it, as bytes with the same effect.
+    """The state that output leaves open for the output after it, as bytes with the same effect.
 
     Reads end anywhere: in a control sequence, in a character, between a character set and the
     lines that are drawn with it.
@@ -168,14 +164,14 @@ def begun(output: bytes) -> bytes:
 
 
 class Printed:
-    """What a program has printed since something was typed.
+    """The output of a program since something was typed.
 
     Args:
-        begun: what the output before left open; see ``begun``.
+        begun: the state that the output before left open; see ``begun``.
 
     Attributes:
-        left: the program left the alternate screen. What it prints behind that is no echo.
-        output: the bytes of it, of a long output the beginning.
+        left: the program left the alternate screen. Output after that is no echo.
+        output: its bytes; only the beginning if it is long.
     """
 
     def __init__(self, begun: bytes = b"") -> None:
@@ -226,16 +222,17 @@ class Printed:
     def hides(
         self, typed: str, before: tuple[str, ...], now: tuple[str, ...], *, in_a_row: bool = False
     ) -> bool:
-        """Whether it printed as many signs as characters were typed, and not these before.
+        """Whether it printed as many signs as characters were typed, not counting earlier signs.
 
-        Signs that have positions of their own are side by side on the screen; an animation has
+        Signs with their own positions must be side by side on the screen; an animation has
         some anywhere.
 
         Args:
             typed: the text.
-            before: the rows of the screen before. Signs that stood there hide something else.
+            before: the rows of the screen before. Signs that were already there hide something
+                else.
             now: the rows of the screen now.
-            in_a_row: take only signs that were printed one behind the other.
+            in_a_row: count only signs that were printed one after the other.
         """
         if not self._runs:
             return False
@@ -259,12 +256,12 @@ def _replacement(control: re.Match[bytes]) -> bytes:
 
 
 def hides(shown: str, typed: str, *, exactly: bool) -> bool:
-    """Whether ``shown`` stands for ``typed`` and does not show it.
+    """Whether ``shown`` replaces ``typed`` and does not show it.
 
     Args:
-        shown: what appeared.
-        typed: what was typed.
-        exactly: take only a sign for each character, or a row of three or more of one kind.
+        shown: the text that appeared.
+        typed: the text that was typed.
+        exactly: accept only a sign for each character, or a row of three or more of one kind.
     """
     signs = shown.strip(" │┃|║")
     if len(signs) == len(typed) >= FEW_SIGNS and _is_one_sign(signs):
@@ -314,23 +311,23 @@ How = Literal["unseen", "asked", "hidden", "silent"]
 
 
 class Field:
-    """Where something is typed that the line discipline does not hide.
+    """A place for typing that the line discipline does not hide.
 
     Args:
         at: the screen before the first key; None when it is not known.
         answered: the prompt at which something was typed before, as ``prompt`` gives it.
         t_us: the moment of the first key.
         number: the number of its event.
-        begun: what the output before the first key left open; see ``_signs.begun``.
+        begun: the state that the output before the first key left open; see ``_signs.begun``.
 
     Attributes:
-        how: why what is typed is secret; None while nothing says so.
+        how: why the typed text is secret; None while nothing shows that it is.
         shown: it was shown as it was typed.
         ended: Enter or the like was pressed.
-        kept: for the owner: what was typed in it was learnt.
-        printed: for the owner to fill: what the program printed since.
-        keys: what was typed.
-        events: the numbers of the events in which it was.
+        kept: for the owner: its text was learnt.
+        printed: for the owner to fill: the program's output since.
+        keys: the typed keys.
+        events: the numbers of the events with these keys.
     """
 
     def __init__(
@@ -354,7 +351,7 @@ class Field:
 
     @property
     def prompt(self) -> str:
-        """Of the screen before the first key."""
+        """The prompt on the screen before the first key."""
         return "" if self._at is None else self._at.prompt
 
     @property
@@ -364,12 +361,12 @@ class Field:
 
     @property
     def unprompted(self) -> bool:
-        """Whether nothing stood left of the cursor, or is known to have stood there."""
+        """Whether the place left of the cursor was empty, or its text is unknown."""
         return self._at is None or not self._at.before.strip()
 
     @property
     def decided(self) -> bool:
-        """Whether looking again would tell nothing new: it is known, or the line is too long."""
+        """Whether another look cannot change the answer: it is known, or the line is too long."""
         return self.how is not None or self.shown or len(self.keys) >= _MOST_BYTES
 
     def add(self, data: bytes, number: int) -> None:
@@ -381,8 +378,8 @@ class Field:
     def left(self, at: AtCursor | None) -> bool:
         """Whether the program has gone on to something else, without Enter (a PIN of four digits).
 
-        A line that wraps has not been left: what it began with still stands above full rows.
-        Nor has one in which the cursor stands inside of the prompt: it is being painted anew.
+        A line that wraps has not been left: its beginning is still there, above full rows. Nor has
+        a line with the cursor inside the prompt: it is being repainted.
         """
         first = self._at
         if first is None or at is None:
@@ -438,9 +435,9 @@ class Field:
             self.how = self._sign
 
     def _is_shown(self, shown: str, typed: str) -> bool:
-        """Whether a text in its place is what was typed.
+        """Whether a text in its place is the typed text.
 
-        Two letters tell, but not where the place is not known, or something points to a secret.
+        Two letters are enough, unless the place is not known or something points to a secret.
         """
         placed = self._at is not None and self._at.visible and len(typed) > 1
         if placed and (self._sign is None or shown.strip() == typed):
@@ -459,9 +456,9 @@ class Field:
         return question is not None and self.printed.shows_tick(question[1], typed)
 
     def _stood_in_box(self, first: AtCursor) -> bool:
-        """Whether the cursor stood in an empty box when it was typed, or when that was read.
+        """Whether the cursor was in an empty box when the text was typed, or when it was read.
 
-        A driver may type while the box is being painted; then all the rest may come as one.
+        A driver may type while the box is being painted; then the rest may come at once.
         """
         if _in_box(first):
             return True
@@ -477,9 +474,9 @@ class Field:
             self._sign = self._sign or "silent"
 
     def _in_place(self, first: AtCursor, at: AtCursor) -> Iterator[tuple[str, bool]]:
-        """What stands where the keys would be shown, and whether each must have its sign.
+        """The texts where the keys would be shown, and whether each must have its sign.
 
-        Away from the cursor other things look alike.
+        Away from the cursor, other text may look alike.
         """
         if not first.visible:
             if len(self.keys) >= _SHORTEST_WITHOUT_CURSOR:
@@ -597,12 +594,12 @@ class TypedAhead:
         return bool(self._lines or self._last) and self._looks_left > 0
 
     def add(self, line: bytes, number: int, at: AtCursor | None) -> None:
-        """Remember a line that was typed where no prompt stood.
+        """Remember a line that was typed without a prompt.
 
         Args:
             line: its keys, without Enter.
-            number: of the event in which typing it began.
-            at: the screen before it; its prompts have been answered. None when it is not known.
+            number: the number of the event in which its typing began.
+            at: the screen before it, with prompts that were already answered. None if not known.
         """
         if len(self._lines) < _MOST_LINES:
             self._lines.append((line, number))
@@ -753,7 +750,7 @@ class TypedSecrets:
             field.printed.add(data)
 
     def _undecided(self) -> list[Field]:
-        """The fields of which nothing tells yet whether they are secret, in their order."""
+        """The fields that are not yet known to be secret or not, in their order."""
         last = [] if self._field is None else [self._field]
         return [field for field in (*self._sent_along, *last) if not field.decided]
 

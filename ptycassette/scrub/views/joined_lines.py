@@ -83,8 +83,8 @@ class JoinedLines(RunsView):
     def clipped(self, start: int, end: int, *, shaped: bool, whole: int = 0) -> int:
         """The end of a match from ``start`` to ``end``, cut at the first join that splits no word.
 
-        0 if it crosses no real join: then it lies in one line, where the other views find it.
-        ``shaped`` says that the match begins like a token, not like a word; ``whole`` how many
+        0 if it crosses no real join: then it is within one line, where the other views find it.
+        ``shaped``: the match begins like a token, not like a word. ``whole``: how many
         characters such a token has, 0 if that varies.
         """
         reached = 0

@@ -55,7 +55,7 @@ def strings_of(value: Any, *, place: str = "") -> list[tuple[str, str]]:
 
 
 def tells_nothing_apart(value: dict[Any, Any]) -> bool:
-    """Whether an object has no key by whose value the places of its strings are told apart."""
+    """Whether an object has no key whose value distinguishes the places of its strings."""
     return "id" not in value and _APART.isdisjoint(value)
 
 
@@ -81,12 +81,12 @@ def _collect(value: Any, place: str, found: list[tuple[str, str]]) -> None:
 
 
 class Names(NamedTuple):
-    """What the names around a text or number in JSON may declare it to be.
+    """The names around a text or number in JSON, which may declare what it is.
 
     Attributes:
-        own: its key; what the object calls it (``{"name": "X", "value": ...}``); the key of the
+        own: its key; the object's name for it (``{"name": "X", "value": ...}``); the key of the
             list that holds it. Each names this one value.
-        above: the keys of the objects around it, which name all that they hold.
+        above: the keys of the objects around it, which name all values inside.
     """
 
     own: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ def _is_name(key: str) -> bool:
 
 
 def _label(value: dict[Any, Any]) -> str | None:
-    """What an object with a name and a value calls its value."""
+    """The name of the value, from an object with a name and a value."""
     for key in value:
         if isinstance(key, str) and _is_value(key):
             break
@@ -161,10 +161,10 @@ def rewrite(
     member: Callable[[Names, str | int], str | int] | None = None,
     names: Names | None = None,
 ) -> Any:
-    """``value`` with every string in it, keys included, replaced by ``change`` of it.
+    """``value`` with ``change`` applied to every string in it, keys included.
 
-    What ``members_of`` yields is replaced by ``member`` of names and item instead, if that is
-    given.
+    If ``member`` is given, it replaces the items that ``members_of`` yields; it gets names and
+    item.
     """
     if isinstance(value, dict):
         label = None if member is None else _label(value)
@@ -207,13 +207,13 @@ class Joined:
     """Joins the strings of each place over events, and hands them out as views.
 
     Offsets count the canonical characters of all strings of all events, in order,
-    unless whoever puts strings has others.
+    unless the caller gives others with the strings.
 
     Args:
         several: return only texts that are spread over several values, each once.
 
     Attributes:
-        quiet: whether what becomes long enough is dropped, because it need not be searched.
+        quiet: whether texts that become long enough are dropped, because they need no search.
     """
 
     def __init__(self, *, several: bool = False) -> None:
@@ -389,10 +389,10 @@ _STEP = 512
 
 
 class Blocks:
-    """A channel whose blocks end with the last whole word, and begin before the end of the last.
+    """A channel whose blocks end with the last whole word, and overlap the block before.
 
     Args:
-        views: what a block says (canonical), which begins at an offset of the channel.
+        views: makes the views of a block (canonical) that begins at an offset of the channel.
         block: how many bytes; blocks end at multiples of it.
         overlap: how many bytes at most are read again.
     """
@@ -457,13 +457,13 @@ def around(raw: str, wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, 
 
 
 def _last_break(raw: str, end: int, overlap: int) -> int:
-    """Where the last word before ``end`` ends; ``end`` itself if there is none nearby."""
+    """The end of the last word before ``end``; ``end`` itself if no word is near."""
     at = max(raw.rfind(char, end - min(end, overlap // 2), end) for char in _BREAKS)
     return at if at >= 0 else end
 
 
 def _first_break(raw: str, start: int, overlap: int) -> int:
-    """Where the first word after ``start`` ends; ``start`` itself if there is none nearby."""
+    """The end of the first word after ``start``; ``start`` itself if no word is near."""
     found = (raw.find(char, start, start + overlap // 2) for char in _BREAKS)
     return min((at for at in found if at >= 0), default=start)
 
@@ -488,8 +488,8 @@ class Messages(Blocks):
     """The messages that consecutive JSON objects in the output form together.
 
     Args:
-        wanted: whether the bytes between two offsets are to be read; None for all. Of a block
-            that is not, the strings are kept only for messages that go on behind it.
+        wanted: whether to read the bytes between two offsets; None reads all. The strings of a
+            block that is not read are kept only for messages that continue after it.
     """
 
     def __init__(self, wanted: Callable[[int, int], bool] | None = None) -> None:
@@ -694,7 +694,7 @@ class StreamText:
 
 
 class FoundInBody(NamedTuple):
-    """What was found in a body: the patches that mask it, with offsets in the body, and why."""
+    """The findings in a body: the patches that mask it (offsets in the body), and the reasons."""
 
     patches: list[Patch]
     rule: str
@@ -705,16 +705,16 @@ class FoundInBody(NamedTuple):
 class TrafficText:
     """One body of the tape among others in its channel.
 
-    An agent sends the whole conversation with each question. What a body repeats of the beginning
-    of an earlier one is not read again: what was found there is found here, too.
+    An agent sends the whole conversation with each question. The part of a body that repeats the
+    beginning of an earlier one is not read again: it has the same findings.
 
     Args:
-        name: of the body.
-        earlier: bodies that were read to their ends; None where no other body begins as this one.
+        name: the name of the body.
+        earlier: bodies that were read to their ends; None if no other body begins like this one.
 
     Attributes:
-        found: what was found in it.
-        repeated: what was found in the part that is not read, until it is taken from here.
+        found: the findings in it.
+        repeated: the findings in the part that is not read, until they are taken from here.
     """
 
     def __init__(self, name: str, earlier: Sequence[TrafficText] | None = None) -> None:

@@ -1,12 +1,11 @@
-"""Texts to search, each able to say which bytes of the recording a stretch of it came from.
+"""Texts to search, which map each stretch back to bytes of the recording.
 
-A *root* view shows bytes of a channel in some order (as written, as printed,
-as they stand on the screen, as typed). A *derived* view shows a root view
-decoded. A hit in any view leads back to a stretch of a root view, is masked
-there in the form in which it stands (text, base64, hex, escapes), and becomes
-patches: bytes at offsets of the channel, always as many as there were.
+A *root* view shows bytes of a channel in some order (as written, as printed, as placed on the
+screen, as typed). A *derived* view shows a root view decoded. A hit in any view leads back to a
+stretch of a root view. It is masked there in its own form (text, base64, hex, escapes), and
+becomes patches: bytes at offsets of the channel, with the same number of bytes as before.
 
-Mapping is done for hits alone; a view without hits costs its text.
+Only hits are mapped; a view without hits costs only its text.
 """
 
 from __future__ import annotations
@@ -126,10 +125,10 @@ _Pane = tuple[_Side, int, int]
 class Line(NamedTuple):
     """A row as it was at one moment.
 
-    ``cells`` has a string per cell ("" behind a wide character), trimmed at the right; a text of
-    narrow characters alone is its own list of cells. ``origins`` says which bytes painted each:
-    a stretch, or the offset of the first one, or None. ``wrapped`` says that the terminal broke
-    the line before this one, ``spaced`` that a blank stands in the last column.
+    ``cells`` has a string per cell ("" after a wide character), trimmed at the right; a text of
+    narrow characters alone is its own list of cells. ``origins`` has the bytes that painted each: a
+    stretch, or the offset of the first one, or None.
+    ``wrapped``: the terminal broke the line before this one. ``spaced``: the last column is blank.
     """
 
     cells: _Cells
@@ -286,7 +285,7 @@ def _shown(text: str) -> tuple[int, int]:
 
 
 def _stripped(line: Line, start: int, end: int) -> Piece | None:
-    """The text between two bars without its padding; None if there is none."""
+    """The text between two bars without its padding; None if it is empty."""
     cells = line.cells
     if isinstance(cells, str):
         left, right = _shown(cells[start:end])
@@ -668,7 +667,7 @@ def _struck(text: str) -> str:
 
 
 def _printed(raw: str) -> str:
-    """What canonical ``raw`` prints. Plain text has only its line ends changed."""
+    """The text that canonical ``raw`` prints. Only the line ends of plain text change."""
     text = _COLOURS.sub(_MARK, raw) if "\x1b[" in raw else raw
     for end in _LINE_ENDS:
         text = text.replace(end, "\n")
@@ -744,7 +743,7 @@ WIDEST = 400
 
 
 def shown_views(text: str) -> Iterator[View]:
-    """What canonical text shows that it does not say, as views whose channel is the text."""
+    """Texts that a screen would show for canonical text, as views whose channel is the text."""
     if any(sign in text for sign in _SIGNS):
         yield from printed_views(text, 0)
         if len(text) <= _MOST_PAINTED and _MOVING.search(text):
