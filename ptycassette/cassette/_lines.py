@@ -59,7 +59,7 @@ class LineReader(Generic[R]):
         """Take the next block; returns the records that it completes, possibly none.
 
         Raises:
-            RecordError: a line is not what the format says.
+            RecordError: a line breaks the format.
             LimitError: a line is too long, holds too many values or nests too deep.
         """
         self._hash.update(block)

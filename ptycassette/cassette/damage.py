@@ -1,7 +1,7 @@
-r"""What git and other tools do to the files of a cassette, how to know it, and the way back.
+r"""How git and other tools damage the files of a cassette, how to detect it, and how to repair it.
 
 =====================  =====================================================  ================
-what                   how it is known                                        the way back
+damage                 how it is detected                                     repair
 =====================  =====================================================  ================
 CRs removed            the digest fits with CRs put back                      the same
 CRs added              the digest fits without them                           the same
@@ -15,8 +15,8 @@ conflict markers       its lines                                              ta
 =====================  =====================================================  ================
 
 Nothing is guessed: bytes count as restored only if they have the pinned digest. Line ends of
-``output.raw`` may be mixed, so that each could have had a CR or not; there the digests of the
-chunks are found one after the other.
+``output.raw`` may be mixed, so that each could have had a CR or not; there the chunks are matched
+with their digests one after the other.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ Fits = Callable[[bytes], bool]
 
 
 class Unfetched(msgspec.Struct, frozen=True):
-    """A pointer that stands for the file: what it is, and the command that fetches the file."""
+    """A pointer in place of the file: its kind, and the command that fetches the file."""
 
     what: str
     command: str
 
 
 def unfetched(head: bytes, *, size: int) -> Unfetched | None:
-    """The pointer that a file is; None if it is none.
+    """The pointer in a file; None if the file is no pointer.
 
     The forms are those of git-lfs (docs/spec.md: a first line ``version URL``) and of git-annex
     (unlocked files: a path with ``/annex/objects/``).

@@ -108,9 +108,10 @@ class FrameMaker:
         Args:
             event: the event, with its output masked.
             following: the one after it, None after the last.
-            t_ms: the moment that the frame is stamped with.
-            seq: the number that the frame gets if there is one.
-            screen: an emulator that stands right after the event; used where there is no own.
+            t_ms: the time of the frame.
+            seq: the number of the frame, if one is due.
+            screen: an emulator in its state right after the event; used if the maker has none of
+                its own.
         """
         own = self._emulator
         emulator = own or screen

@@ -169,8 +169,8 @@ def check_manifest_digest(manifest: Manifest, *, where: str = MANIFEST) -> None:
     Raises:
         ManifestError: the digest or the artifacts are promised but missing,
             or the digest is malformed.
-        DigestError: the manifest is not what its digest says, or ``optional`` holds
-            what it does not cover.
+        DigestError: the manifest does not match its digest, or ``optional`` holds fields that the
+            digest does not cover.
     """
     optional = manifest.optional or {}
     if manifest.provenance.contract_version == CONTRACT:

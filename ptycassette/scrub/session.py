@@ -80,7 +80,7 @@ class Passes:
         typed_at_screen: whether it sees screens as well.
 
     Attributes:
-        left: the last reader, if every pass found something; None when no secret is left.
+        left: the reader that still found secrets in the last pass; None when no secret is left.
         clean: whether one reader saw all events, found nothing, and learnt nothing meanwhile.
             Then another one would read the same events in the same way.
     """

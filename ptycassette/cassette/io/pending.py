@@ -1,12 +1,12 @@
-"""Recordings of a test that has not passed yet: kept in the library's directory until it has.
+"""Recordings of a test that has not passed yet, kept in the library's directory until it passes.
 
-A test may fail after the program in it was recorded. Until it passed, its recordings
-lie in a directory of their own on the library's file system; then they are moved into
-the library, one rename each, or dropped. Git is kept away from what a crash leaves.
+A test may fail after its program was recorded. Until the test passes, its recordings are in a
+separate directory on the library's file system. Then they are moved into the library, one rename
+each, or dropped. Git ignores the directory, in case a crash leaves it behind.
 
-The directory is locked (flock) as long as its maker lives. One that nobody holds was left by
-a crash, and nobody can decide any more what becomes of its recordings. Whoever makes the next one
-in the library, or recovers a recording into it, removes it.
+The directory is locked (flock) as long as its maker lives. One without a lock was left by a crash,
+and the result of its test will never be known. It is removed when the next one is made in the
+library, or a recording is recovered into the library.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class PendingRecordings:
         """Move all recordings into the library; returns where they are now.
 
         Raises:
-            RefusedError: one is not wanted (``refuse_unwanted``); it alone is dropped.
-            NewerCassetteError, ExistsError: something stands there that is not replaced.
+            RefusedError: ``refuse_unwanted`` refuses one; only that one is dropped.
+            NewerCassetteError, ExistsError: the target exists and is not replaced.
             StorageError: the disk refuses.
         """
         published, refused = [], None

@@ -1,8 +1,8 @@
-"""What happened to the files of a cassette that is not valid, and how it becomes valid again.
+"""Explain the damage to an invalid cassette, and repair it.
 
-``explained`` adds the cause and the remedy to an error; ``fix_cassette`` restores what the digests
-prove, and adds the ``.gitattributes`` that older cassettes lack; ``git_risks`` says what git would
-change although all is well here.
+``explained`` adds the cause and the remedy to an error; ``fix_cassette`` restores the bytes that
+digests prove, and adds the ``.gitattributes`` that older cassettes lack; ``git_risks`` lists
+changes that git would make to a valid cassette.
 """
 
 from __future__ import annotations
@@ -185,10 +185,10 @@ _AS_IT_IS = (DiagnosticError, LimitError, UnscrubbedError, UnsafeFileError)
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wrong with one file.
+    """The damage to one file.
 
-    ``cause`` is empty when nothing explains it; ``remedy`` is what to do, empty when
-    ``fix_cassette`` does it. ``restored`` has the bytes as they were recorded, None if nothing
+    ``cause`` is empty if it is not known; ``remedy`` is the user's next step, empty when
+    ``fix_cassette`` does it. ``restored`` has the bytes as they were recorded, None if no digest
     proves them.
     """
 
@@ -199,7 +199,7 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fixed(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``fix_cassette`` did: names of restored files with the cause, and of those added."""
+    """The result of ``fix_cassette``: restored files with the cause, and added files."""
 
     restored: dict[str, str]
     added: tuple[str, ...] = ()
@@ -229,7 +229,7 @@ def explained(error: CassetteError, path: str | os.PathLike[str]) -> CassetteErr
 
 
 def _first(damages: Sequence[Damage]) -> Damage | None:
-    """What to do first: what others have to do goes before what ``fix_cassette`` does."""
+    """The damage to repair first: damage that others must repair comes before ours."""
     explained_ones = [one for one in damages if one.cause]
     return next((one for one in explained_ones if one.remedy), next(iter(explained_ones), None))
 
@@ -327,7 +327,9 @@ def protect_from_git(path: Path) -> tuple[str, ...]:
 
 
 def git_risks(path: Path) -> list[str]:
-    """What would go wrong with a valid cassette in git: one sentence each; empty outside of git.
+    """The problems that a valid cassette would have in git, one sentence each.
+
+    Empty outside of git.
 
     Args:
         path: the cassette.
@@ -469,9 +471,10 @@ def _has_digest(sha256_hex: str, data: bytes) -> bool:
 
 
 def _filtered(path: Path, name: str, fits: Fits) -> Damage | None:
-    """What a filter of git (``filter=`` in gitattributes(5)) did to a file, which is not run here.
+    """The damage that a filter of git (``filter=`` in gitattributes(5)) did; its smudge is not run.
 
-    Git keeps what came out of its ``clean``; if that has the digest, its ``smudge`` did the damage.
+    Git keeps the output of the filter's ``clean``; if that has the digest, its ``smudge`` did the
+    damage.
     """
     if not WorkTree.holds(path):
         return None
@@ -522,7 +525,7 @@ def _records(data: bytes) -> list[OutputRecord]:
 def _file_damage(
     name: str, data: bytes, pin: Artifact | None, chunks: bytes, *, effort: int
 ) -> Damage | None:
-    """What happened to one file; None if it has its digest, or none is known and nothing shows."""
+    """The damage to one file; None if it has its digest, or if no digest and no damage is known."""
     wanted = None if pin is None else pin.sha256
     if wanted is not None and sha256(data).hexdigest() == wanted:
         return None
@@ -542,7 +545,7 @@ def _file_damage(
 
 
 def _manifest(path: Path, directory: DirectoryHandle) -> tuple[Damage | None, ManifestPage | None]:
-    """What happened to the manifest, and what it says, if that is certain."""
+    """The damage to the manifest, and its content if that is certain."""
     with directory.open(MANIFEST) as file:
         pointer = unfetched(file.read_at(0, min(file.size, HEAD_BYTES)), size=file.size)
         if pointer is not None:
@@ -597,7 +600,7 @@ def _conflict(name: str, line: int) -> Damage:
 
 
 def _missing(path: Path, name: str, *, empty: bool = False) -> Damage:
-    """A file that is not there, and what git says about it."""
+    """The damage of a file that is missing, with git's reason."""
     if not WorkTree.holds(path):
         return Damage(name=name)
     tree = WorkTree(path)
@@ -636,10 +639,10 @@ def _sparse(path: Path, name: str) -> Damage:
 
 
 def _not_checked_out(path: Path) -> str | None:
-    """Why a cassette is not there at all, if git or DVC says so.
+    """Why the whole cassette is missing, if git or DVC gives a reason.
 
-    Git is asked only where a sparse checkout is set up, or the folder is empty and the repository
-    has submodules, since often nothing is there yet.
+    Git runs only if a sparse checkout is set up, or the folder is empty and the repository
+    has submodules, since a path is often simply not there yet.
     """
     if not path.name:  # an empty path
         return None

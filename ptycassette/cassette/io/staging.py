@@ -1,14 +1,13 @@
-"""The hidden directory beside the target in which a cassette is put together.
+"""The hidden directory beside the target in which a cassette is built.
 
 Its name is ``.NAME.RANDOM.staging``; it is 0700, git ignores it, and its
 owner holds an advisory lock on it, which the kernel drops when the owner dies.
-The next writer in that folder removes the staging directories that
-nobody holds, so a crash leaves no litter for long. What is in it has from the
-beginning the mode that it is published with, as the umask says: some file systems
-refuse to change modes.
+The next writer in that folder removes unlocked staging directories, so a crash
+leaves no litter for long. The files in it have their final mode from the
+beginning, as the umask sets it: some file systems refuse to change modes.
 
-What is staged has been scrubbed. What it replaces may not have been; it is moved
-into the hidden directory, too, and removed with it.
+Staged files have been scrubbed. Files that they replace may not have been; these are moved
+into the hidden directory as well, and removed with it.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def fsync_directory(path: Path) -> None:
 
 
 def lost_race(target: Path) -> ExistsError:
-    """What to raise when another writer has published at ``target`` first."""
+    """The error for a target that another writer has published first."""
     return ExistsError(
         "another writer has published there in the meantime",
         where=str(target),
@@ -217,8 +216,7 @@ class Staging:
         """Make everything durable and rename it to the target.
 
         Args:
-            replaces: the directory that stands there now and is to be
-                replaced, None when nothing does.
+            replaces: the existing directory to replace, None without one.
 
         Raises:
             ExistsError: another writer was faster.

@@ -206,9 +206,9 @@ class CassetteWriter:
 
     Args:
         target: the directory to publish. It must not exist, or be empty.
-        overwrite: replace the cassette that stands there, provided that it is
-            one, of this format version or an older one, and nothing else.
-        limits: the limits of the readers it is for.
+        overwrite: replace an existing cassette of this format version or an older one, and nothing
+            else.
+        limits: the limits of its readers.
 
     Raises:
         ExistsError: something is there, and it may not be replaced.
@@ -361,14 +361,14 @@ class CassetteWriter:
         """Fill in digests, make everything durable, and publish atomically.
 
         Returns the manifest as written: ``content_digest``, ``optional.artifacts``
-        and ``optional.manifest_digest`` are filled in, whatever was handed in,
-        and so is an empty ``provenance.contract_version``.
+        and ``optional.manifest_digest`` are filled in, whatever the argument holds, and so is an
+        empty ``provenance.contract_version``.
 
         Raises:
             ValueError: no final record or no scrub report, or a closed writer.
             ManifestError: a reader would refuse the manifest.
             ExistsError: another writer was faster, or the target has changed.
-            NewerCassetteError: a cassette of a newer version stands there now.
+            NewerCassetteError: the target is now a cassette of a newer version.
             StorageError: the disk refused; nothing was published.
         """
         if self._done:
@@ -392,7 +392,7 @@ class CassetteWriter:
         return whole
 
     def _still_replaces(self) -> os.stat_result | None:
-        """What publishing will replace; raise if it is not what was there at the start."""
+        """The directory that publishing will replace; raise if it changed since the start."""
         now = check_target(self._target, overwrite=self._overwrite)
         then = self._replaces
         if now is not None and (then is None or not os.path.samestat(now, then)):

@@ -1,14 +1,14 @@
-"""Comparison strategies: does what the driver sends match a recorded entry?
+"""Comparison strategies: does the driver's input match a recorded entry?
 
 - ``exact``: the same bytes.
 - ``prompt``: the same text on the line once editing keys were applied, sent by the
   same key. CR and LF both send; a paste counts as its text.
 - ``normalised``: as ``prompt``, after a normaliser went over both texts.
 - ``semantic``: as ``prompt``, but the texts need only be alike enough to a scorer.
-- ``any``: whatever is sent.
-- ``custom``: as ``prompt``, but a function of the caller says whether two texts match.
+- ``any``: any input.
+- ``custom``: as ``prompt``, but a function of the caller decides whether two texts match.
 
-A recording has masks in place of typed secrets; ``entry_matcher.py`` says how those are compared.
+A recording has masks in place of typed secrets; ``EntryMatcher`` compares them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class EntryMatcher:
 
     @property
     def shown(self) -> str:
-        """What the driver has sent, as messages show it."""
+        """The driver's input in the form that messages show."""
         return shown_keys(self.text, self.action)
 
     @property
@@ -436,7 +436,7 @@ def strategy_named(name: str) -> Strategy:
     """The strategy of that name.
 
     Raises:
-        ValueError: there is none; the message lists them.
+        ValueError: no strategy has that name; the message lists them.
     """
     for known in _NAMED:
         if name == known:
@@ -449,7 +449,7 @@ def order_named(name: str) -> Order:
     """The order of that name.
 
     Raises:
-        ValueError: there is none; the message lists them.
+        ValueError: no order has that name; the message lists them.
     """
     for known in get_args(Order):
         if name == known:
@@ -592,13 +592,13 @@ def nearest_entry(
 ) -> tuple[Entry, float] | None:
     """The recorded entry that is most like ``text`` (as ``shown`` writes it), and how much.
 
-    The key that ends both does not count, as most lines end with Enter. Of two that are equally
-    alike, the one closer to ``number`` is nearest.
+    The key that ends both does not count, as most lines end with Enter. If two are equally
+    similar, the one closer to ``number`` is nearest.
 
     Args:
         entries: in their order.
-        text: what was sent.
-        number: of the entry around which to look.
+        text: the input.
+        number: the number of the entry to look around.
     """
     best: tuple[Entry, float] | None = None
     first = max(0, min(number - _MOST_LOOKED_AT // 2, len(entries) - _MOST_LOOKED_AT))

@@ -105,7 +105,7 @@ def _lines(run: list[_Piece], *, ends: bool) -> list[_Piece]:
 
 
 def _of_a_key(mark: _Piece) -> bool:
-    """Whether a BEGIN or END line belongs to a private key, as far as the text shows it."""
+    """Whether a BEGIN or END line belongs to a private key, or is cut off before that shows."""
     return _KEY in mark["what"] or (
         mark.end() == len(mark.string) and not mark.group().endswith("-")
     )
