@@ -38,7 +38,7 @@ def package_table(package: str, name: str) -> dict[str, Any]:
 
 
 def table_of(text: str) -> dict[str, Any]:
-    """The table that a text in TOML stands for.
+    """Parse a text in TOML.
 
     Raises:
         msgspec.DecodeError: it is not TOML.

@@ -212,7 +212,7 @@ def write_cassette(
 ) -> Manifest:
     """Publish a cassette of ``items`` (see ``events_of``) at ``target``; return its manifest.
 
-    A ``Finished`` is put at the end when there is none.
+    A ``Finished`` is added at the end if missing.
     """
     events = events_of(*items)
     if not events or events[-1].kind != "final":

@@ -72,8 +72,8 @@ _QUICK_BYTES = 8 << 20
 def _converted(path: str) -> bool:
     """``ptycassette textconv PATH`` without the rest of the command line, which takes longer.
 
-    Git starts one for each version of each file. False, and nothing is done, for all that is not
-    usual: the command line says what is wrong then.
+    Git starts one process for each version of each file. For any unusual case it does nothing and
+    returns False: the full command line then reports the problem.
     """
     from ptycassette.errors import CassetteError
     from ptycassette.formats.export.git_text import git_lines

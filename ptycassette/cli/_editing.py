@@ -1,4 +1,4 @@
-"""What the commands that edit share."""
+"""The shared part of the commands that edit."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def stretch_us(
 
 
 def stretch_command(function: F) -> F:
-    """What a command needs that edits one stretch of one cassette: its options, by these names."""
+    """Add the options of a command that edits one stretch of one cassette."""
     for decorator in (
         edit_options,
         stretch_options(exchanges=True),
@@ -126,7 +126,7 @@ def run_edit(
     arguments: dict[str, Any],
     overwrite: bool,
 ) -> None:
-    """Edit cassettes and say what was made."""
+    """Edit cassettes and report the result."""
     from ptycassette.formats.editing.io.editing import Operation, edit_cassettes
 
     said = {key: value for key, value in arguments.items() if value is not None}
@@ -136,7 +136,7 @@ def run_edit(
 
 
 def edited_lines(made: Edited) -> Iterator[str]:
-    """What was made, for people."""
+    """The result of an edit, for people."""
     sources = ", ".join(made.sources)
     yield visible(
         f"{made.cassette}: {time_text(made.duration_ms / 1000)}, {made.operation} of {sources}"

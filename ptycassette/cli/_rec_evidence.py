@@ -1,9 +1,9 @@
-"""What ``rec --tape`` says at its end, and what ``--evidence`` writes for a reviewer.
+"""The final report of ``rec --tape``, and the files that ``--evidence`` writes for a reviewer.
 
 The directory holds ``session.json`` (what ran, how it ended, what it used), ``calls.jsonl`` (one
 line a question, without bodies), ``redaction.json`` (what scrubbing removed, by rule),
-``guard.json`` (PASS or FAIL, and why), and ``error-summary.json`` where questions went wrong. All
-of it is made of the scrubbed cassette. Where the guard says FAIL, no cassette was published.
+``guard.json`` (PASS or FAIL, and why), and ``error-summary.json`` if questions went wrong. All
+of it is made from the scrubbed cassette. If the guard has FAIL, no cassette was published.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_MANIFEST = 64 << 20
 
 
 class Reviewed:
-    """What the block of ``evidence`` makes: ``saved`` is whether there is a cassette."""
+    """The result of the block of ``evidence``: ``saved`` is whether a cassette exists."""
 
     saved = True
 
@@ -160,12 +160,12 @@ def _may_be_asked_again(line: TapeLine) -> bool:
 def tape_lines(
     cassette: Path, reports: tuple[str, ...], *, insists: bool = False
 ) -> tuple[list[str], int | None]:
-    """What to say of the tape of a cassette, and the status where that is not the program's.
+    """The report on the tape of a cassette, and the status if it differs from the program's.
 
     Args:
         cassette: its directory.
         reports: lines of the proxy.
-        insists: whether every question was to be answered, with retries.
+        insists: whether every question must have an answer, with retries.
     """
     from ptycassette.cassette.io.reader import open_cassette
     from ptycassette.cli._present import count_text

@@ -91,7 +91,7 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 def limit_options(when: str) -> tuple[Callable[[_Command], _Command], ...]:
-    """The options that say what may be asked, and at most; ``when`` is the option they go with."""
+    """The options that limit what may be sent; ``when`` is the option they go with."""
     return (
         click.option(
             "--approval",
@@ -213,14 +213,14 @@ def tape_options(command: _Command) -> _Command:
 
 
 def refuse_without_tape(given: dict[str, Any]) -> None:
-    """Refuse options that say nothing without ``--tape``."""
+    """Refuse options that have no effect without ``--tape``."""
     for name in _ONLY_WITH_TAPE:
         if given[name] not in {None, False, ()}:
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --tape only")
 
 
 def retries_of(given: dict[str, Any]) -> Retries | None:
-    """What to do about errors of providers; None to pass them on as they are."""
+    """How to retry after errors of providers; None to pass them on as they are."""
     from ptycassette.tape.retries import Retries
 
     if given["retries"] is None:
@@ -236,7 +236,7 @@ def retries_of(given: dict[str, Any]) -> Retries | None:
 
 
 def terms_of(given: dict[str, Any]) -> Terms:
-    """What may leave the machine.
+    """The limits for what may leave the machine.
 
     Raises:
         CassetteError: the approval cannot be read, or is over.
@@ -552,7 +552,7 @@ def plan_of(
 
 
 def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
-    """What starts the proxy; None without ``--tape``."""
+    """The starter of the proxy; None without ``--tape``."""
     if not given["tape"]:
         refuse_without_tape(given)
         return None
@@ -780,7 +780,7 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
 
 
 def _summary(recorder: Recorder, ended: RecordingEnded) -> Iterator[str]:
-    """What was saved, what was masked in it, and what is not in it."""
+    """What was saved, what was masked in it, and what was left out."""
     from ptycassette.cli._present import time_text
 
     yield from recorder.cautions

@@ -261,7 +261,7 @@ ItemsOf = Callable[["Cassette"], "Iterable[Item]"]
 def played(
     path: str | Path, classes: StyleClasses, items: ItemsOf = lambda _: ()
 ) -> Callable[[str], Iterable[str]]:
-    """What ``RunPart`` wants to have of the recording at ``path``."""
+    """The texts that ``RunPart`` needs from the recording at ``path``."""
     return lambda anchor: _section(path, classes, anchor, items)
 
 

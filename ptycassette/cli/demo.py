@@ -114,7 +114,7 @@ def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
 
 
 def _as_typed() -> str:
-    """What somebody in the current folder types to start this ptycassette."""
+    """The command that starts this ptycassette from the current folder."""
     ours = Path(sys.executable).with_name("ptycassette")
     found = shutil.which("ptycassette")
     if found is not None and ours.exists() and Path(found).samefile(ours):
@@ -304,7 +304,7 @@ def _replayed_in_time(cassette: Cassette) -> DemoStep:
 
 
 def last_screen(target: Path) -> Screen | None:
-    """The last stored frame as a screen; None when there is none."""
+    """The last stored frame as a screen; None without frames."""
     try:
         with open_cassette(target, check="manifest") as cassette:
             frame = None

@@ -106,7 +106,7 @@ def command(
 
 
 def _refuse_alone(given: dict[str, object], needed: str, value: object) -> None:
-    """Refuse options that say nothing without another one."""
+    """Refuse options that have no effect without another one."""
     for option, said in given.items():
         if said and not value:
             raise UsageError(f"{option} goes with {needed}")

@@ -364,7 +364,7 @@ def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome
 
 
 def _of_the_machine(exc: OSError) -> CassetteError | None:
-    """What to tell of an error that says more about this machine than about us; else None."""
+    """The report for an error whose cause is this machine rather than our code; else None."""
     missing = isinstance(exc, FileNotFoundError)
     where = None if exc.filename is None else os.fsdecode(exc.filename)
     hint = _OF_THE_MACHINE.get(exc.errno or 0)

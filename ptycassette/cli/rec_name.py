@@ -25,7 +25,7 @@ _LONGEST_STEM = 40
 
 
 class RecCommand(SectionedCommand):
-    """Options may stand anywhere before ``--``; without one, only before CASSETTE."""
+    """Options may come anywhere before ``--``; without a ``--``, only before CASSETTE."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, but the words after ``--`` are the program, whatever precedes it."""

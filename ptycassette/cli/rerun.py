@@ -137,10 +137,10 @@ def command(cassettes: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
 
 
 def _with_tapes(names: Sequence[str]) -> list[str]:
-    """The cassettes of that name, and in directories those that can be rerun.
+    """The cassettes of that name; for a directory, those in it that can be rerun.
 
     Raises:
-        CassetteError: there is none, or it cannot be read.
+        CassetteError: none exists, or one cannot be read.
     """
     from datetime import UTC, datetime
 
@@ -193,7 +193,7 @@ def _all(paths: Sequence[str], options: RerunOptions, *, quiet: bool) -> Reruns:
 
 
 def _drive(path: str, options: RerunOptions, *, report: Path | None, quiet: bool) -> int:
-    """``--tape-only``: whoever started us drives the program."""
+    """``--tape-only``: our parent process drives the program."""
     from ptycassette.agents.rerun.report import report_lines
     from ptycassette.recording.io.recording import shell_status
 

@@ -1,14 +1,14 @@
-"""Answers of a terminal to queries, told apart from what somebody types.
+"""Tell a terminal's answers to queries from typed input.
 
-Another terminal than the recorded one answers differently, later, or not at all. Nobody types
-these bytes, so they are marked in a recording (``source: "terminal"``), a comparison leaves them
-out, and a rerun does not type them.
+Another terminal than the recorded one answers differently, later, or not at all. No user types
+these bytes, so a recording marks them (``source: "terminal"``), a comparison leaves them
+out, and a rerun does not send them.
 
 Sources: xterm's ctlseqs (DA1-DA3, DSR, CPR, DECRPM, DECRQSS, XTVERSION, XTGETTCAP, XTQMODKEYS,
 DECREQTPARM, window reports, OSC colour reports), the kitty keyboard protocol (``CSI ? flags u``),
 in-band resize (mode 2048), ECMA-48 8.3.35 (DSR). The only shape that is also a key is
 ``CSI 1 ; m R``, Shift-F3 and its like: xterm sends it for the key, and for a cursor in the first
-row. It is an answer where the program had asked for the cursor and has no answer yet.
+row. It is an answer if the program asked for the cursor and has no answer yet.
 """
 
 from __future__ import annotations

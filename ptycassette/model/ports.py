@@ -126,7 +126,7 @@ class Scrubber(Protocol):
         ...
 
     def report(self) -> ScrubReport:
-        """What was done. Never holds a secret."""
+        """The report of the scrubbing. Never holds a secret."""
         ...
 
 
@@ -201,7 +201,10 @@ class StepScrubber(Scrubber, Protocol):
 
     @property
     def left(self) -> tuple[str, ...]:
-        """What verification found: channel, t_ms and rule, never the value. Empty if nothing."""
+        """The findings of verification: channel, t_ms and rule, never the value.
+
+        Empty without any.
+        """
         ...
 
 
@@ -229,7 +232,7 @@ class EntrySink(Protocol):
         ...
 
     def exchanges(self) -> Sequence[Any]:
-        """What was written, read back; nothing can be added afterwards."""
+        """The written exchanges, read back; nothing can be added afterwards."""
         ...
 
 
@@ -265,13 +268,13 @@ class CassetteSink(Protocol):
 
 
 class SessionTap(Protocol):
-    """Listens to a live session. What a recorder is, seen from the session.
+    """Listens to a live session. The session sees a recorder as its tap.
 
     Called from whichever thread pumps the PTY, in order, never concurrently.
 
     Secret input reaches a tap as asterisks (``Typed.hidden``), unless the tap has a true
-    attribute ``takes_secrets``. Only a journal has: it is private, and the scrubber reads there
-    what to remove.
+    attribute ``takes_secrets``. Only a journal has it: it is private, and the scrubber learns from
+    it which secrets to remove.
     """
 
     def on_output(self, t_us: int, data: bytes) -> None:

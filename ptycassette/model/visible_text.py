@@ -31,7 +31,7 @@ def _unsafe() -> re.Pattern[str]:
 
 @cache
 def _active() -> re.Pattern[str]:
-    """What JSON and YAML leave as it is and acts on a terminal or is invisible."""
+    """Characters that JSON and YAML leave alone, and that act on a terminal or are invisible."""
     return re.compile(
         "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
         "\U000e0000-\U000e007f]"
@@ -78,7 +78,7 @@ def has_active(text: str) -> bool:
 
 
 def visible_json(data: bytes) -> bytes:
-    r"""JSON that says the same, with what acts on a terminal or is invisible as ``\uNNNN``."""
+    r"""The same JSON, with ``\uNNNN`` for characters that act on a terminal or are invisible."""
     if data.isascii() and b"\x7f" not in data:
         return data
     return _active().sub(lambda found: json.dumps(found.group())[1:-1], data.decode()).encode()

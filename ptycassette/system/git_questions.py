@@ -1,8 +1,9 @@
-"""What git says about files of a work tree; nothing where git or the repository is missing.
+"""Ask git about files of a work tree; the answers are empty without git or a repository.
 
-The repository may be that of a stranger, and its settings name programs. None of them runs: the
+The repository may come from a stranger, and its settings name programs. None of these runs: the
 commands here only read the index and attributes, the file system monitor is switched off, and an
-object that is missing is not fetched, because a fetch runs what the settings call ssh.
+object that is missing is not fetched, because a fetch runs the program that the settings name as
+ssh.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _GIT: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}
 
 
 class IgnoredFile(msgspec.Struct, frozen=True):
-    """A file that git leaves out, and the rule that says so, as ``FILE:LINE: PATTERN``."""
+    """A file that git ignores, and the rule that ignores it, as ``FILE:LINE: PATTERN``."""
 
     name: str
     rule: str

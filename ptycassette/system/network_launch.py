@@ -229,7 +229,7 @@ def _await(relay: socket.socket) -> None:
 
 
 def _start_relay() -> tuple[socket.socket, int]:
-    """Start it, as nobody's child; returns a socket to it, and its process id."""
+    """Start it without a parent that waits for it; return a socket to it, and its process id."""
     ours, theirs = socket.socketpair()
     program, starter = os.getpid(), os.getppid()
     child = os.fork()

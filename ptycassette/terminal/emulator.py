@@ -303,7 +303,7 @@ class Machine:
         self._dcs_body = False
 
     def _learn(self, control: str) -> Action:
-        """What a complete control function does; remembered when it is short."""
+        """The action of a complete control function; short ones are cached."""
         screen = self.screen
         introducer = control[:2]
         action: Action
@@ -359,7 +359,7 @@ class Machine:
         return at, began
 
     def _draw(self, text: str, at: int) -> None:  # noqa: ARG002 - a traced parser needs it
-        """Paint text that stands at ``at`` in what is being parsed."""
+        """Paint text from offset ``at`` of the data that is being parsed."""
         self.screen.draw(text)
 
     def _enter(self, state: int) -> None:
@@ -875,7 +875,7 @@ def backend(name: str) -> EmulatorFactory:
 
 
 def answering(factory: EmulatorFactory, profile: QueryProfile) -> EmulatorFactory:
-    """The factory of emulators that answer queries as ``profile`` says.
+    """A factory of emulators that answer queries from ``profile``.
 
     Raises:
         UsageError: these emulators take no profile.

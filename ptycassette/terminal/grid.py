@@ -708,7 +708,10 @@ _TAB_WIDTH = 8
 
 
 class Saved:
-    """What DECSC saves, in one slot per buffer. ``pen`` is ``None`` for the default one."""
+    """The state that DECSC saves, in one slot per buffer.
+
+    ``pen`` is ``None`` for the default one.
+    """
 
     __slots__ = ("charset", "line", "pen", "x")
 

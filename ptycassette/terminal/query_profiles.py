@@ -130,7 +130,7 @@ def query_profile_of(text: str | bytes) -> QueryProfile:
     """The profile that a TOML text describes.
 
     Raises:
-        ValueError: it is not TOML or not a profile; the message says what is wrong.
+        ValueError: it is not TOML or not a profile; the message names the problem.
     """
     try:
         raw = parse_toml(text if isinstance(text, str) else text.decode())

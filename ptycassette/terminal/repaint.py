@@ -1,12 +1,12 @@
-"""Output that brings a terminal into the state that another one is in.
+"""Output that brings a terminal into the state of another one.
 
-Where a part of a recording is taken away, what follows it still expects the screen that the part
-had painted. ``repaint_bytes`` says that screen in a few bytes: the rows and those that scrolled off
+When a part of a recording is removed, the part after it still expects the screen that was painted
+before. ``repaint_bytes`` restores that screen in a few bytes: the rows and those that scrolled off
 the top, both buffers, cursors, margins, tab stops, modes, character sets, titles.
 
-Not said: which character came last (a combining mark right behind joins nothing, REP repeats
-nothing), the saved cursor and the keyboard flags of an alternate screen that is not shown, and what
-stands right of the last column since the terminal was wider.
+Not restored: the last character (a combining mark right after it joins nothing, REP repeats
+nothing), the saved cursor and the keyboard flags of an alternate screen that is not shown, and
+text right of the last column from a time when the terminal was wider.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _SAVES_CURSOR: Final = 1048
 
 
 def repaint_bytes(emulator: PyteEmulator) -> bytes:
-    """What a fresh terminal of the same size must be fed to be as ``emulator`` is now.
+    """The bytes that bring a fresh terminal of the same size into the state of ``emulator``.
 
-    An incomplete sequence or character at the end of what was fed is not part of it
+    An incomplete sequence or character at the end of its input is not part of it
     (``emulator.pending``).
     """
     return "".join(_terminal(emulator.terminal)).encode("utf-8", "surrogatepass")
@@ -153,7 +153,7 @@ def _cells(terminal: Terminal, row: Row) -> Iterator[str]:
 
 
 def _pen(style: Style) -> str:
-    """What selects a style: SGR, the link, the protection."""
+    """The sequences that select a style: SGR, the link, the protection."""
     link = "" if style.link is None else _plain(style.link)
     protected = 1 if is_protected(style) else 0
     return f'\x1b[{sgr_of(style)}m\x1b]8;;{link}\x1b\\\x1b[{protected}"q'
@@ -212,7 +212,7 @@ def _keyboard(stack: list[int]) -> Iterator[str]:
 
 
 def _cursor(terminal: Terminal) -> Iterator[str]:
-    """The cursor. Behind the last column it only comes by printing what stands there."""
+    """The cursor. It gets past the last column only by printing the character there."""
     buf, columns = terminal.buf, terminal.columns
     row = buf.y - (buf.top if terminal.origin else 0) + 1
     if buf.x < columns:
@@ -236,5 +236,5 @@ def _charset_name(charset: Charset) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without the control characters that would end the string that the text stands in."""
+    """Remove the control characters that would end the string around the text."""
     return _CONTROLS.sub("", text)

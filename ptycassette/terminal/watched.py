@@ -523,7 +523,7 @@ class LazyEmulator(PyteEmulator):
         return not parser.pending and not parser.in_sequence and self.terminal.scrolls_as_printed()
 
     def _drop(self) -> bool:
-        """Drop lines that have scrolled out of the history; False when there are none."""
+        """Drop lines that have scrolled out of the history; False without such lines."""
         data = b"".join(self._held)
         rows = self.terminal.lines + self.terminal.scrollback
         gone, *last = data.rsplit(b"\n", rows + 1)
@@ -591,7 +591,7 @@ class PaintedBytes:
         self._parser = TracedParser(self._terminal)
 
     def feed(self, data: bytes, *, listen: bool) -> None:
-        """Take output. What is seen counts only while ``listen`` is true."""
+        """Take output. It counts only while ``listen`` is true."""
         terminal = self._terminal
         if listen and not terminal.listens:
             terminal.listens = True

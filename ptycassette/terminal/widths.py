@@ -267,7 +267,7 @@ class WidthMode:
 
     @cached_property
     def _marks(self) -> list[Range]:
-        """What joins any cell before it, and never widens it."""
+        """Characters that join any cell before them, and never widen it."""
         mark = (EXTEND, 0) if self.joining else (OTHER, 0)
         marks = [item for item, value in self._ranges.items() if value == mark]
         vs16 = ord(_VS16)
@@ -325,9 +325,9 @@ class WidthMode:
 
         Args:
             char: one character.
-            kind_before: the kind of the character before, ``NO_JOIN`` when there is none.
+            kind_before: the kind of the character before, ``NO_JOIN`` without one.
             width_before: the width of the cell before.
-            base: the first character of the cell before; "" when there is none.
+            base: the first character of the cell before; "" without one.
 
         Returns:
             The kind and the width to remember for the next step, and whether

@@ -1,10 +1,10 @@
 """One recorder per account and per target. The kernel releases the lock of a holder that dies.
 
 A lock is a file in the state directory under flock(2). It holds the name of its owner, for the
-message to the one that comes second. Some file systems (NFS, Lustre, CIFS, FUSE) have no flock:
-then the lock is in the first spare directory that has it. Where none has it, the recording goes on
-without this lock, and ``Lock.caution`` tells what that means. Publishing is safe all the same,
-because it is one rename.
+message to a second recorder. Some file systems (NFS, Lustre, CIFS, FUSE) have no flock: then the
+lock is in the first spare directory that has it. If none has it, the recording goes on without this
+lock, and ``Lock.caution`` has a warning for the user. Publishing is still safe, because it is one
+rename.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def try_lock(fd: int, *, wait: bool = False) -> bool | None:
 
 
 def process_mark() -> str:
-    """Names this process, for ``is_gone``: where a file system has no locks to tell."""
+    """A name for this process, which ``is_gone`` checks where a file system has no locks."""
     return " ".join(_facts(os.getpid()))
 
 
@@ -87,7 +87,7 @@ def _facts(pid: int) -> tuple[str, str, str, str, str]:
 
 
 class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds a lock: process id, what it records, since when (RFC 3339)."""
+    """The holder of a lock: process id, what it records, since when (RFC 3339)."""
 
     pid: int
     what: str
@@ -98,16 +98,16 @@ class Lock:
     """An exclusive lock, taken on entering. Never waits.
 
     Args:
-        directory: where lock files lie (``lock_dir``).
-        name: what is locked, for the message.
-        key: tells locks apart; any text.
-        holder: who takes it.
+        directory: the directory of lock files (``lock_dir``).
+        name: the locked thing, for the message.
+        key: identifies the lock; any text.
+        holder: the process that takes it.
 
     Attributes:
-        caution: what the caller should tell the user; None if all is well.
+        caution: a warning for the user; None if all is well.
 
     Raises:
-        LockedError: on entering, when somebody has it.
+        LockedError: on entering, when another process holds it.
         StorageError: the lock file cannot be made.
     """
 
@@ -196,9 +196,9 @@ class Lock:
 
 
 def account_lock(directory: Path, *, harness: str, account: str, holder: LockHolder) -> Lock:
-    """The lock of one account: two recordings would use up one quota, whatever programs they run.
+    """The lock of one account: two recordings would share its quota, even with different programs.
 
-    Only ``DEFAULT_ACCOUNT``, which nobody named, is another one for each harness.
+    Only ``DEFAULT_ACCOUNT``, for a recording without a named account, is separate for each harness.
     """
     whose = harness if account == DEFAULT_ACCOUNT else ""
     return Lock(
@@ -291,7 +291,7 @@ def remove_abandoned_folders() -> None:
 
 
 def remove_unheld(places: Iterable[Path]) -> None:
-    """Remove, as far as possible, the directories that nobody holds. Follows no link."""
+    """Remove the unlocked directories, as far as possible. Follows no link."""
     for place in places:
         with contextlib.suppress(OSError):
             if not stat.S_ISDIR(place.stat(follow_symlinks=False).st_mode):

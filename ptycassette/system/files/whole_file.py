@@ -152,7 +152,7 @@ def copy_tree(
 
 
 class _LeftOut:
-    """What of a folder is not copied, asked for one folder after the other; counts the rest."""
+    """The entries of a folder that are not copied, called for each folder; counts the others."""
 
     def __init__(self, source: Path, target: Path, without: Iterable[Path]) -> None:
         self._source, self._entries, self._bytes = source, 0, 0

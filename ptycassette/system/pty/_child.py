@@ -109,7 +109,7 @@ class PtyChild(Closing):
         return status
 
     def read(self, max_bytes: int) -> bytes | None:
-        """What the program wrote, at most ``max_bytes``; None when there is nothing now.
+        """The program's output, at most ``max_bytes``; None if nothing can be read now.
 
         Empty when no process has the slave side open (EIO on Linux). While the
         program runs it may open it again.
@@ -191,7 +191,7 @@ class PtyChild(Closing):
                 os.kill(self.pid, number)
 
     def request_end(self, grace_s: float = DEFAULT_GRACE_S) -> None:
-        """As ``terminate``, but return at once; ``poll`` tells when it is done."""
+        """Like ``terminate``, but return at once; ``poll`` shows when it is done."""
         # A grace of 0 means SIGKILL, so less than a millisecond must not become one.
         grace_ms = 0 if grace_s <= 0 else max(1, round(grace_s * 1000))
         self._order(b"T %d\n" % grace_ms)

@@ -56,7 +56,7 @@ class Pty(Protocol):
         ...
 
     def read(self, max_bytes: int) -> bytes | None:
-        """What the program wrote; None if there is nothing now, empty if nobody can write."""
+        """The program's output; None if nothing can be read now, empty if no writer is left."""
         ...
 
     def write(self, data: bytes) -> int:
@@ -287,9 +287,9 @@ def signal_name(which: str | int) -> str:
 
 
 def disposition(pid: int, number: int) -> Literal["default", "caught", "ignored", "ended"]:
-    """What a process does with a signal, from ``/proc``; ``default`` where that is not known.
+    """How a process handles a signal, from ``/proc``; ``default`` if that is not known.
 
-    ``ended`` is a child that nothing has waited for yet: it does nothing any more.
+    ``ended`` is a child that has ended and was not waited for yet.
     """
     with suppress(OSError, ValueError):
         for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
