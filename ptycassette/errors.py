@@ -106,7 +106,7 @@ __all__ = [
 
 
 def _printable(text: str) -> str:
-    """``text`` with escapes for what acts on a terminal or hides: errors end up in test reports."""
+    """``text`` with control and invisible characters escaped: errors end up in test reports."""
     return "".join(
         char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text
     )
@@ -246,7 +246,7 @@ class EmulatorPinError(PinError):
 
 
 class SealError(CassetteError):
-    """A seal that was asked for is not one that is trusted."""
+    """The cassette has no trusted seal."""
 
     exit_status = 7
 

@@ -132,7 +132,7 @@ class ManualClock:
         self._wall += timedelta(seconds=seconds)
 
     def sleep(self, seconds: float) -> None:
-        """Advance instead of waiting; ``slept`` keeps what was asked for."""
+        """Advance instead of waiting; ``slept`` keeps the requested times."""
         self.slept.append(seconds)
         self.advance(max(0.0, seconds))
 
@@ -162,7 +162,6 @@ def events_of(*items: JournalEvent | FrameRecord) -> list[Event]:
 
 
 def _event_of(seq: int, item: JournalEvent | FrameRecord, offset: int) -> Event:
-    """One item as the event that a reader would give."""
     if isinstance(item, FrameRecord):
         t_us = moment_us(item)
         return Event(seq, t_us, "frame", msgspec.structs.replace(item, seq=seq))

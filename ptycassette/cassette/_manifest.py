@@ -221,8 +221,6 @@ def peek_version(data: bytes, *, where: str = MANIFEST, limits: Limits = DEFAULT
 
 
 def _check_essentials(document: dict[str, Any], where: str) -> None:
-    """Check rule 5, field by field."""
-
     def field(*path: str) -> Any:
         value: Any = document
         for key in path:

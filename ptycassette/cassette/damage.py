@@ -103,12 +103,12 @@ def conflict_line(data: bytes, *, is_json: bool) -> int | None:
 
 
 def undone(data: bytes, *, size: int | None, fits: Fits) -> tuple[bytes, str] | None:
-    """The bytes that a file had, and what was changed; None if no known change explains it.
+    """The original bytes of a file, and the change; None if no known change explains it.
 
     Args:
-        data: what the file is now.
-        size: how long it was, None if that is not known.
-        fits: whether bytes are those that were recorded.
+        data: the current bytes of the file.
+        size: the original length, None if that is not known.
+        fits: whether bytes are the recorded ones.
     """
     for encoded, first in _encodings(data):
         for ended, second in _line_ends(encoded, size):

@@ -143,7 +143,7 @@ def migrated_by(data: bytes) -> str:
 
 
 def _steps(optional: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steps that were made, the first one first; none where they are not well formed."""
+    """The recorded steps, the first one first; empty if they are not well formed."""
     steps = optional.get(MIGRATED_KEY)
     good = isinstance(steps, list) and all(
         isinstance(step, dict)

@@ -426,7 +426,6 @@ class RecordCodec(Generic[R]):
         return record
 
     def _read(self, line: Any, where: str, limits: Limits) -> R:
-        """The record that a decoded line spells."""
         if self._spelling is None:
             return cast("R", line)
         try:

@@ -53,7 +53,7 @@ def canonical_json(value: Any) -> bytes:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether msgspec writes it as it is to be: with keys of text, and without fractions."""
+    """Whether msgspec already writes it in the right form: text keys, and no fractions."""
     level = [value]
     while level:
         if not _PLAIN.issuperset(map(type, level)):

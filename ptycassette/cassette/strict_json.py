@@ -175,7 +175,7 @@ def _too_deep(limits: Limits, where: str) -> LimitError:
 
 
 def _check_depth(value: Any, depth: int) -> None:
-    """Look at the containers of a decoded value alone; raises as ``_check``."""
+    """Check only the containers of a decoded value; raises like ``_check``."""
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(depth):
         level = [

@@ -220,7 +220,8 @@ class FilesCommand(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse them; what looks like an option behind ``--files`` must be a file that is there."""
+        """Parse them; a word after ``--files`` that looks like an option must be an existing
+        file."""
         options = args[: args.index("--")] if "--" in args else args
         if "--files" in options:
             at = options.index("--files") + 1

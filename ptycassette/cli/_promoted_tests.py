@@ -29,7 +29,7 @@ _PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test that is to be made of ``trace``. ``calls`` are the module and the function."""
+    """A planned test from ``trace``. ``calls`` are the module and the function."""
 
     trace: Path
     by: ImportFormat
@@ -112,7 +112,7 @@ def _function(said: str) -> tuple[str, str]:
 
 
 def _name(file: str, by: ImportFormat) -> str:
-    """A name for the cassette and the test: that of the file, in letters that Python takes."""
+    """A name for the cassette and the test: the file's name, in letters that Python accepts."""
     for endings in (_PACKED, by.endings, (".json", ".jsonl", ".har", ".yaml", ".yml")):
         ending = next((one for one in endings if file.lower().endswith(one)), "")
         file = file[: len(file) - len(ending)]

@@ -143,7 +143,10 @@ def unanswered(lines: Iterable[TapeLine]) -> list[TapeLine]:
 
 
 def _went_wrong(line: TapeLine) -> bool:
-    """Whether there was no answer, or an error; a client may leave what it has read enough of."""
+    """Whether the question had no answer, or an error.
+
+    A client may leave before the answer's end.
+    """
     if line.status is not None and line.status >= _ERRORS:
         return True
     left = line.outcome == "client-gone" and line.received_bytes > 0
@@ -151,7 +154,7 @@ def _went_wrong(line: TapeLine) -> bool:
 
 
 def _may_be_asked_again(line: TapeLine) -> bool:
-    """Whether it is the provider that failed, not the question."""
+    """Whether the provider failed, not the question."""
     from ptycassette.tape.retries import may_be_asked_again
 
     return line.status is None or may_be_asked_again(line.status)

@@ -761,7 +761,7 @@ def _journal(recorder: Recorder) -> str:
 
 
 def _masked_lines(recorder: Recorder) -> Iterator[str]:
-    """Which inputs were taken for secrets, as another text may be accepted there."""
+    """The inputs that were treated as secrets, because replay may accept other text there."""
     with suppress(OSError):
         if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
             return

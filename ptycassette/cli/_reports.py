@@ -66,7 +66,10 @@ class StreamCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportedFrom(msgspec.Struct, frozen=True, kw_only=True):
-    """The file that ``import`` made a cassette of. ``skipped`` counts what could not be taken."""
+    """The source file of an imported cassette.
+
+    ``skipped`` counts the parts that could not be used.
+    """
 
     format: str
     format_version: str | None

@@ -32,7 +32,7 @@ class CommandWithProgram(click.Command):
 
 
 def program_words() -> tuple[str, ...]:
-    """The words behind ``--`` of the command that runs."""
+    """The words after ``--`` of the running command."""
     words: tuple[str, ...] = click.get_current_context().meta[_PROGRAM]
     return words
 

@@ -1,4 +1,4 @@
-"""``ptycassette diff OLD NEW``: what changed between two recordings."""
+"""``ptycassette diff OLD NEW``: the changes between two recordings."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _what(change: DriftChange) -> str:
 
 
 def _changed_lines(old: str, new: str, minus: Paint, plus: Paint) -> Iterator[str]:
-    """The lines that only one has; blank ones, and those that only moved, are left out."""
+    """The lines that only one text has, except blank ones and those that only moved."""
     from difflib import SequenceMatcher
 
     before, after = _split(old), _split(new)

@@ -1,4 +1,4 @@
-"""``ptycassette doctor``: what works on this machine and what is missing."""
+"""``ptycassette doctor``: check what works on this machine and what is missing."""
 
 from __future__ import annotations
 
@@ -120,7 +120,6 @@ def _drift(
     models: tuple[str, str] | None,
     as_json: bool,
 ) -> int:
-    """``doctor --drift``."""
     from ptycassette.agents.harness.io.drift import ModelsQuery, drift_causes
     from ptycassette.agents.harness.surroundings import DriftStatus
     from ptycassette.cli._drift_report import DriftReport

@@ -52,8 +52,6 @@ def direct_writes() -> Iterator[None]:
 
 
 class _Guarded(io.FileIO):
-    """The descriptor of stdout."""
-
     def write(self, data: ReadableBuffer, /) -> int | None:  # type: ignore[override]
         """As ``FileIO``; raises as ``direct_writes``."""
         with direct_writes():

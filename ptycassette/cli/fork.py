@@ -228,7 +228,6 @@ def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
 
 
 def _steps(path: Path | None) -> tuple[ScriptStep, ...] | None:
-    """The steps of ``--input``."""
     if path is None:
         return None
     from ptycassette.errors import UsageError

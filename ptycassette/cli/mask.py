@@ -1,4 +1,4 @@
-"""``ptycassette mask CASSETTE -o NEW``: what one does not want to show, as crosses."""
+"""``ptycassette mask CASSETTE -o NEW``: replace text that must not be shown with crosses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ptycassette tape CASSETTE``: what the program asked of its provider, and what came back."""
+"""``ptycassette tape CASSETTE``: the program's requests to its provider, and the answers."""
 
 from __future__ import annotations
 

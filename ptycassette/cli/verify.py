@@ -166,7 +166,6 @@ def _ignored(path: str) -> tuple[str, ...]:
 
 
 def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bool) -> int:
-    """``verify --sealed``."""
     with needing_extra("seal"):
         from ptycassette.seal.io.sealing import check_seals
 
@@ -188,7 +187,6 @@ def _verify_seals(cassettes: tuple[str, ...], trust: Path | None, *, as_json: bo
 
 
 def _seal_checker(trust: Path | None) -> Callable[[str], SealVerdict]:
-    """A function that checks one seal."""
     with needing_extra("seal"):
         from ptycassette.seal.io.sealing import check_seal
 

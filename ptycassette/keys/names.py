@@ -209,7 +209,6 @@ def encode_paste(text: str, *, bracketed: bool) -> bytes:
 
 
 def _parse(name: str) -> tuple[int, str]:
-    """Modifiers and key of a name."""
     modifiers, rest = 0, name
     while match := _SEPARATED.match(rest):
         modifier = _MODIFIERS.get(match.group(1).lower())

@@ -152,7 +152,7 @@ class AnswerReader:
         return found
 
     def _answers(self, pieces: list[tuple[bytes, bool]]) -> Iterator[tuple[int, int]]:
-        """Where answers start and end in all pieces together."""
+        """The start and end of each answer in all pieces together."""
         joined = b"".join(data for data, _ in pieces)
         cuts: list[int] = []
         for data, _ in pieces[:-1]:

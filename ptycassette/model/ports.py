@@ -27,7 +27,7 @@ from ptycassette.model.tape import BodyPlace, TapeEntry
 
 
 class Clock(Protocol):
-    """Time, injectable. Elapsed time never comes from the wall clock."""
+    """Time, replaceable in tests. Elapsed time never comes from the wall clock."""
 
     def now_us(self) -> int:
         """Monotonic microseconds since an arbitrary moment."""
@@ -146,7 +146,7 @@ class ScrubStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Secret(Protocol):
-    """A value that somebody typed and that is secret."""
+    """A secret value that a user typed."""
 
     @property
     def text(self) -> str:
@@ -216,7 +216,7 @@ class BodySink(Protocol):
         ...
 
     def finish(self) -> BodyPlace | None:
-        """Where it is now; None where it is empty."""
+        """The place of the body; None if it is empty."""
         ...
 
 

@@ -89,7 +89,7 @@ _MEMBERS = (
 
 
 class _Compiled:
-    """Has the attributes of a compiled pattern, as attributes of its own."""
+    """Has the attributes of a compiled pattern of ``re``."""
 
     def __init__(self, source: Any, flags: int) -> None:
         self._source, self._flags = source, flags

@@ -15,7 +15,7 @@ from ptycassette.model.screen import Cursor, Size, StyleRun
 
 
 class QuotaRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """``quota.json``: what the harness said about its usage windows."""
+    """``quota.json``: the harness's report of its usage windows."""
 
     source: str
     status: str

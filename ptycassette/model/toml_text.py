@@ -81,7 +81,6 @@ def fill_variables(value: Any, where: str, variables: Mapping[str, str]) -> Any:
 
 
 def _value(match: re.Match[str], where: str, variables: Mapping[str, str]) -> str:
-    """The value of one variable."""
     name = match[1]
     if name is None:
         return "${"

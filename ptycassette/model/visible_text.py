@@ -52,7 +52,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """Text with escapes; the usual ones are replaced first, because one by one takes longer."""
+    """Text with escapes. The usual ones are replaced first, because one by one takes longer."""
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text  # most is so
     for char, named in _NAMED.items():
@@ -97,7 +97,7 @@ def printable(text: str, *, limit: int = 10_000) -> str:
 
 
 def visible_bytes(data: bytes, *, limit: int = 2000) -> str:
-    r"""``data`` decoded as UTF-8 where it is, ``\xNN`` where it is not, then as ``visible``."""
+    r"""``data`` as UTF-8, with ``\xNN`` for other bytes, then as ``visible``."""
     text = data[:limit].decode("utf-8", "surrogateescape")
     shown = _shown(text)
     left = len(data) - min(len(data), limit)

@@ -122,7 +122,7 @@ def begun_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValu
 
 
 def _cases(value: str) -> Iterator[str]:
-    """A value as programs write it in capitals and in small letters; not one of words."""
+    """A value in capitals and in small letters, as programs write it; nothing for one of words."""
     if len(value) >= _LEAST and any(map(str.isdigit, value)):
         yield from (text for text in (value.upper(), value.lower()) if text != value)
 
@@ -138,7 +138,6 @@ def environment_values(
 
 
 def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
-    """The secret parts of one named value."""
     value = _SCHEME.sub("", value)
     user = _USER_INFO.match(value)
     document = None if user or value[:1] not in "{[" else _parsed(value)
@@ -188,7 +187,7 @@ def _parsed(value: str) -> Any:
 
 
 def _shape(value: str, rules: RuleSet) -> Rule | None:
-    """The rule that knows the shape of the whole value."""
+    """The rule that matches the shape of the whole value."""
     found = rules.find(value)
     if found and found[0].end - found[0].start == len(value) and found[0].rule.kind == "secret":
         return found[0].rule
@@ -196,7 +195,6 @@ def _shape(value: str, rules: RuleSet) -> Rule | None:
 
 
 def _lines(value: str) -> list[str]:
-    """A value, or the lines of a value of several lines."""
     lines = [line.strip() for line in value.splitlines() if len(line.strip()) >= SHORTEST_KNOWN]
     lines = lines if len(lines) > 1 else [value.strip()]
     return [line for line in lines if not line.startswith("-----")]
@@ -444,7 +442,7 @@ class Finder:
         self._past.ask(lesson)
 
     def rest(self) -> None:
-        """Read what is left at the end."""
+        """Read the rest at the end."""
         for stream in self._streams.values():
             self._search("output", stream.rest())
         self._search("input", self._typed.rest() if self._stdin is None else self._stdin.rest())
@@ -467,7 +465,7 @@ class Finder:
             self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
 
     def _traffic(self, event: Traffic) -> None:
-        """Read a piece of a body, which is searched apart from others."""
+        """Read a piece of a body; each body is searched separately."""
         for match in _CACHE_KEY.finditer(event.data):
             self._searcher.spare(match[1].decode())
         name = f"{event.side} {event.entry}"
@@ -488,7 +486,7 @@ class Finder:
                     self._questions.popleft()
 
     def _read_body(self, body: TrafficText, views: Iterable[View]) -> None:
-        """Search what is new in a body, after it has what was found in the part it repeats."""
+        """Search the new part of a body; the repeated part gets its earlier findings."""
         for one in body.repeated:
             self._take_in_body(body, one)
         body.repeated = []
@@ -511,10 +509,10 @@ class Finder:
         self._adopt(())
 
     def _search(self, channel: str, views: Iterable[View]) -> None:
-        """Search texts; those that belong together come together.
+        """Search texts; texts that belong together must be passed together.
 
-        First all are searched by rules, then for what is known, with what the rules found. But
-        the screen reader depends on what was found in its text before the iterator advances.
+        First rules search all of them, then known values are searched, including the rules' finds.
+        But the screen reader depends on the findings in its text before the iterator advances.
         """
         before = self._past.count
         searched: list[View] = []
@@ -551,7 +549,7 @@ class Finder:
         self._searcher.forget_texts()
 
     def _search_known(self, channel: str, views: list[View]) -> None:
-        """Search texts, which were searched by rules, for what is known now; empties the list."""
+        """Search texts, which rules have already searched, for known values; empty the list."""
         if not views:
             return
         lesson = self._adopt(views)
@@ -567,7 +565,7 @@ class Finder:
         return self._searcher.search_again(view.text, shown=shown, by_rules=by_rules)
 
     def _adopt(self, searched: Iterable[View]) -> Lesson | None:
-        """Search for what was learnt from now on; None when nothing was."""
+        """Start to search for newly learnt values; None if nothing was learnt."""
         lesson = self._searcher.adopt()
         if lesson is not None:
             self._reader.seen.forget()
@@ -576,7 +574,6 @@ class Finder:
         return lesson
 
     def _take(self, channel: str, view: View, match: Match) -> None:
-        """Turn a match into patches."""
         one = channel == "service-events" and len(match.stretches) == 1
         if one and len([*view.pieces(*match.stretches[0])]) <= 1:
             return  # in one string of one event: it gets a placeholder when it is written
@@ -593,7 +590,7 @@ class Finder:
         self._tally.count(channel, match.rule, form=match.form, offset=where, length=length)
 
     def _take_in_body(self, body: TrafficText, one: FoundInBody) -> None:
-        """Turn what was found in a body of the tape into patches."""
+        """Turn the findings in a body of the tape into patches."""
         body.found.append(one)
         placed = [*body.placed(one.patches)]
         if not self._masks["tape"].cover(placed):

@@ -163,7 +163,6 @@ _SUBSTITUTED: dict[str, tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] 
 
 
 def _characters(text: str) -> str:
-    """Mask plain text."""
     if text.isascii():
         return text.translate(_ASCII)
     chars = text.encode("latin-1").decode("utf-8", "surrogateescape")

@@ -60,7 +60,7 @@ _LONE = lazy_pattern("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def plain(text: str) -> str:
-    """The text behind canonical text."""
+    """The text that canonical text represents."""
     if text.isascii():
         return text
     return text.encode("latin-1").decode("utf-8", "surrogateescape")
@@ -151,7 +151,7 @@ def _stretches(text: str, spans: Sequence[_Span]) -> Iterator[list[_Span]]:
 
 
 def _cuts(text: str) -> list[int]:
-    """Where a text is cut into pieces: never amid the bytes of a character."""
+    """The places at which a text is cut into pieces: never inside a character's bytes."""
     cuts = [0]
     while len(text) - cuts[-1] > 2 * _PIECE:
         found = _ASCII.search(text, cuts[-1] + _PIECE)
@@ -208,7 +208,7 @@ class _Automaton:
         self._worth = _WORTH_FILTER + _WORTH_LITERAL * len(literals) if filtered else 0
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """Each occurrence: where its last character is, and its length."""
+        """Each occurrence: the place of its last character, and its length."""
         if self._worth > 0:
             self._worth -= len(text)
             if self._worth <= 0:
@@ -235,7 +235,7 @@ class _Automaton:
 
 
 def _filter_of(literals: Iterable[str]) -> Any:
-    """A pattern that matches one of these strings; None where RE2 has none."""
+    """A pattern that matches one of these strings; None if RE2 cannot compile it."""
     source = "|".join(
         literal
         if literal.isascii() and literal.isalnum()
@@ -390,6 +390,6 @@ def _compiled(source: str) -> Any:
 
 @cache
 def _group_of(source: str, name: str) -> int:
-    """The number of the group of that name; 0, the whole match, where there is no such group."""
+    """The number of the group of that name; 0 (the whole match) without such a group."""
     number: int = _compiled(source).groupindex.get(name.encode(), 0)
     return number

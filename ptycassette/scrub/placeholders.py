@@ -68,7 +68,7 @@ class Patches:
         return new
 
     def touch(self, start: int, end: int) -> bool:
-        """Whether anything is to be written between two offsets."""
+        """Whether a patch covers bytes between two offsets."""
         for number in range(start // _PAGE, end // _PAGE + 1) if self._pages else ():
             page = self._pages.get(number)
             if page is not None:
@@ -193,7 +193,7 @@ class Placeholders:
 
     Args:
         searcher: rules and known values.
-        tally: counts what is replaced.
+        tally: counts replacements.
 
     Attributes:
         counts: whether replacements are counted.
@@ -307,7 +307,6 @@ class Placeholders:
         return event, end
 
     def _patched(self, payload: Any, patches: Patches, offset: int) -> Any:
-        """A payload with patches and placeholders."""
         at = offset
 
         def change(text: str, names: Names | None = None) -> str:
@@ -367,7 +366,7 @@ class Placeholders:
 
 
 class _Piece(NamedTuple):
-    """A stretch of a text: how it is shown, what it was, and the rule that replaced it, if any."""
+    """A stretch of a text: its shown form, its original, and the rule that replaced it, if any."""
 
     shown: str
     was: str
@@ -495,7 +494,7 @@ def _ends(text: str, start: int) -> int | None:
 
 
 def _mended(raw: str, masked: str, start: int, end: int) -> Iterator[str]:
-    """The parts of one document: strings and numbers as masked, the rest as in the original."""
+    """The parts of one document: masked strings and numbers, the rest as in the original."""
     at = start
     for token in _TOKEN.finditer(raw, start, end):
         first, last = token.span("number" if token["body"] is None else "body")
@@ -511,7 +510,6 @@ def _mended(raw: str, masked: str, start: int, end: int) -> Iterator[str]:
 
 
 def _string(raw: str, masked: str, start: int, end: int) -> Iterator[str]:
-    """The inside of one string."""
     at = start
     escapes = _ESCAPE_WITHIN if raw.find(_QUOTE_WITHIN, start, end) >= 0 else _ESCAPE
     for escape in escapes.finditer(raw, start, end):

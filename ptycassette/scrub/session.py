@@ -267,7 +267,6 @@ class SessionScrubber:
                 self._searcher.known.add(value)
 
     def _know_session(self, meta: SessionMeta) -> None:
-        """Learn the secrets in the head of a session."""
         self._env_allowlist = tuple(map(storable_text, meta.env_allowlist))
         self._know(
             environment_values(
@@ -281,7 +280,7 @@ class SessionScrubber:
         self._know_argv(meta.argv)
 
     def _know_argv(self, argv: Sequence[str]) -> None:
-        """Learn from arguments, each also behind the option before it."""
+        """Learn from arguments, each also as the value of the option before it."""
         behind = (f"{one} {word}" for one, word in pairwise(argv) if one.startswith("-"))
         for text in (*argv, *behind):
             for _ in self._searcher.search(canonical(text)):
@@ -330,7 +329,7 @@ class SessionScrubber:
     def _reader(
         self, meta: SessionMeta, *, masks: Mapping[str, Patches] | None = None, **options: Any
     ) -> Finder:
-        """A reader of the session; with ``masks`` of its own it only looks."""
+        """A reader of the session; with its own ``masks`` it only looks."""
         where, tally = (self._masks, self._tally) if masks is None else (masks, Tally())
         return Finder(self._searcher.another(), meta, masks=where, tally=tally, **options)
 
@@ -340,7 +339,7 @@ class SessionScrubber:
         return self._left
 
     def check(self, texts: Any, *, channel: str = "manifest", t_us: int | None = None) -> None:
-        """See ``model.StepScrubber.check``; ``t_us`` is None for what has no time."""
+        """See ``model.StepScrubber.check``; ``t_us`` is None for texts without a time."""
         place = channel if t_us is None else f"{channel}: {t_us // 1000} ms"
         for _, text in strings_of(texts):
             for rule in self.look(text):

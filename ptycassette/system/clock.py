@@ -24,11 +24,11 @@ def is_frozen() -> bool:
 
 
 class Steady:
-    """A clock that goes on from where it was when the one that it reads goes back.
+    """A clock that does not go back when the clock that it reads does.
 
-    Once that one is as late as it was, its own time counts again: a single wrong reading adds
-    nothing. Thread-safe: what was shown before is read first, so that a thread that is late is not
-    taken for a jump.
+    It continues from its last value until the other clock has caught up; so one wrong reading adds
+    nothing. Thread-safe: the last shown time is read first, so that a late thread does not look
+    like a jump.
 
     Args:
         read_us: reads a clock, in microseconds.

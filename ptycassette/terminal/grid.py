@@ -456,7 +456,7 @@ class Row:
             self.origins[start:end] = [None] * (end - start)
 
     def insert(self, col: int, count: int, style: Style) -> None:
-        """Shift the cells from ``col`` right by ``count``; what leaves the row is lost."""
+        """Shift the cells from ``col`` right by ``count``; cells that leave the row are lost."""
         chars = self.chars
         length = len(chars)
         count = min(count, length - col)
@@ -801,7 +801,7 @@ class Buffer:
         self.rows[at:at] = [self.blank_row(style) for _ in range(count)]
 
     def delete_rows(self, at: int, count: int, style: Style) -> None:
-        """Take ``count`` rows out at row ``at``; blank ones come in at the bottom margin."""
+        """Remove ``count`` rows at row ``at``; blank ones come in at the bottom margin."""
         count = min(count, self.bottom - at + 1)
         del self.rows[at : at + count]
         end = self.bottom + 1 - count

@@ -389,7 +389,6 @@ class Modes(Reports, Movement):
                 self._set_ansi(mode, on=False)
 
     def _note(self, mode: int, *, on: bool) -> None:
-        """Store the mode, and add a signal if it changed."""
         if (mode in self.mode) == on:
             return
         if on:

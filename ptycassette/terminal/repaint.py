@@ -103,7 +103,7 @@ def _lines(terminal: Terminal, main: Buffer) -> Iterator[str]:
 
 
 def _wrapping(row: Row, after: Row, columns: int) -> Iterator[str]:
-    """Make the row below ``row`` continue it: it does where a character did not fit."""
+    """Make the row below continue ``row``: that happens when a character did not fit."""
     last = row.chars[columns - 1]
     if last == BLANK and after.chars[1] == "":
         yield f"\x1b[{columns}G{_pen(row.styles[columns - 1])}{after.chars[0]}{_pen(DEFAULT_STYLE)}"
@@ -172,7 +172,7 @@ def _marks(buffer: Buffer) -> Iterator[str]:
 
 
 def _saved(buffer: Buffer, *, by: str = "") -> Iterator[str]:
-    """The saved cursor of the buffer that is shown; ``by`` is what saves it."""
+    """The saved cursor of the buffer that is shown; ``by`` is the sequence that saves it."""
     saved = buffer.saved
     if not (by or saved.x or saved.line or saved.pen or saved.charset):
         return
@@ -187,7 +187,7 @@ def _saved(buffer: Buffer, *, by: str = "") -> Iterator[str]:
 
 
 def _modes(terminal: Terminal) -> Iterator[str]:
-    """All modes but the alternate screen, and insertion, which would disturb what follows."""
+    """All modes except the alternate screen and insertion, which would disturb later output."""
     alone = {_SAVES_CURSOR, *_ALT}
     last = (terminal.mouse_protocol, terminal.mouse_encoding)
     private = [mode >> _SHIFT for mode in terminal.mode if mode >> _SHIFT]
@@ -207,7 +207,6 @@ def _modes(terminal: Terminal) -> Iterator[str]:
 
 
 def _keyboard(stack: list[int]) -> Iterator[str]:
-    """The flags of kitty's keyboard protocol."""
     return (f"\x1b[>{flags}u" for flags in stack)
 
 

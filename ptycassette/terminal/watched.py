@@ -161,7 +161,7 @@ class WatchedTerminal(Terminal):
         return False
 
     def _wrap(self) -> None:
-        """Wrap into the next row. Together with the text there it forms something new."""
+        """Wrap into the next row. Text already in that row forms new text with the wrapped part."""
         super()._wrap()
         row = self.buf.rows[self.buf.y]
         if self._repeating or row.chars.count(BLANK) != len(row.chars):
@@ -198,12 +198,12 @@ class WatchedTerminal(Terminal):
         self._quiet = False
 
     def insert_characters(self, count: int | None = None) -> None:
-        """ICH: as ``Editing.insert_characters``; the row counts as unread."""
+        """ICH: like ``Editing.insert_characters``, and marks the row as unread."""
         super().insert_characters(count)
         self._touch(self.buf.y, self.buf.y)
 
     def delete_characters(self, count: int | None = None) -> None:
-        """DCH: as ``Editing.delete_characters``; the row counts as unread."""
+        """DCH: like ``Editing.delete_characters``, and marks the row as unread."""
         super().delete_characters(count)
         self._touch(self.buf.y, self.buf.y)
 
@@ -419,7 +419,7 @@ class TracedParser(Parser):
         self._fed = 0
 
     def skip(self, length: int) -> None:
-        """Skip so many bytes of the output."""
+        """Skip ``length`` bytes of the output."""
         self._fed += length
 
     def feed(self, data: bytes) -> None:
@@ -619,7 +619,7 @@ class PaintedBytes:
 
 
 class _Listening(TracedTerminal):
-    """A traced terminal that notes what is seen in a part of it before it is lost."""
+    """A traced terminal that notes the text in a part of it before it is lost."""
 
     watched = True
     listens = False
@@ -637,7 +637,7 @@ class _Listening(TracedTerminal):
             self.look()
 
     def draw(self, data: str) -> None:
-        """Paint text. On the whole screen it is seen wherever it goes."""
+        """Paint text. If the part is the whole screen, text is seen at any place."""
         if not self.listens:
             super().draw(data)
             return
@@ -653,7 +653,6 @@ class _Listening(TracedTerminal):
         self._see(range(min(above, self.buf.y), self.buf.y + 1))
 
     def look(self) -> None:
-        """Note what is in the part now."""
         if self.rows is None and self.cells is None:
             return
         self._see(range(self.lines))

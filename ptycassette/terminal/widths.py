@@ -244,7 +244,7 @@ class WidthMode:
     def runs(self) -> re.Pattern[str]:
         """Matches narrow characters (group 1), wide ones that join nothing (2), marks (3), or one.
 
-        Each narrow character comes with the marks behind it, for ``cells`` to divide.
+        Each narrow character comes with the marks after it, for ``cells`` to divide.
         """
         narrow = self._narrow_class
         wide, wide_astral = _classes(self._wide)

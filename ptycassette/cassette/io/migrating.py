@@ -110,7 +110,6 @@ def migrate_cassette(
 
 
 def _copied(directory: DirectoryHandle, name: str, staging: Staging) -> Artifact:
-    """Copy one file; what pins it."""
     with directory.open(name) as source:
         copy = StagedFile(staging, name, max_bytes=DEFAULT_LIMITS.max_output_bytes)
         try:

@@ -81,7 +81,7 @@ class PendingRecordings:
 
     @classmethod
     def around(cls, recording: Path) -> PendingRecordings | None:
-        """Those that a recording is one of; somebody else holds the lock. None for no such path."""
+        """The pending recordings around one of them, without their lock; None for another path."""
         for place in recording.parents:
             if place.name.startswith(PREFIX):
                 return cls(place.parent, place, -1)
@@ -147,7 +147,7 @@ class PendingRecordings:
         return published
 
     def drop(self) -> None:
-        """Remove all that is still pending."""
+        """Remove all recordings that are still pending."""
         if not self._owner.here:
             return
         shutil.rmtree(self.place, ignore_errors=True)

@@ -215,7 +215,7 @@ def open_checked(
 
 
 def _check_whole(data: bytes, page: ManifestPage, place: str) -> None:
-    """A manifest that pins itself ends with a newline, which no digest of its values covers."""
+    """Check the final newline of a manifest that pins itself: its digest does not cover it."""
     pinned = (page.manifest.optional or {}).get(MANIFEST_DIGEST_KEY) is not None
     if pinned and not data.endswith(b"\n"):
         raise TruncatedError("the last newline is missing", where=place, hint=CHANGED_HINT)
@@ -405,7 +405,7 @@ class _RawPass:
                 self.fault = chunk_fault(record, found, self._place)
 
     def _advance(self, start: int) -> None:
-        """Move the window so that it begins at ``start``, hashing all on the way."""
+        """Move the window so that it begins at ``start``, and hash the bytes on the way."""
         if start > self._end:
             for block in self._file.blocks(self._end, start):
                 self._whole.update(memoryview(block))
@@ -665,7 +665,7 @@ class Cassette(Closing):
 
     @cached_property
     def _answered(self) -> dict[int, InputRecord]:
-        """See ``answered_inputs``; what is not valid is reported where it is read."""
+        """See ``answered_inputs``; invalid records are reported when they are read."""
         found: dict[int, InputRecord] = {}
         if streams_of(self.manifest).stdin == "terminal":
             with suppress(InvalidCassetteError):
@@ -777,7 +777,7 @@ class Cassette(Closing):
         """The recorded model traffic.
 
         Raises:
-            MissingFileError: none was recorded.
+            MissingFileError: no model traffic was recorded.
         """
         if self._tape is None:
             edits = edits_of(self.manifest)

@@ -67,12 +67,12 @@ _BUFFER_BYTES = 1 << 20
 
 
 class StagedFile:
-    """A file of ``staging``; ``size`` counts what was appended so far.
+    """A file of ``staging``; ``size`` is its length so far.
 
     Args:
-        staging: where it is created.
+        staging: the directory in which it is created.
         name: its name.
-        max_bytes: how large it may become.
+        max_bytes: its largest length.
     """
 
     def __init__(self, staging: Staging, name: str, *, max_bytes: int) -> None:
@@ -206,10 +206,10 @@ class Fixed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explained(error: CassetteError, path: str | os.PathLike[str]) -> CassetteError:
-    """The same error; its hint names what git or another tool did, if that is what happened.
+    """The same error; its hint names the damage by git or another tool, if there is any.
 
     Args:
-        error: what is wrong with the cassette.
+        error: the error about the cassette.
         path: the cassette.
     """
     if isinstance(error, NotFoundError):
@@ -404,7 +404,7 @@ def _shown(path: str | os.PathLike[str]) -> str:
 
 
 def _pathspec(path: str | os.PathLike[str]) -> str:
-    """A path as a word of a command of git, for which ``*`` and ``:(top)`` are no names."""
+    """A path as a word of a git command, in which ``*`` and ``:(top)`` are literal."""
     name = os.fspath(path)
     return _shown(f":(literal){name}" if _IS_NO_NAME.search(name) else name)
 
@@ -416,7 +416,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _damages(path: Path, *, effort: int, most_bytes: int) -> Iterator[Damage]:
-    """The files that are not what the manifest pins, the manifest first."""
+    """The files that differ from the manifest's pins, the manifest first."""
     with DirectoryHandle(path) as directory:
         names = directory.entries()
         missing = [name for name in (MANIFEST, *REQUIRED_FILES) if name not in names]
@@ -557,7 +557,7 @@ def _manifest(path: Path, directory: DirectoryHandle) -> tuple[Damage | None, Ma
     pages: list[ManifestPage] = []
 
     def fits(whole: bytes) -> bool:
-        """It ends as a writer ends it, and has the digest that it gives."""
+        """Whether it ends as a writer ends it, and matches the digest in it."""
         if not whole.endswith(b"}\n") or b"\r" in whole:
             return False
         with suppress(CassetteError):

@@ -88,7 +88,7 @@ def merged_events(
 
 
 class _Window:
-    """A stretch of ``output.raw`` in memory, moved along as records ask for their bytes."""
+    """A stretch of ``output.raw`` in memory, moved along as records need their bytes."""
 
     def __init__(self, file: FileHandle, place: str, limits: Limits) -> None:
         self._file = file

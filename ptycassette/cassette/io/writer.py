@@ -101,7 +101,7 @@ class TapeFiles:
         return _Body(self, packed)
 
     def close(self) -> None:
-        """Give up the bodies that are not finished."""
+        """Give up unfinished bodies."""
         while self._unfinished:
             self._unfinished.pop().close()
 
@@ -155,7 +155,7 @@ class TapeFiles:
         return place
 
     def _keep_loosely(self, packed: IO[bytes]) -> None:
-        """Store a body that packs so well that readers would take it for a bomb: unpacked."""
+        """Store a body unpacked if it packs so well that readers would take it for a bomb."""
         packed.seek(0)
         inflate, deflate = zlib.decompressobj(), zlib.compressobj(0)
         while block := packed.read(_BLOCK):
@@ -166,7 +166,7 @@ class TapeFiles:
 
 
 class _Body:
-    """A body on its way into the file. A ``BodySink``."""
+    """Writes one body into the file. A ``BodySink``."""
 
     def __init__(self, files: TapeFiles, packed: IO[bytes]) -> None:
         self._files, self._packed = files, packed
@@ -175,14 +175,12 @@ class _Body:
         self._length = 0
 
     def write(self, data: bytes) -> None:
-        """See ``BodySink.write``."""
         self._digest.update(data)
         self._length += len(data)
         with disk_errors("writing a body of the tape", TAPE_BODIES):
             self._packed.write(self._deflate.compress(data))
 
     def finish(self) -> BodyPlace | None:
-        """See ``BodySink.finish``."""
         with disk_errors("writing a body of the tape", TAPE_BODIES):
             self._packed.write(self._deflate.flush())
         return self._files.keep(self._digest.hexdigest(), self._length, self._packed)
@@ -400,7 +398,7 @@ class CassetteWriter:
         return now
 
     def abort(self) -> None:
-        """Remove everything that was written. After ``publish`` nothing but what is unfinished."""
+        """Remove all written files. After ``publish`` it removes only unfinished ones."""
         if self._tape is not None:
             self._tape.close()
         if self._done or not self._owner.here:

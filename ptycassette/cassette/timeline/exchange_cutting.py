@@ -130,7 +130,7 @@ class ExchangeCutter:
 
 
 def _is_unsent(event: Event, *, before: bool) -> bool:
-    """Whether there is text on the line that Enter has not sent; ``before`` is the last answer."""
+    """Whether the line has text that Enter has not sent; ``before`` is the last answer."""
     record, data = event.record, event.data
     if not isinstance(record, InputRecord) or record.kind != "input":
         return before

@@ -122,7 +122,7 @@ class EntryMatcher:
         return WRONG_KEY_US if self.strategy == "prompt" and not line and self.astray else None
 
     def _same(self, got: str, want: str) -> bool:
-        """Whether a whole text is the recorded one, unchanged or once scrubbed."""
+        """Whether a whole text is the recorded one, as it is or after scrubbing."""
         self.only_secret = False
         if self._plainly(got, want):
             if self.entry.masked and self._holds_secrets is not None and set(got) - _MASKS:
@@ -150,7 +150,7 @@ class EntryMatcher:
             self.satisfied = len(self.entry.steps)
 
     def settle(self) -> None:
-        """Decide by what there is, as no more keys come."""
+        """Decide with the keys so far, since no more will come."""
         strict = self.strategy in {"exact", "prompt"}
         sent = self.strategy == "any" or not self.entry.action
         same = sent and not strict and self._same(self.text, self.entry.text)
@@ -207,7 +207,7 @@ class EntryMatcher:
             self.state = "matched"
 
     def _count_characters(self) -> None:
-        """Any text will do: as many characters satisfy as many recorded steps."""
+        """Any text matches: each character satisfies one recorded step."""
         typed, lines = len(self.text), self._lines
         while self.satisfied < len(lines) and len(lines[self.satisfied]) <= typed:
             self.satisfied += 1
@@ -295,11 +295,11 @@ class RecordedSecrets:
 
 
 def read_secrets(manifest: Manifest, *, where: str) -> RecordedSecrets | None:
-    """The digests in a manifest; None where it has none that this version knows.
+    """The digests in a manifest; None if it has none that this version knows.
 
     Args:
-        manifest: of the cassette.
-        where: what errors call it.
+        manifest: the manifest of the cassette.
+        where: its name in errors.
 
     Raises:
         ManifestError: it is malformed.

@@ -160,7 +160,7 @@ class TypedInput:
         return bool(flags & termios.ICANON) and not flags & termios.ECHO
 
     def _write(self, data: bytes) -> None:
-        """Write input to the program; what it does not take at once waits."""
+        """Write input to the program; input that it does not take at once waits."""
         try:
             done = os.write(self._master, data)
         except BlockingIOError:
@@ -429,7 +429,7 @@ class PassThrough:
         )
 
     def _run_compiled(self, relay: CompiledRelay) -> bool:
-        """Run the compiled loop until it returns; whether its reason was handled here."""
+        """Run the compiled loop until it returns; True if its reason was handled here."""
         lent = self._journal.for_relay()
         busy = self._screen.waiting or self._input.waiting or self._hung_up or self.ended_by
         if lent is None or busy:
@@ -452,7 +452,7 @@ class PassThrough:
         return run.key is not None
 
     def _wait(self) -> list[tuple[int, int]]:
-        """Wait until a descriptor is ready; returns those that are, and the time."""
+        """Wait until a descriptor is ready, note the time, and return the ready ones."""
         if self._journal.holding:
             ready = self._poll.poll(HELD_MS)
             if not ready:
@@ -475,7 +475,6 @@ class PassThrough:
         return woke_us or self._now_us() - self._start_us
 
     def _turn(self, ready: list[tuple[int, int]], signals: SignalPipe) -> None:
-        """Handle every ready descriptor."""
         for fd, what in ready:
             if fd == self._master:
                 if what & select.POLLOUT:
@@ -545,7 +544,7 @@ class PassThrough:
             self._watch_master()
 
     def _watch_master(self) -> None:
-        """Poll for what we can take: no output while too much of it is unshown."""
+        """Poll only for events that we can take: no output while too much is not shown yet."""
         wanted = 0 if self._screen.full else select.POLLIN
         if self._input.waiting:
             wanted |= select.POLLOUT

@@ -368,7 +368,6 @@ def left_journals(directory: Path) -> Iterator[LeftJournal]:
 
 
 def _head_of(path: Path) -> SessionMeta:
-    """The head of a journal, checked."""
     source = JournalSource(path)
     _check_head(source)
     return source.meta
@@ -477,7 +476,7 @@ def discard(path: Path) -> Recovered:
 
 
 def _check_ours(path: Path) -> None:
-    """Accept a target only from the user's own journals: another's could name any path."""
+    """Accept a target only from the user's own journals: another user's could name any path."""
     try:
         path.lstat()
         found = path.parent.stat()
@@ -545,7 +544,7 @@ def _publish(
 
 
 def _with_end(source: JournalSource) -> Iterator[JournalEvent]:
-    """The events, with an added end if it was lost in the crash. Its exit is unknown."""
+    """The events. If a crash lost the end, one with an unknown exit is added."""
     t_us = 0
     for event in source():
         t_us = max(t_us, event.t_us)
@@ -663,12 +662,11 @@ def with_tape(source: EventSource, tape: Path, *, salvage: bool = False) -> Even
 
 
 class _Nothing:
-    """The journal of a proxy that was ended before it wrote one."""
+    """The journal of a proxy that ended before it wrote one."""
 
     head = None
 
     def poll(self) -> Iterator[Any]:
-        """Nothing."""
         return iter(())
 
     def close(self) -> None:
@@ -695,11 +693,9 @@ class _Salvaging:
 
     @property
     def head(self) -> TapeHead | None:
-        """See ``ItemReader``."""
         return self._reader.head
 
     def poll(self) -> Iterator[TapeItem]:
-        """See ``ItemReader.poll``."""
         try:
             if not self._damaged:
                 yield from self._reader.poll()

@@ -652,7 +652,7 @@ class StreamRelay:
 
     @property
     def _waits_no_more(self) -> bool:
-        """Whether the caller has ended the program, and got all that it wrote."""
+        """Whether the caller has ended the program and received all of its output."""
         gone = self._signals.asked_to_end and self._child.ended is not None
         return gone and not any(output.wants_room for output in self._outputs)
 
@@ -691,7 +691,7 @@ class StreamRelay:
         return poll.poll(self._timeout_ms())
 
     def _wanted(self) -> Iterable[tuple[int, int]]:
-        """The descriptors to wait for, and for what; 0 for errors only (a closed end)."""
+        """The descriptors to wait for, with their poll events; 0 for errors only (a closed end)."""
         for output in self._outputs:
             if not output.closed and output.wants_output:
                 yield output.fd, select.POLLIN

@@ -74,7 +74,7 @@ class _Tap:
         self.on_idle = self._journal.on_idle
 
     def on_event(self, event: JournalEvent) -> None:
-        """Append an event to the journal; what was written to a pipe is output, too."""
+        """Append an event to the journal; bytes written to a pipe also count as output."""
         self._journal.on_event(event)
         if isinstance(event, Output):
             self._pass_on(event.data)

@@ -73,7 +73,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish"):
-    """Recorder to saver: the journal is complete, and somebody waits."""
+    """Recorder to saver: the journal is complete, and a user waits."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
@@ -249,7 +249,7 @@ class _Connection:
                     pass
 
     def abandon(self) -> None:
-        """Let it clean up and end. A cassette that it had published by then counts."""
+        """Let it clean up and end. A cassette that it published before still exists."""
         if self._control.fileno() < 0:
             return
         with suppress(OSError):

@@ -122,15 +122,12 @@ class _Proxied(Closing):
 
     @property
     def problem(self) -> str | None:
-        """See ``RunningTape.problem``."""
         return self._proxy.problem
 
     @property
     def reports(self) -> Sequence[str]:
-        """See ``RunningTape.reports``."""
         return self._proxy.reports
 
     def close(self) -> None:
-        """See ``RunningTape.close``."""
         self._proxy.close()
         self._certificate.unlink(missing_ok=True)

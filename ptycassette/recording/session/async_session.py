@@ -316,7 +316,6 @@ class AsyncSession(SessionBase):
         self._raise_failure()
 
     async def _ended(self) -> None:
-        """Wait until the pump has finished."""
         changed = _LoopEvent()
         stop = self._core.watch(changed.set, screen=False)
         try:
@@ -391,11 +390,9 @@ class _LoopEvent:
             self._loop.call_soon_threadsafe(self._event.set)
 
     def clear(self) -> None:
-        """Forget that it was set."""
         self.flag.clear()
         self._event.clear()
 
     async def wait(self) -> None:
-        """Return when it is set."""
         if not self.flag.is_set():
             await self._event.wait()

@@ -281,12 +281,12 @@ class TapFeed:
                 self._tap.on_idle()
 
     def raise_failure(self) -> None:
-        """Raise what the tap has raised, if it has."""
+        """Raise the tap's error, if it raised one."""
         if self._failure is not None:
             raise self._failure
 
     def _remember(self, event: Typed) -> None:
-        """Keep secret input out of what this process writes about the session."""
+        """Keep secret input out of logs and traces of this process."""
         if event.masked and self._secrets is None:
             # Imported here, because it loads the scrubber, and few sessions need it.
             from ptycassette.scrub.typed.secrets import TypedSecrets  # noqa: PLC0415
@@ -733,11 +733,14 @@ class _Stdin(InputQueue):
 
     @property
     def unsettled(self) -> bool:
-        """Whether the program may read more of what it was sent."""
+        """Whether the program may still read more of the sent input."""
         return not self._over and (bool(self._unread) or self._ending)
 
     def settle(self) -> None:
-        """Report what the program has read since the last call; end its stdin when that is due."""
+        """Report the input that the program has read since the last call.
+
+        End its stdin when that is due.
+        """
         if self._over:
             return
         self._report_read()
@@ -802,7 +805,7 @@ class PipedCore(SessionCore):
     # --- for everybody, from any thread -------------------------------------------------
 
     def close_stdin(self) -> Future[None]:
-        """Close the program's stdin after all that was sent."""
+        """Close the program's stdin after all input was sent."""
         return self.request(self._stdin.end)
 
     def has_line(self, stream: str) -> bool:
@@ -830,7 +833,11 @@ class PipedCore(SessionCore):
         return self._stdin.unsettled or len(self._ends) > 0
 
     def settle(self) -> None:
-        """Do what no descriptor announces. Raises what the tap raised."""
+        """Do the work that no descriptor announces.
+
+        Raises:
+            Exception: the tap's error.
+        """
         if self._stdin.unsettled or self._pipe.reader_gone:
             if self._pipe.reader_gone:
                 self._stdin.leave()

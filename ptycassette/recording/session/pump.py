@@ -63,7 +63,7 @@ class ScriptPump:
         self._busy = False
 
     def start(self) -> None:
-        """Process what there is at the start."""
+        """Do the work that is due at the start."""
         self._core.wake = self._run
         self._run()
 
@@ -178,7 +178,6 @@ class ThreadPump:
             self._ready.close()
 
     def _run(self) -> None:
-        """The loop, and the cleanup after it."""
         try:
             with raised_priority():
                 self._loop()
@@ -240,7 +239,7 @@ class ThreadPump:
         return self._child.fd
 
     def _is_over(self) -> bool:
-        """Whether the program and all it started ended, and everything they wrote was read."""
+        """Whether the program and all processes below it ended, and all their output was read."""
         core = self._core
         self._look_at_deadline()
         if not self._ready.supervisor_reported():
@@ -311,7 +310,6 @@ class _Readiness:
         return bool(found)
 
     def close(self) -> None:
-        """Close the descriptors. Idempotent."""
         with self._lock:
             if not self._closed:
                 self._closed = True

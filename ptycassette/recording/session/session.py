@@ -155,7 +155,6 @@ def _begun(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SessionS
 
 @contextmanager
 def _ended(begun: SessionStep, session: Any) -> Iterator[None]:
-    """Record the end of a step."""
     try:
         yield
     except BaseException as exc:
@@ -710,7 +709,7 @@ class Session(SessionBase):
         self._await(self._core.send(what), timeout_s)
 
     def _await(self, done: Future[None], timeout_s: float) -> None:
-        """Wait for the pump to have done something."""
+        """Wait until the pump has completed ``done``."""
         settled = threading.Event()
         done.add_done_callback(lambda _: settled.set())
         deadline_us = self._core.now_us() + round(timeout_s * 1e6)

@@ -214,7 +214,7 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
 
 @owned_context
 def _place_aside() -> Iterator[Path]:
-    """A temporary directory for a recording for comparison. Errors must not name it."""
+    """A temporary directory for a recording that is only compared. Errors must not name it."""
     with temporary_folder() as place:
         try:
             yield place
@@ -348,7 +348,7 @@ def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) 
 
 @owned_context
 def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
-    """The real program, answered from the tape; raises what the tape proves at the end."""
+    """The real program, answered from the tape; at the end it raises the divergence, if any."""
     if find_spec("aiohttp") is None:
         raise UsageError(
             "mode rerun needs more than is installed", hint="pip install 'ptycassette[tape]'"

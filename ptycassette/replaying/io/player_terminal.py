@@ -238,7 +238,6 @@ class PlayerTerminal:
         self._saved = None
 
     def _drain(self, keys: int) -> None:
-        """Read and drop late answers of the terminal."""
         if not self._raw:
             return
         deadline = monotonic_s() + DRAIN_S

@@ -80,7 +80,6 @@ def file_lines(path: Path) -> tuple[str, ...]:
 
 
 def _read(path: Path) -> str | None:
-    """A small regular file as text."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -97,7 +96,6 @@ def _read(path: Path) -> str | None:
 
 
 def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
-    """The secrets in one file."""
     passwords = _PASSWORDS.get(path.name)
     if passwords is not None:
         for password in passwords(path, text):
@@ -143,7 +141,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _unquoted(value: str) -> str:
-    """A value without its quotes, and without the comment behind it."""
+    """A value without its quotes, and without the comment after it."""
     if value[:1] in ('"', "'"):
         closed = len(value) > 1 and value[-1] == value[0]
         return value[1:-1] if closed else value[1:].partition(value[0])[0]

@@ -173,7 +173,7 @@ class _Search:
             number = last + 1
 
     def further(self, text: str, end: int) -> Iterator[Found | None]:
-        """The values behind a match, as far as they follow each other."""
+        """The values after a match, as far as they follow each other."""
         for _ in range(_MOST_FURTHER):
             match = self._then.match(text, end)
             if match is None:

@@ -291,7 +291,7 @@ def _vowels(text: str) -> int:
 
 
 class _Kinds(dict[int, str]):
-    """For each character whether it is a digit, a capital, another letter, or none of them."""
+    """The kind of each character: a digit, a capital, another letter, or other."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -332,7 +332,6 @@ def _calls(text: str) -> bool:
 
 
 def _is_placeholder(text: str) -> bool:
-    """Whether ``text`` is a placeholder. A value may begin with such a word, too."""
     if not _looks_like("placeholder", text.rstrip(_AFTER)):
         return False
     begins = _SOMEBODYS.match(text)
@@ -363,14 +362,14 @@ def generated_parts(url: str) -> list[str]:
 
 
 def _place(text: str) -> bool:
-    """Whether it is a path: words between slashes, which Base64 does not make."""
+    """Whether it is a path: words between slashes. Base64 does not have those."""
     if not _PLACE.match(text):
         return False
     return sum(len(word) for word in _FOLDER.findall(text)) >= _IN_FOLDERS * len(text)
 
 
 def _turns(text: str) -> bool:
-    """Whether capitals are placed as in no name. In a name each begins a word, or there are few."""
+    """Whether capitals are placed unlike in a name, where each begins a word, or there are few."""
     if len(text) < _SHORTEST_RANDOM:
         return False
     return sum(a.isupper() != b.isupper() for a, b in pairwise(text)) >= _TURNS * len(text)
@@ -488,7 +487,7 @@ def _has_digit(text: str) -> bool:
 
 
 def _mixed_case(text: str) -> bool:
-    """Whether it has capitals and small letters, as all but one of a million tokens have."""
+    """Whether it has capitals and small letters. All but one of a million tokens have both."""
     return any(map(str.isupper, text)) and any(map(str.islower, text))
 
 

@@ -140,7 +140,7 @@ class KnownValues:
         return True
 
     def learn(self, values: Iterable[KnownValue]) -> Lesson:
-        """Add values; returns what is new."""
+        """Add values; return the new ones."""
         self._index()
         added = [value for value in values if self.add(value)]
         words = len(self._words)
@@ -235,7 +235,7 @@ class KnownValues:
 
 
 def _of_characters(text: str, start: int, end: int, value: KnownValue) -> Hit:
-    """A hit without half a character at its ends, which has some bytes in common with another."""
+    """A hit without half a character at its ends: another character may share some bytes."""
     while start < end and "\x80" <= text[start] <= "\xbf":
         start += 1
     while end > start and "\x80" <= text[end : end + 1] <= "\xbf":
@@ -244,7 +244,7 @@ def _of_characters(text: str, start: int, end: int, value: KnownValue) -> Hit:
 
 
 def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
-    """The pieces by which a value is found, with their offsets in it."""
+    """The pieces to search for a value, with their offsets in it."""
     size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
     scheme = _SCHEME.match(squeezed)
     public = max(value.public, 0 if scheme is None else scheme.end())
@@ -271,7 +271,7 @@ def _is_ordinary(piece: str, at: int, public: int, *, mixed: bool) -> bool:
 
 
 def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
-    """The long parts of a value that is made of words; the whole value when it was learnt."""
+    """The long parts of a value of words; the whole value if it was learnt."""
     size = -(-len(squeezed) * 3 // 5)
     if value.learnt or value.pieces is not None or size < _SHORTEST_PART:
         # Of an address so much that the rest may have been cut off behind it, of any host.
@@ -281,7 +281,7 @@ def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
 
 
 def _agreed(text: str, at: int, whole: str, at_whole: int) -> int:
-    """How far ``text`` from ``at`` on agrees with ``whole`` from ``at_whole`` on."""
+    """The length on which ``text`` from ``at`` on agrees with ``whole`` from ``at_whole`` on."""
     for number, char in enumerate(whole[at_whole:], at):
         if text[number : number + 1] != char:
             return number
@@ -438,7 +438,7 @@ class Learner:
         return new
 
     def _counts(self, rule: Rule, value: str) -> bool:
-        """Whether a match is to be scrubbed: it is neither preserved nor a mask."""
+        """Whether to scrub a match: it is neither preserved nor a mask."""
         if value in self._preserved or _PLACEHOLDER.match(value):
             return False
         filled = _FILLED.fullmatch(value, rule.public)
@@ -459,7 +459,7 @@ class Learner:
         )
 
     def _learn(self, rule: Rule, value: str) -> None:
-        """Search for a match from now on. A key is searched for line by line."""
+        """Search for a match from now on. A key is searched line by line."""
         of_key = _of_lines(rule)
         if of_key:
             lines = [word.strip(_BORDERS) for word in value.split()]
@@ -491,7 +491,7 @@ def _generated(word: str) -> bool:
 
 
 def _begins_with_x(masked: re.Match[str], value: str) -> bool:
-    """Whether a value begins with ``x`` and is no mask: few of them, then random text."""
+    """Whether a value begins with ``x`` but is no mask: few of them, then random text."""
     rest = value[masked.end() :]
     few = len(masked.group()) < _SHORTEST_MASK and len(rest) >= _GENERATED
     return few and is_random(rest) and "xxx" not in rest.lower()
@@ -549,12 +549,12 @@ class Match(msgspec.Struct, frozen=True):
 
 @lru_cache(4096)
 def _tells(name: str, is_number: bool) -> bool:  # noqa: FBT001
-    """Whether a name may declare its value; counts of tokens are numbers that are no secrets."""
+    """Whether a name may declare its value secret; counts of tokens are numbers, not secrets."""
     return declares_a_secret(name) if is_number else secret_name(name)
 
 
 def _one_of(name: str) -> str:
-    """A name as rules read it: of one thing (``passwords``), with its parts apart."""
+    """A name as rules read it: in the singular (``passwords``), split into its parts."""
     one = name.removesuffix("s") if name.lower().endswith(_SEVERAL) else name
     return _PARTS_MEET.sub("_", one)
 
@@ -565,7 +565,7 @@ def _is_generated(value: str) -> bool:
 
 @lru_cache(4096)
 def _telling(names: Names, is_number: bool) -> tuple[tuple[str, bool], ...]:  # noqa: FBT001
-    """The names that may declare a value; True for those that declare what looks generated."""
+    """The names that may declare a value; True for those that declare only generated text."""
     own, *others = names.own
     found = [(own, False)] if _tells(own, is_number) else []
     found += [(_one_of(name), False) for name in others if _declares(_one_of(name))]
@@ -593,7 +593,6 @@ class _Text(NamedTuple):
     itself: bool = True
 
     def decoded(self, inner: Decoded) -> _Text:
-        """A text that was decoded from this one."""
         form_at = partial(_form_at, self.form_at, inner) if self.depth else inner.form_at
 
         def to_source(start: int, end: int) -> tuple[tuple[int, int], ...]:
@@ -603,8 +602,6 @@ class _Text(NamedTuple):
         return _Text(inner.text, form_at, to_source, self.depth + 1)
 
     def shown(self, view: View) -> _Text:
-        """This text as a view shows it."""
-
         def to_source(start: int, end: int) -> tuple[tuple[int, int], ...]:
             parts = _put_together(view, start, end)
             return tuple(stretch for part in parts for stretch in self.to_source(*part))
@@ -654,7 +651,7 @@ class Searcher:
         self._learner.spare(value)
 
     def adopt(self) -> Lesson | None:
-        """Add the learnt values to the known ones; returns what is new, None for nothing."""
+        """Add the learnt values to the known ones; return the new ones, or None."""
         new = self._learner.take_new()
         lesson = self.known.learn(new) if new else None
         return lesson if lesson is not None and lesson.values else None
@@ -723,7 +720,7 @@ class Searcher:
                 yield from matches
 
     def _for_what_is_known(self) -> dict[str, tuple[Match, ...]]:
-        """The matches of texts by what is known now."""
+        """The matches of texts with the values known now."""
         knows = (self.known, self.known.version, self._key_lines.version)
         if self._remembered_for != knows:
             self._remembered.clear()
@@ -760,7 +757,7 @@ class Searcher:
                 yield msgspec.structs.replace(match, stretches=within)
 
     def _once(self, text: str) -> tuple[Match, ...]:
-        """The matches in a text that continues no other, found once for all that is known."""
+        """The matches in an independent text, found once for all known values."""
         matches = self._for_what_is_known().get(text)
         if matches is None:
             if self._room < len(text):
@@ -821,7 +818,7 @@ class Searcher:
             yield msgspec.structs.replace(match, stretches=sources, form=one.form_at(parts[0][0]))
 
     def _texts(self, one: _Text, *, shown: bool = False) -> Iterator[_Text]:
-        """A text, what a terminal shows of it, and the texts decoded from these, in turn."""
+        """A text, its form on a terminal, and the texts decoded from these, in turn."""
         texts = [one]
         if not shown:
             texts += map(one.shown, shown_views(one.text))
@@ -867,7 +864,6 @@ class Searcher:
                 yield from self._known(inner, squeeze(inner.text), by_rules=by_rules)
 
     def _known_in(self, one: _Text, squeezed: str) -> Iterator[Match]:
-        """Known values in a text."""
         text, form_at, to_source, depth, _ = one
         words = [(hit, [(hit.start, hit.end)]) for hit in self.known.in_plain(text)]
         hits = self.known.in_squeezed(squeezed)
@@ -883,7 +879,7 @@ class Searcher:
 
 
 def _put_together(view: View, start: int, end: int) -> list[tuple[int, int]]:
-    """The stretches of its channel that a stretch of a view shows."""
+    """The stretches of the channel behind a stretch of a view."""
     stretches: list[tuple[int, int]] = []
     for _, length, offset in view.pieces(start, end):
         if stretches and stretches[-1][1] == offset:

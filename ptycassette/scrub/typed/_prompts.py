@@ -26,7 +26,7 @@ _YES_OR_NO = lazy_pattern(r"\by(?:es)?\s?/\s?n(?:o)?\b|\bj/n\b|\bo/n\b|\bs/n\b",
 
 
 def _words(table: str) -> list[str]:
-    """The words of a table, of all its languages, longer ones before what they begin with."""
+    """The words of a table in all its languages; a longer word comes before its beginnings."""
     texts = (" ".join(text.split()) for text in _tables()[table].values())
     words = {_as_read(word) for text in texts for word in text.split(", ")}
     return sorted(words, key=lambda word: (-len(word), word))
@@ -37,7 +37,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _as_read(label: str) -> str:
-    """Text with one form for each letter: composed, of ordinary width. "…" stays what it is."""
+    """Text with one form for each letter: composed, of ordinary width. "…" is kept."""
     parts = label.replace("’", "'").split("…")  # noqa: RUF001 - both are written
     return "…".join(unicodedata.normalize("NFKC", part) for part in parts)
 
@@ -102,7 +102,7 @@ def asks_for_secret(label: str) -> bool:
 
 
 def _asks(label: str, rest: str) -> bool:
-    """Whether it is asked for what is named before ``rest``."""
+    """Whether a label asks for the thing named before ``rest``."""
     if not rest.strip(_CLOSING):
         return True
     words = rest.strip(_CLOSING).split()

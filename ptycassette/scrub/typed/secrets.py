@@ -247,7 +247,7 @@ class Printed:
 
 
 def _runs(rows: tuple[str, ...]) -> set[int]:
-    """How many signs each run of them has in these rows."""
+    """The lengths of the runs of signs in these rows."""
     return {run.group().count(run[1]) for row in rows for run in _RUN.finditer(row)}
 
 
@@ -280,7 +280,7 @@ def hides(shown: str, typed: str, *, exactly: bool) -> bool:
 
 
 def _is_one_sign(signs: str) -> bool:
-    """Whether it is the same sign again and again, and none of text."""
+    """Whether it is the same sign repeated, and not a sign of text."""
     return len(set(signs)) == 1 and (not signs[0].isalnum() or signs[0] in "xX")
 
 
@@ -494,7 +494,7 @@ class Field:
 
 
 def _in_box(at: AtCursor) -> bool:
-    """Whether the cursor is in a row that has nothing but blanks between borders."""
+    """Whether the cursor is in a row with only blanks between borders."""
     row = at.rows[at.row]
     return _BOX.fullmatch(row) is not None and not row.strip(BORDERS + "_")
 
@@ -550,13 +550,13 @@ def row_asks(row: str) -> bool:
 
 
 def _label_asks(label: str) -> bool:
-    """Whether a few words beside the cursor ask for one, behind the sign of an input line."""
+    """Whether a few words beside the cursor ask for one, after the sign of an input line."""
     text = label.strip(BORDERS).lstrip("".join(_INPUT_BEGINS))
     return len(text.split()) <= _MOST_LABEL_WORDS and asks_for_secret(text)
 
 
 def _changes(before: tuple[str, ...], now: tuple[str, ...]) -> Iterator[str]:
-    """In each row that changed, what is new: without what it still begins and ends with."""
+    """The new part of each changed row: without its unchanged beginning and end."""
     for old, new in zip(before, now, strict=False):
         if old == new:
             continue
@@ -709,13 +709,13 @@ class TypedSecrets:
         self._ahead = TypedAhead()
 
     def feed(self, event: JournalEvent, look: LookAtScreen | None = None) -> list[TypedSecret]:
-        """Take one event; what is new through it.
+        """Take one event; return the secrets that it reveals.
 
         Args:
-            event: the next one.
-            look: gives the screen as it is when the event comes: with everything before it, and
-                for an ``Output`` with the event itself. None where there is no screen; then only
-                what is ``masked`` is learnt.
+            event: the next event.
+            look: returns the screen at the event: after everything before it, and after the event
+                itself if it is an ``Output``. None without a screen; then only ``masked`` input is
+                learnt.
         """
         self._number += 1
         match event:
@@ -735,7 +735,6 @@ class TypedSecrets:
                 return []
 
     def _look(self, at: AtCursor) -> Iterator[TypedSecret]:
-        """See what output has changed."""
         if self._looks_left > 0:
             self._looks_left -= 1
             yield from self._judge(at)
@@ -755,16 +754,16 @@ class TypedSecrets:
         return [field for field in (*self._sent_along, *last) if not field.decided]
 
     def finish(self) -> list[TypedSecret]:
-        """There are no more events: what is new through that."""
+        """The events have ended; return the secrets that this reveals."""
         unseen = self.learn(bytes(self._unseen), "unseen", self._unseen_since)
         return [*unseen, *self._settle()]
 
     def values(self) -> tuple[TypedSecret, ...]:
-        """All that was learnt so far."""
+        """All secrets learnt so far."""
         return tuple(self._known.values())
 
     def learn(self, line: bytes, how: How, since: int) -> Iterator[TypedSecret]:
-        """Learn the readings of a line; those that are new."""
+        """Learn the readings of a line; yield the new ones."""
         for text in readings(line):
             if text not in self._known:
                 whole = len(text) <= _LONGEST_WHOLE
@@ -814,7 +813,7 @@ class TypedSecrets:
         yield from self._type(data[start:], event.t_us, at)
 
     def _type(self, data: bytes, t_us: int, at: AtCursor | None) -> Iterator[TypedSecret]:
-        """Some keys of a field."""
+        """Add some keys to a field."""
         if not data:
             return
         field = self._field
@@ -856,7 +855,7 @@ class TypedSecrets:
         yield from self._keep(field)
 
     def _leave(self, look: LookAtScreen | None) -> Iterator[TypedSecret]:
-        """Something else begins: look a last time at the field that was typed into."""
+        """Something else begins: look a last time at the field of the last input."""
         if self._undecided() and look is not None:
             yield from self._judge(look())
         yield from self._settle()
@@ -864,14 +863,14 @@ class TypedSecrets:
         self._sent_along.clear()
 
     def _settle(self) -> Iterator[TypedSecret]:
-        """Decide on the fields that are open, and learn what is secret."""
+        """Decide on the open fields, and learn their secrets."""
         last = [] if self._field is None else [self._field]
         for field in (*self._sent_along, *last):
             field.settle()
             yield from self._keep(field)
 
     def _judge(self, at: AtCursor) -> Iterator[TypedSecret]:
-        """Look whether the keys of each field were shown."""
+        """Check whether the keys of each field were shown."""
         for field in self._undecided():
             if field.judge(at):
                 self._shows_input = self._shows_input or field.shown
@@ -881,7 +880,7 @@ class TypedSecrets:
             self._looks_left = 0
 
     def _keep(self, field: Field) -> Iterator[TypedSecret]:
-        """Learn what was typed in the field, if it is secret."""
+        """Learn the text of the field, if it is secret."""
         if field.how is not None and not field.kept:
             field.kept = True
             self.hidden.update(field.events)

@@ -124,13 +124,14 @@ class JoinedLines(RunsView):
 
 
 def _is_ordinary(piece: str) -> bool:
-    """Whether a line's part of a word is a word of its own, in small letters."""
+    """Whether a line's part of a word is itself a word, in small letters."""
     small = len(piece) >= _ORDINARY and piece.isalpha() and piece.islower()
     return small and not seems_by_chance(piece)
 
 
 def joined_lines(view: View, cols: int) -> JoinedLines | None:
-    """The lines of a view, joined where they may continue in the next one; None when none does."""
+    """The lines of a view, joined where they may continue in the next one; None without such
+    lines."""
     text = view.text
     ends = [match.start() for match in _MAYBE_GOES_ON.finditer(text)]
     if not ends:
@@ -189,7 +190,7 @@ def _may_continue(line: str, below: str) -> bool:
 
 
 def _says(word: str) -> bool:
-    """Whether there is a letter or a digit in a word."""
+    """Whether a word has a letter or a digit."""
     return word[0].isalnum() or _SAYS.search(word) is not None
 
 

@@ -194,7 +194,7 @@ That is the value, where its list counts the item in it, and its place where cal
 
 
 class _Run:
-    """The strings of one name, the number of their characters, and when the last one came."""
+    """The strings of one name, their length in characters, and the time of the last one."""
 
     __slots__ = ("length", "parts", "used")
 
@@ -303,7 +303,7 @@ class Joined:
         return made
 
     def _share(self, name: str, key: str) -> None:
-        """Let a last key have what the only place has that ended with it so far."""
+        """Give a last key the text so far of the only place that ends with it."""
         held = self._runs.get(name)
         if held is None or name == key:
             return
@@ -316,7 +316,7 @@ class Joined:
         yield from self._forget(self._by_use())
 
     def _by_use(self) -> list[str]:
-        """The names, first that which got nothing for the longest time."""
+        """The names, least recently used first."""
         return sorted(self._runs, key=lambda name: self._runs[name].used)
 
     def _forget(self, names: list[str]) -> Iterator[RunsView]:
@@ -332,7 +332,7 @@ class Joined:
         self._names.clear()
 
     def _view(self, run: list[_Part]) -> Iterator[RunsView]:
-        """The strings of a place as one, if that is to be handed out."""
+        """The strings of a place as one text, if it is due."""
         if self.quiet:
             return
         offset, text, value = run[0]
@@ -366,7 +366,7 @@ def _anonymous(place: str) -> str:
 
 
 def _tail(run: list[_Part]) -> list[_Part]:
-    """The last characters, with which the next view begins."""
+    """The last characters, which begin the next view."""
     kept: list[_Part] = []
     room = _KEPT
     for at, whole, value in reversed(run):
@@ -424,7 +424,8 @@ class Blocks:
         self._held += data
 
     def skip(self, length: int) -> None:
-        """Begin so many bytes behind the beginning of the channel; nothing was fed before."""
+        """Begin ``length`` bytes after the beginning of the channel; only before the first
+        ``feed``."""
         self._base = length
         self._next = (length // self._block + 1) * self._block
 
@@ -433,7 +434,7 @@ class Blocks:
         yield from self._views(self._held.decode("latin-1"), self._base)
 
     def _cut(self, raw: str) -> tuple[int, int]:
-        """The end of what is read of a full block, and where the next one begins in it."""
+        """The end of the searched part of a full block, and the start of the next block in it."""
         floor = max(0, len(raw) - self._overlap)
         return _last_break(raw, len(raw), self._overlap), _first_break(raw, floor, self._overlap)
 
@@ -583,7 +584,7 @@ _MOST_SHARED, _MOST_FOUND = 8 << 20, 4096
 
 
 class _Places:
-    """Where in its channel each run of a stream is."""
+    """The place of each run of a stream in its channel."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -591,7 +592,7 @@ class _Places:
         self.length = 0
 
     def add(self, length: int, offset: int) -> None:
-        """Note that the stream goes on at ``offset`` of the channel."""
+        """Note that the stream continues at ``offset`` of the channel."""
         if not self._starts or offset - self._offsets[-1] != self.length - self._starts[-1]:
             self._starts.append(self.length)
             self._offsets.append(offset)
@@ -641,10 +642,10 @@ class StreamText:
     """One stream: its print stream, its strings, its messages and its screen.
 
     Args:
-        name: of the stream; "" for one that is all of its channel.
-        block: after how many bytes a view is made.
-        screen: what it paints; None for input.
-        wanted: whether the bytes between two offsets are to be read; None for all.
+        name: the stream's name; "" for one that is its whole channel.
+        block: the number of bytes after which a view is made.
+        screen: the screen that it paints; None for input.
+        wanted: whether to read the bytes between two offsets; None reads all.
     """
 
     def __init__(
@@ -777,7 +778,7 @@ class TrafficText:
             yield from self._placed_views(reader.rest())
 
     def _read_from(self, shared: int) -> Iterator[View]:
-        """Go on by reading, from a little before the end of what is shared."""
+        """Continue reading a little before the end of the shared part."""
         assert self._like is not None  # noqa: S101 - the caller asked
         begin = max(0, shared - _REREAD)
         until = begin + _REREAD // 2 if begin else 0  # what is behind is found again

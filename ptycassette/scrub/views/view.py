@@ -203,7 +203,7 @@ def _canonical(cells: str, start: int, end: int) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _is_narrow(text: str) -> bool:
-    """Whether each character has a cell of its own."""
+    """Whether each character takes exactly one cell."""
     return width_mode("cluster").narrow.fullmatch(text) is not None
 
 
@@ -243,7 +243,7 @@ def panes(lines: Sequence[Line]) -> Iterator[list[Piece]]:
 def _between_bars(
     own: frozenset[int], above: frozenset[int], below: frozenset[int], length: int
 ) -> Sequence[_Pane]:
-    """The panes of a line: what names each, where its cells start, and where they end."""
+    """The panes of a line: the name of each, and the start and end of its cells."""
     bars = (-1, *sorted(own & (above | below)), length)
     # What is right of the last bar ends anywhere.
     return tuple(
@@ -285,7 +285,6 @@ def _shown(text: str) -> tuple[int, int]:
 
 
 def _stripped(line: Line, start: int, end: int) -> Piece | None:
-    """The text between two bars without its padding; None if it is empty."""
     cells = line.cells
     if isinstance(cells, str):
         left, right = _shown(cells[start:end])
@@ -661,7 +660,7 @@ class PrintedView(View):
 
 
 def _struck(text: str) -> str:
-    """Text with BS as it looks printed: what is struck twice is there once."""
+    """Text with BS as it looks when printed: a character struck twice appears once."""
     text = _AGAIN.sub("", _LOW_LINE.sub("", text))
     return _BACK.sub("\n", text) if "\x08" in text else text
 
@@ -691,7 +690,7 @@ def printed_views(raw: str, base: int) -> tuple[View, ...]:
 
 
 def _before_low_lines(printed: PrintedView) -> Iterator[View]:
-    """The texts that end with a low line that something is struck over, if there are any."""
+    """The texts that end with an overstruck low line, if there are any."""
     parts: list[tuple[str, int]] = []
     text = printed.written.text if "_\x08" in printed.raw else ""
     for found in _TEXT_BEFORE.finditer(text):
@@ -704,7 +703,7 @@ def _before_low_lines(printed: PrintedView) -> Iterator[View]:
 
 
 def _kept(raw: str, cuts: Sequence[_Span]) -> Iterator[_Span]:
-    """The stretches between those that are left out."""
+    """The stretches between the cuts."""
     at = 0
     for start, end in cuts:
         yield at, start
@@ -764,7 +763,7 @@ def pane_views(text: str) -> Iterator[View]:
 
 
 def _rows_with_bars(text: str) -> Iterator[list[tuple[str, int]]]:
-    """Rows below each other that have bars, at least two: their text and where it begins."""
+    """At least two rows with bars below each other: their text and its start."""
     rows: list[tuple[str, int]] = []
     end = 0  # of the last of them
     bar = _EDGES.search(text)

@@ -276,7 +276,7 @@ class DirectoryHandle(Closing):
         return MissingFileError(f"{visible(name)} is missing", where=self.place)
 
     def _moved(self) -> bool:
-        """Go to the one directory that all entries are links into, by their own names, if so."""
+        """If all entries are links into one directory, by their own names, go to that directory."""
         try:
             names = self.entries()
             targets = {self._target(name) for name in names}

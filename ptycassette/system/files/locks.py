@@ -164,7 +164,7 @@ class Lock:
         return False
 
     def _take(self) -> bool | None:
-        """Whether the file that has the name is locked by us; None where there are no locks."""
+        """Whether we hold the lock on the file of that name; None if locks do not exist there."""
         try:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as exc:

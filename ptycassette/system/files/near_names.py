@@ -53,7 +53,7 @@ def _here() -> str:
 
 
 def _near(name: str, folder: str) -> str | None:
-    """The name in ``folder`` that is like ``name``."""
+    """The name in ``folder`` that is similar to ``name``."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in islice(entries, _MOST_NAMES)]

@@ -176,7 +176,7 @@ def _is_trusted(path: Path) -> bool:
 
 
 def _table_of(path: Path) -> dict[str, Any] | None:
-    """The table of ours in a file; None where there is no file, or it has none."""
+    """Our table in a file; None without a file or a table."""
     if not os.path.lexists(path):  # the error would look for names like it, in a folder for each
         return None
     try:

@@ -103,7 +103,7 @@ def known_state_dirs(env: Mapping[str, str] | None = None) -> list[Path]:
 
 
 def _usual_dirs(env: Mapping[str, str]) -> Iterator[Path]:
-    """Where XDG has it. Its specification asks for relative paths to be ignored."""
+    """The directory by XDG, whose specification ignores relative paths."""
     home, xdg = home_dir(env), env.get("XDG_STATE_HOME", "")
     gone = env.get("HOME", "") if home is None else ""
     if xdg.startswith("/"):

@@ -74,7 +74,7 @@ def write_whole(
 
 
 def _unnamed(directory: str, mode: int) -> BinaryIO | None:
-    """A new file without a name; None where the kernel or the file system has none."""
+    """A new file without a name; None if the kernel or the file system does not support it."""
     with suppress(OSError):  # what is wrong with the directory shows with a named file, too
         if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):  # noqa: PTH112 - as below
             flags = os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC
@@ -83,7 +83,7 @@ def _unnamed(directory: str, mode: int) -> BinaryIO | None:
 
 
 def _linked(fd: int, target: str, aside: str) -> bool:
-    """Give a file without a name that of the target; if that is taken, the name ``aside``."""
+    """Give a file without a name the target's name; if that exists, the name ``aside``."""
     # With a directory Python calls linkat(2), which follows the link in /proc; link(2) does not.
     fds = os.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

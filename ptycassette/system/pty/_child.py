@@ -252,7 +252,7 @@ class PtyChild(Closing):
             self._slave = -1
 
     def _listen(self) -> None:
-        """Read what the supervisor reported."""
+        """Read the supervisor's reports."""
         with self._lock:
             if self._gone or not self._owner.here:
                 return
@@ -278,7 +278,7 @@ class PtyChild(Closing):
             self.lost = _LOST_RELAY
 
     def _farewell(self) -> None:
-        """The supervisor is gone: reap it; if it was killed, end what it left running."""
+        """The supervisor is gone: reap it; if it was killed, end the processes that it left."""
         for line in self._heard.split(b"\n"):
             self._take(line)
         if self._ended is None:

@@ -264,7 +264,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
                 self._stop(int(line.removeprefix(b"T ")))
 
     def _stop(self, grace_ms: int) -> None:
-        """Begin to end everybody, or end them sooner than planned."""
+        """Begin to end all processes, or end them sooner than planned."""
         now = time.monotonic()
         deadline = now + grace_ms / 1000
         if self._deadline is None and grace_ms > 0:
@@ -275,7 +275,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         self._hup_at = (now + self._deadline) / 2
 
     def _sweep(self) -> bool:
-        """Send the signals that are due; returns whether anybody is left that we may signal."""
+        """Send the signals that are due; return whether a process is left that we may signal."""
         everybody = descendants(os.getpid())
         if not everybody:
             return False
@@ -326,7 +326,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
                     os.write(self._control, b"X %d\n" % status)
 
     def _look_for_lost_relay(self) -> None:
-        """Report the relay if it failed before we end everybody; its name outlives it (proc(5))."""
+        """Report a relay that failed before we end all processes; its name remains (proc(5))."""
         if self._deadline is not None or not hasattr(os, "waitid"):  # macOS has no relay
             return
         with suppress(OSError):

@@ -46,7 +46,7 @@ class NoCoreDumps:
 
     @property
     def limits_of_programs(self) -> tuple[int, int] | None:
-        """The earlier limits, for recorded programs; None when none is held."""
+        """The earlier limits, for recorded programs; None if no ``NoCoreDumps`` is held."""
         with _LOCK:
             return _BEFORE[0] if _BEFORE else None
 

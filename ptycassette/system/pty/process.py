@@ -73,7 +73,7 @@ class Poll(Protocol):
         ...
 
     def unregister(self, fd: int, /) -> None:
-        """Watch no more."""
+        """Stop watching ``fd``."""
         ...
 
     def poll(self, timeout: float | None = ..., /) -> list[tuple[int, int]]:
@@ -168,7 +168,7 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _unsigned(limit: int) -> int:
-    """A limit of resources as C has it: RLIM_INFINITY is -1 in Python."""
+    """A resource limit as in C: Python has -1 for RLIM_INFINITY."""
     return limit & 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -421,7 +421,7 @@ def _meet(
     master: int, tty: str, started: tuple[int, socket.socket, bytes], plan: StartPlan,
     cores: NoCoreDumps,
 ) -> PtyChild:  # fmt: skip
-    """Return what was started, or raise why it could not be."""
+    """Return the started program, or raise the reason why it could not start."""
     supervisor, control, heard = started
     control.setblocking(False)
     if not heard:
@@ -446,7 +446,6 @@ def _meet(
 
 
 def _exec_error(plan: StartPlan, number: int, stage: bytes) -> SpawnError:
-    """The error between fork and exec, in words."""
     name, reason = visible(plan.argv[0]), os.strerror(number)
     if stage == b"cwd":
         hint = "name a directory that exists and may be entered"
@@ -575,7 +574,7 @@ class PipedChild(Closing):
         self._child.wait()
 
     def close(self) -> None:
-        """End what still runs and close the pipes. Idempotent."""
+        """End the processes that still run, and close the pipes. Idempotent."""
         _close(self._ours)
         self._child.close()
 

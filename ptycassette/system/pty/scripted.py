@@ -70,7 +70,7 @@ class ScriptedPty:
         return self._then(lambda: self._output.append(chunk), after_s=after_s)
 
     def expect(self, data: bytes | str) -> Self:
-        """Read input until ``data`` has come."""
+        """Read input until ``data`` has arrived."""
         wanted = data.encode() if isinstance(data, str) else data
 
         def consume() -> None:

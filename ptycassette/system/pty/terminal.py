@@ -68,7 +68,7 @@ class Pty(Protocol):
         ...
 
     def set_size(self, size: Size) -> None:
-        """Give the terminal another size."""
+        """Change the size of the terminal."""
         ...
 
     def send_signal(self, which: str | int) -> None:
@@ -374,8 +374,8 @@ class UserTerminal:
     """A context manager for raw mode: every key goes to the program, without echo or translation.
 
     Args:
-        in_fd: where keys come from; its modes are changed.
-        out_fd: where output goes; its size counts.
+        in_fd: the source of keys; its modes are changed.
+        out_fd: the target of output; its size is used.
     """
 
     def __init__(self, in_fd: int = 0, out_fd: int = 1) -> None:
@@ -399,7 +399,7 @@ class UserTerminal:
         return window_pixels(self.out_fd if window_size(self.out_fd) else self.in_fd)
 
     def make_raw(self) -> None:
-        """Switch to raw mode (cfmakeraw(3)); keeps what was typed ahead."""
+        """Switch to raw mode (cfmakeraw(3)); input that was typed ahead is kept."""
         saved = termios.tcgetattr(self.in_fd)
         if self._saved is not None:
             saved = self._saved
