@@ -1,8 +1,8 @@
-"""Asks the kernel to run this process soon after it wakes up.
+"""Ask the kernel to run this process soon after it wakes up.
 
-The proxy works for a millisecond and waits then, once for the client and once for the provider. On
-a busy machine the waiting for a processor is most of what it costs. Linux (EEVDF, from 6.12) lets
-any process ask for shorter slices (sched_setattr(2), ``sched_runtime``): it gets no more time than
+The proxy works for a millisecond and then waits, once for the client and once for the provider. On
+a busy machine most of its cost is the wait for a processor. Linux (EEVDF, from 6.12) lets any
+process ask for shorter slices (sched_setattr(2), ``sched_runtime``): it gets no more time than
 others, but its turn comes earlier. A lower nice value would need a privilege, and counts only
 within the session.
 """
@@ -24,7 +24,7 @@ _ATTRIBUTES = struct.Struct("=IIQiIQQQII")
 
 
 def ask_for_short_slices() -> None:
-    """Ask for it. Nothing happens where the system does not know of it."""
+    """Ask for short slices. Does nothing if the system does not support them."""
     number = _SYSCALLS.get(platform.machine())
     if sys.platform != "linux" or number is None:
         return

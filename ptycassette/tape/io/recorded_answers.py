@@ -1,4 +1,4 @@
-"""Answers of another recording, for questions that a provider does not answer."""
+"""Load matching rules, and answer from another recording when a provider does not answer."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def load_matching_rules(
     tape: Mapping[str, Any] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Rules:
-    """The rules of all providers, those of some CLIs, and the user's own.
+    """The rules of all providers, of some CLIs, and the user's own.
 
     Args:
-        names: of CLIs, as their profiles have them; for those without rules nothing is added.
-        tape: what the manifest says of a tape (``optional.tape``): one that was imported may not
-            have all headers, and only those that it has are compared.
-        env: where the user's own are looked for; this process's environment when None.
+        names: names of CLIs, as in their profiles; a CLI without rules adds nothing.
+        tape: the manifest's entry for a tape (``optional.tape``). An imported tape may lack some
+            headers; only the headers that it has are compared.
+        env: the environment that locates the user's rules; this process's environment when None.
 
     Raises:
         UsageError: a file is wrong.
@@ -63,10 +63,9 @@ def load_matching_rules(
 
 
 def published_damage(cassette: Cassette) -> list[str] | None:
-    """What in the tape of a cassette is not as it was published (see ``tape_damage``).
+    """How the tape of a cassette differs from what was published (see ``tape_damage``).
 
-    None where the rules of matching are others than those that it was published by, or where it
-    was not checked to its end then.
+    None if the rules of matching have changed since then, or if the check did not finish then.
     """
     tape, facts = cassette.tape(), tape_facts(cassette.manifest)
     harness = facts.get("harness") or cassette.manifest.harness.name
@@ -76,7 +75,7 @@ def published_damage(cassette: Cassette) -> list[str] | None:
 
 @lru_cache(maxsize=8)
 def _parsed(*files: tuple[str, str]) -> Rules:
-    """The rules of these files. A test run opens many tapes with the same ones."""
+    """Cached, because a test run opens many tapes with the same rules."""
     return Rules.parse(*files)
 
 
@@ -91,10 +90,10 @@ _ERRORS = 400
 
 
 class RecordedAnswers:
-    """The answers of a cassette's tape. Each is given once. It is open until ``close``.
+    """The answers of a cassette's tape. Each is used once. Open until ``close``.
 
     Args:
-        path: of the cassette.
+        path: the cassette.
 
     Raises:
         CassetteError: it cannot be read, or has no tape.
@@ -128,7 +127,7 @@ class RecordedAnswers:
         )
 
     def find(self, question: OutgoingRequest) -> RecordedAnswer | None:
-        """The answer to a question; None where it was not asked there, or not answered."""
+        """The answer to a question; None if the tape has no such question, or no answer to it."""
         target = kept_target(question.target)[0]
         upstream = self._upstreams.get(target.partition("?")[0])
         if upstream is None:
@@ -169,8 +168,8 @@ _TIMEOUT_S = 1.0
 def belongs_to_another_user(peer: tuple[str, int], own: tuple[str, int]) -> bool:
     """Whether the client's end of a connection belongs to another user.
 
-    False for root, who needs no server to read anything, and where the owner is not known: the
-    connection is gone, or the system does not say.
+    False for root, who can read everything anyway. Also False if the owner is unknown, because the
+    connection is gone or the system does not report it.
 
     Args:
         peer: address and port of the client, IPv4.
