@@ -43,7 +43,7 @@ class MessageFollower:
         self._size = 0
         self._binary = False
         self.close_code: int | None = None
-        """Of the closing frame, once it was seen."""
+        """The code of the closing frame, once it has arrived."""
 
     @property
     def within_message(self) -> bool:

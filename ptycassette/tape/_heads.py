@@ -15,7 +15,7 @@ import h11
 from ptycassette.tape.routing import Destination, header
 
 MAX_HEAD_BYTES = 256 << 10
-"""Of a request or an answer; what common servers accept is half of that."""
+"""The limit for the head of a request or an answer; common servers accept half of that."""
 
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 _NOT_PASSED_ON = (b"proxy-authorization", b"proxy-connection")

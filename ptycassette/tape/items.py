@@ -106,7 +106,7 @@ TapeItem = (
 )
 
 
-# What questions and answers say of themselves: model, tokens, tool calls.
+# Facts in questions and answers: model, tokens, tool calls.
 
 
 _MOST_DOCUMENT = 8 << 20
@@ -213,7 +213,7 @@ class AnswerFacts:
         return usage_of(self._usage)
 
     def _line(self, line: bytes) -> None:
-        if not _TELLING.search(line):  # most of a stream are pieces of a text
+        if not _TELLING.search(line):  # most of a stream consists of pieces of text
             return
         line = line.strip().removeprefix(b"data:")
         if line[:1] == b" ":
@@ -359,7 +359,7 @@ def _count(said: Mapping[str, Any], name: str) -> int | None:
     return value if whole else None
 
 
-# What of a head is kept: which headers, and which parts of a target.
+# The parts of a head that are kept: which headers, and which parts of a target.
 
 
 _SECRET = re.compile(
@@ -404,7 +404,7 @@ def kept_target(target: str) -> tuple[str, tuple[str, ...]]:
     return _SECRET.sub(lambda match: f"{match[1]}={_MASK}", target), secrets
 
 
-# The service events about entries of the tape, and what all entries add up to.
+# The service events about entries of the tape, and the sums over all entries.
 
 
 def request_payload(
@@ -552,9 +552,9 @@ def header_value(headers: tuple[tuple[str, str], ...], name: str) -> str:
 
 
 _MOST_HELD = 64 << 20
-"""Of a longer question no more is held: its number comes before its end."""
+"""A longer question gets its number before its end, so that no more of it is held."""
 _MOST_READ = 8 << 20
-"""Of a longer question it is not said what it asks for."""
+"""A longer question is not parsed for its model and tool results."""
 
 Made = TapeMoment | Traffic | Noted
 

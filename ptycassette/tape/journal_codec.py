@@ -14,7 +14,7 @@ from ptycassette.model.resolved_types import resolved
 from ptycassette.tape.items import TapeItem
 
 MAX_ITEM_BYTES = 15 << 20
-"""Of the data of one item: what a record takes, less the rest of the item."""
+"""The most data in one item: the limit of a record, less the other fields of the item."""
 
 _MAGIC = b"\x89PTYT\r\n\x01"
 _KIND_HEAD, _KIND_ITEM = range(2)

@@ -19,7 +19,7 @@ CA_VARIABLES = (
     "CURL_CA_BUNDLE",
     "CODEX_CA_CERTIFICATE",
 )
-"""Where a user may have said whom to trust besides the system's authorities."""
+"""Variables with files of authorities that the user trusts besides the system's."""
 
 _ONLY = "main"
 """The name of the route of a URL that belongs to no known provider."""
@@ -108,7 +108,7 @@ def pointing(
     templates = [*variables.values(), *arguments]
     for variable, template in variables.items():
         upstreams |= _already(template, environment.get(variable, ""), set(upstreams))
-    if url is not None:  # whomever it talks to
+    if url is not None:  # whatever provider it uses
         upstreams = {key: _without_tail(url, key, templates) for key in (*upstreams, name)}
     used = [key for key in upstreams if any(f"${{{key}}}" in one for one in templates)]
     if name not in used:

@@ -50,4 +50,4 @@ def wait_s(retry_after: str | None, *, attempt: int, now: datetime) -> float:
             except ValueError:
                 return min(wait, _MOST_WAIT_S)
             wait = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
-    return min(wait, _MOST_WAIT_S) if wait > 0 else 0.0  # also of what is no number
+    return min(wait, _MOST_WAIT_S) if wait > 0 else 0.0  # also if it is not a number

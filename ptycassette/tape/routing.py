@@ -150,7 +150,7 @@ class Routes:
         kind, _, code = header(request, b"proxy-authorization").partition(" ")
         try:
             _, _, password = base64.b64decode(code, validate=True).partition(b":")
-        except ValueError:  # no base64, or no ASCII
+        except ValueError:  # not base64, or not ASCII
             password = b""
         if kind.lower() != "basic" or not hmac.compare_digest(password, self._token):
             raise NotServedError(407, "this proxy belongs to a recording")
@@ -166,7 +166,7 @@ def host_and_port(url: str) -> tuple[str, int | None]:
     try:
         parts = urlsplit(url)
         place = parts.hostname or "", parts.port
-    except ValueError:  # brackets that are no IPv6, a port that is no number
+    except ValueError:  # brackets without an IPv6 address, or a port that is not a number
         return "", None
     return place
 
@@ -187,7 +187,7 @@ def base_url(url: str) -> Destination:
     return Destination(origin, parts.path.rstrip("/"))
 
 
-# The providers that are known: where they are, and how programs are usually pointed at them.
+# The known providers: their addresses, and how programs are usually pointed at them.
 
 
 class Provider(StrictTable, frozen=True, kw_only=True):
@@ -265,7 +265,7 @@ def known_providers() -> Providers:
     return Providers.parse(package_text(__package__, "providers.toml"))
 
 
-# What decides whether a question may leave the machine, as the proxy asks it.
+# The interface through which the proxy asks whether a question may leave the machine.
 
 
 class QuestionRefusedError(Exception):

@@ -19,10 +19,10 @@ PIECE_BYTES = 1 << 20
 """Most bytes that come at once."""
 
 MOST_TIMES = 100
-"""How many bytes at most one packed byte stands for. Texts reach 5 to 40, also repetitive ones."""
+"""The most bytes that one packed byte may expand to. Texts reach 5 to 40, even repetitive ones."""
 
 ALWAYS_UNPACKED_BYTES = 8 << 20
-"""So much is unpacked whatever it was packed in: small bodies of blanks are no bombs."""
+"""This much is unpacked at any ratio: small bodies of blanks are not bombs."""
 
 _BROTLI_BYTES = 16
 
@@ -180,7 +180,7 @@ class _Brotli:
             for at in range(0, len(data), _BROTLI_BYTES):
                 yield from _pieces(self._decoder.process(data[at : at + _BROTLI_BYTES]))
             return
-        while piece:  # what can_accept_more_data says does not count what it still holds
+        while piece:  # can_accept_more_data does not count the output that it still holds
             yield from _pieces(piece)
             piece = self._decoder.process(b"", output_buffer_limit=PIECE_BYTES)
 

@@ -29,10 +29,10 @@ from ptycassette.tape.unpacking import Unpacker, unpacker_for
 Number = TypeVar("Number", int, float)
 
 ANYWHERE = "*"
-"""In place of an upstream: any."""
+"""In place of an upstream: any upstream."""
 
 FORBIDDEN = ("holdout", "vault", "secret", "token", "auth")
-"""Keys whose values do not leave the machine, unless the user says otherwise."""
+"""Keys whose values do not leave the machine, unless the user decides otherwise."""
 
 
 class Limit(StrictTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -219,7 +219,7 @@ _SCHEMA_NAMES = "properties"
 _ALSO = {"auth": ("authorization", "authentication", "authn", "authz")}
 """Longer words for a key; ``author`` and ``authority`` are not among them."""
 _MOST_DEPTH = 60
-"""How deep JSON may lie within JSON, and in texts within it."""
+"""How deep JSON may be nested, including JSON in texts."""
 _SHORT = 5
 """Letters of a key that is also looked for at the end of longer words; ``data`` is too short."""
 _LINES = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
@@ -443,7 +443,7 @@ def _remembered(known: dict[str, bool], key: str, judge: Callable[[str], bool]) 
     return known[key]
 
 
-# What models cost and how much they take, from a dated table; upper bounds, not bills.
+# Prices and sizes of models from a dated table; upper bounds, not bills.
 
 
 _VERSION = re.compile(r"(-latest|-preview|-exp|@|-)?[-\d]*$")
@@ -497,7 +497,7 @@ class Prices(StrictTable, frozen=True, kw_only=True):
         return None if longest is None else self.models[longest]
 
 
-# A budget that stops before it is exceeded: what a question may cost at most is reserved first.
+# A budget that stops before it is exceeded: the highest cost of a question is reserved first.
 
 
 _GENERATES = (":generateContent", ":streamGenerateContent")
@@ -507,7 +507,7 @@ _CHOICES = ("n", "candidateCount")
 _REFERENCES = (b'"file_id"', b'"file_uri"', b'"fileUri"', b'"conversation"', b'"cachedContent"')
 _REFERENCES_BY_URL = (b'"url":"http', b'"url": "http', b'"image_url":"http', b'"image_url": "http')
 _HIDDEN = 1000
-"""Tokens that a provider adds by itself: how to call tools, which role speaks."""
+"""Tokens that a provider adds by itself, such as instructions for tools, and roles."""
 _UNKNOWN = Model(input=0.0, output=0.0, context=2_000_000, max_output=256_000)
 
 
@@ -663,7 +663,7 @@ def _number(value: float) -> str:
 
 
 MAX_UNPACKED_BYTES = 256 << 20
-"""Of a question that is judged."""
+"""The longest question that is judged."""
 _FIRST_ERROR = 400
 
 
@@ -677,7 +677,7 @@ class _Answer:
         try:
             self._unpacker = unpacker_for(headers.get("content-encoding", ""))
         except CassetteError:
-            self._unpacker = None  # what it used is not known: the reserve stays spent
+            self._unpacker = None  # its use is not known: the reserve counts as spent
 
     def feed(self, data: bytes) -> None:
         if self._unpacker is not None:

@@ -37,7 +37,7 @@ class Authority:
                 parts.append(other.read_bytes())
         try:
             with path.open("xb") as file:
-                with suppress(OSError):  # some file systems change no modes
+                with suppress(OSError):  # some file systems cannot change modes
                     path.chmod(0o600)
                 file.write(b"\n".join(parts))
         except OSError as failed:

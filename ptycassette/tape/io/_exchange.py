@@ -51,7 +51,7 @@ from ptycassette.tape.items import (
 from ptycassette.tape.retries import Retries, may_be_asked_again, wait_s
 from ptycassette.tape.routing import Destination, OutgoingRequest, QuestionRefusedError, header
 
-# The answer of an exchange: what h11 reads in it is noted, and its bytes pass as they came.
+# The answer of an exchange: the parts that h11 reads are noted, and the bytes pass unchanged.
 
 
 class AnswerSide:
@@ -135,7 +135,7 @@ class AnswerSide:
         if isinstance(event, h11.Response | h11.InformationalResponse):
             switches = event.status_code == HTTPStatus.SWITCHING_PROTOCOLS
             if event.status_code < HTTPStatus.OK and not switches:
-                return  # an interim answer: it passes, and is no part of the tape
+                return  # an interim answer: it passes, but does not belong to the tape
             headers = header_pairs(event)
             sink.note(
                 AnswerBegun(
@@ -160,12 +160,12 @@ class AnswerSide:
             raise h11.RemoteProtocolError("it closed the connection before its answer")
 
 
-# The request of an exchange: noted, then passed on as it came; held where a gate judges it.
+# The request of an exchange: noted, then passed on unchanged; held if a gate judges it.
 
 
 _PACKING = "content-encoding"
 MAX_HELD_BYTES = 64 << 20
-"""Of a request that is held until it was judged."""
+"""The longest request that is held until it is judged."""
 
 
 class HeldRequest(msgspec.Struct, frozen=True):
@@ -255,8 +255,8 @@ class RequestSide:
                     await upstream.write(received)
                 except OSError:
                     return  # it may have answered before that: its answer decides
-        # A client that half-closes wants its answer. One that is gone looks the same, so the
-        # provider is told the same, and does what it would do without us.
+        # A client that half-closes wants its answer. One that is gone looks the same, so we
+        # half-close, too, and the provider acts as it would without us.
         while len(self._client.put_back) < BLOCK:
             try:
                 if await self._client.read_ahead():
@@ -264,7 +264,7 @@ class RequestSide:
             except OSError as broken:
                 raise ClientGoneError(str(broken)) from broken
             if self._client.put_back:
-                return  # requests that are still to come; the last of them will be told
+                return  # further requests are waiting; the half-close is passed on after the last
             if not upstream.end_writing():
                 raise ClientGoneError("it closed the connection")
             return
@@ -351,7 +351,7 @@ class RequestSide:
             sink.note(RequestComplete(t_us=now_us, exchange=self._number))
 
 
-# Asks a provider until it answers, or until it was asked often enough.
+# Repeat a request until the provider answers, or until the attempts are used up.
 
 
 class Persistence:
@@ -549,7 +549,7 @@ class Exchange:
             raise
         finally:
             if self.switched is None:
-                if not self._ended:  # an error of our own: it has an end all the same
+                if not self._ended:  # an error of our own: the exchange still needs an end
                     with suppress(StorageError):
                         self._break_off(upstream, "provider-gone", "an error of the proxy")
                 self._context.gate.over(self.number, sent=self._sent)

@@ -18,7 +18,7 @@ from contextlib import suppress
 
 _SYSCALLS = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
 _SLICE_NS = 100_000
-"""The shortest that the kernel takes."""
+"""The shortest slice that the kernel accepts."""
 # struct sched_attr: size, policy, flags, nice, priority, runtime, deadline, period, utilisation.
 _ATTRIBUTES = struct.Struct("=IIQiIQQQII")
 
@@ -29,7 +29,7 @@ def ask_for_short_slices() -> None:
     if sys.platform != "linux" or number is None:
         return
     if os.sched_getscheduler(0) != os.SCHED_OTHER:
-        return  # somebody gave it a better one
+        return  # it already has a better one
     nice = os.getpriority(os.PRIO_PROCESS, 0)
     attributes = _ATTRIBUTES.pack(_ATTRIBUTES.size, 0, 0, nice, 0, _SLICE_NS, 0, 0, 0, 0)
     with suppress(OSError, AttributeError):

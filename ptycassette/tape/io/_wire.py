@@ -123,12 +123,12 @@ async def first_byte(connection: socket.socket) -> int:
     return byte[0]
 
 
-# Connections to providers: over TLS where they ask for that, never back to the proxy itself.
+# Connections to providers: over TLS for https, never back to the proxy itself.
 
 
 _CONNECT_TIMEOUT_S = 60.0
 _ALPN = ["http/1.1"]
-"""What the proxy speaks. Providers that speak HTTP/2 speak this as well."""
+"""The proxy's protocol. Providers with HTTP/2 also support this."""
 
 
 class UnreachableError(Exception):
@@ -184,11 +184,11 @@ def provider_context(authorities: Iterable[Path] = ()) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cafile=os.fspath(path))
         except (OSError, ssl.SSLError):
-            continue  # the CLI would find out for itself; the connection says what is missing
+            continue  # the connection itself will report what is missing, as it would to the CLI
     return context
 
 
-# What all exchanges share, and how either end of one can break off.
+# The state that all exchanges share, and the ways in which either end can break off.
 
 
 class ClientGoneError(Exception):

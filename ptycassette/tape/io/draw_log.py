@@ -131,7 +131,7 @@ class _Events:
     def __init__(self, path: Path) -> None:
         self._path = path
         with _written(path):
-            # Without O_NONBLOCK it would wait for ever where the recorder is gone.
+            # Without O_NONBLOCK it would wait for ever if the recorder is gone.
             self._fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(self._fd, True)
 

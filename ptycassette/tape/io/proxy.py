@@ -226,7 +226,7 @@ class Client:
         try:
             await self._serve(wire, self._routes.destination, tunnels=True)
         except StorageError:
-            wire.abort()  # the sink reports it; what cannot be noted is not served
+            wire.abort()  # the sink reports it; nothing is served that cannot be noted
         finally:
             await wire.close()
 
@@ -287,7 +287,7 @@ class Client:
             context = self._authority.context(origin.host) if secure else None
             through = await _accepted(inner, context)
         except (OSError, ValueError):
-            inner.close()  # a client that does not trust the certificate says so itself
+            inner.close()  # a client that does not trust the certificate reports that itself
             return
         try:
             await self._serve(through, lambda request: _inside(origin, request), tunnels=False)
@@ -357,7 +357,7 @@ async def _accepted(connection: socket.socket, context: ssl.SSLContext | None) -
 
 HOST = "127.0.0.1"
 MAX_CONNECTIONS = 512
-"""At once. A CLI keeps a dozen; what has more is a loop or an attack."""
+"""At once. A CLI keeps a dozen; more means a loop or an attack."""
 _BACKLOG = 256
 _GRACE_S = 0.5
 
@@ -405,7 +405,7 @@ class Proxy:
         authorities = [Path(one) for one in plan.authorities]
         self._authority = None
         if plan.forward:
-            # It loads a library of cryptography, for which most programs would wait in vain.
+            # It loads a library of cryptography that most programs do not need.
             from ptycassette.tape.io._authority import Authority  # noqa: PLC0415
 
             self._authority = Authority()

@@ -38,7 +38,7 @@ _MOST_REPORTS = 100
 
 
 def _send(message: FromProxy) -> None:
-    with suppress(OSError):  # full, or nobody there
+    with suppress(OSError):  # full, or without a reader
         os.write(1, written(message))
 
 

@@ -26,12 +26,12 @@ from ptycassette.tape.matching.question import Question, Rules
 from ptycassette.tape.routing import OutgoingRequest
 from ptycassette.tape.unpacking import unpacked_body
 
-# Where the rules of matching lie: beside ``tape/rules``, and the user's own.
+# The files with matching rules: ``tape/rules``, and the user's own.
 
 
 _BUILT_IN = Path(__file__).parent.parent / "rules"
 _ALWAYS = ("common", "anthropic", "google", "openai")
-"""Of any provider: a CLI may talk to several."""
+"""The rules of all providers, because a CLI may use several."""
 
 
 def load_matching_rules(
@@ -151,7 +151,7 @@ class RecordedAnswers:
         return RecordedAnswer(answer.status, kind, body)
 
 
-# Whose connection it is: another user of the machine gets none.
+# The owner of a connection: other users of the machine are refused.
 
 
 _NETLINK_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST = 4, 20, 1

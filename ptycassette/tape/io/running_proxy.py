@@ -217,11 +217,11 @@ class RunningProxy(Closing):
 
     def __init__(self, plan: ProxyPlan, where: Pointing, terms: Terms, *, journal: Path) -> None:
         self.secrets = (plan.token,)
-        """What nobody may learn: the program's environment holds it."""
+        """Secrets in the program's environment that must not become public."""
         self.upstreams = dict(plan.upstreams)
-        """Base URLs of the providers that it serves; none where it is an HTTP proxy for all."""
+        """Base URLs of the providers that it serves; empty if it is an HTTP proxy for all."""
         self.reports: list[str] = []
-        """Lines for the user, so far as they were read."""
+        """Lines for the user that were read so far."""
         self._problem: str | None = None
         self._closed = False
         self._rest = b""
@@ -243,7 +243,7 @@ class RunningProxy(Closing):
             raise
         address = f"127.0.0.1:{self.port}"
         self.address = address
-        """Host and port: others in each recording, and the program may show them, too."""
+        """Host and port: they change with each recording, and the program may show them."""
         self.environment, self.arguments = where.at(
             f"http://{address}/{plan.token}",
             proxy=f"http://ptycassette:{plan.token}@{address}",

@@ -22,7 +22,7 @@ from ptycassette.tape.routing import Origin
 
 HOST = "127.0.0.1"
 _TLS_HANDSHAKE = 0x16
-_CONNECT = ord("C")  # no other method begins with it
+_CONNECT = ord("C")  # only CONNECT begins with it
 _BACKLOG = 256
 
 Serve = Callable[[], asyncio.Protocol]
@@ -86,7 +86,7 @@ class Tunnels:
             loop = asyncio.get_running_loop()
             await loop.connect_accepted_socket(self._serve, connection, ssl=context)
         except (OSError, ValueError, h11.RemoteProtocolError):
-            connection.close()  # a client that does not trust the certificate says so itself
+            connection.close()  # a client that does not trust the certificate reports that itself
         except asyncio.CancelledError:
             connection.close()
             raise

@@ -19,7 +19,7 @@ from ptycassette.model.file_patterns import FilePattern
 from ptycassette.model.re2_engine import compile_re2
 from ptycassette.model.records import NOT_JSON
 
-# Tokens in a text: what declared values and patterns find, from left to right.
+# Tokens in a text: matches of declared values and patterns, from left to right.
 
 
 _MEMORY_BYTES = 64 << 20
@@ -27,11 +27,11 @@ _WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
     range(0x80, 0x100)
 )
 _SHORTEST = 2
-"""Of a declared value: a root directory (``/``) is in every path."""
+"""The shortest declared value; a root directory (``/``) would match in every path."""
 
 
 _RUN = re.compile(rb"[A-Za-z0-9_\x80-\xff-]+")
-"""The longest stretches of ``_WORD``: where a word is one of them, it stands alone."""
+"""The longest runs of the letters of ``_WORD``; a declared word counts only as a whole run."""
 
 
 class Span(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -64,7 +64,7 @@ class Finder:
     ) -> None:
         parts: list[str] = []
         self._ways: dict[int, tuple[int, str, bool]] = {}
-        """Ways to match by their group: how many groups are within, the type, if it is a value."""
+        """By group: the number of inner groups, the type, whether it is a value."""
         group = 1
         wanted = {(type_, value) for type_, value in values if len(value) >= _SHORTEST}
         self._words: dict[bytes, str] = {}
@@ -151,7 +151,7 @@ def values_of(declared: Mapping[str, str]) -> list[tuple[str, bytes]]:
     ]
 
 
-# JSON as a tree of places: where in the bytes each value is, and nothing decoded.
+# JSON as a tree of places: the offsets of each value; nothing is decoded.
 
 
 MAX_DEPTH = 100
@@ -302,7 +302,7 @@ def _string(token: re.Match[bytes]) -> Node:
     return Node("string", token.start("string") + 1, token.end() - 1)
 
 
-# The text of a JSON string, and where each of its bytes stands in the body.
+# The text of a JSON string, and the place of each of its bytes in the body.
 
 
 _ESCAPE = re.compile(
@@ -394,7 +394,7 @@ def spelt(text: bytes) -> bytes:
     )[1:-1]
 
 
-# The texts of an answer: where they are, and which of them continue each other.
+# The texts of an answer, their places, and which of them continue each other.
 
 
 _SSE_DATA = re.compile(rb"(?m)^data:[ ]?([^\r\n]*)")
@@ -406,9 +406,9 @@ _STRING = re.compile(
 _TELLING = frozenset(
     {b"type", b"index", b"output_index", b"content_index", b"summary_index", b"item_id", b"id"}
 )
-"""Members that say to which piece of an answer an event belongs."""
+"""Members that name the piece of an answer that an event belongs to."""
 _MAX_DECODED_BYTES = 4 << 20
-"""Of a document that is decoded: a list of numbers takes ten times as much memory."""
+"""The longest document that is decoded; a list of numbers takes ten times as much memory."""
 
 
 class Leaf(msgspec.Struct, frozen=True):
@@ -473,7 +473,7 @@ def _of_document(body: bytes, start: int, end: int) -> Iterator[Leaf]:
         else:
             if name in _TELLING:
                 telling.append(string["text"])
-            members.append(b'"')  # a value; no name is written like this
+            members.append(b'"')  # a value; names are never written like this
             places.append(string.span("text"))
             name = b""
     kind = (b"\0".join(members), *telling)

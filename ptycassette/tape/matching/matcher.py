@@ -53,7 +53,7 @@ from ptycassette.tape.matching.question import (
     question_key,
 )
 
-# The fingerprint of a run: what was asked and what was served, by names instead of values.
+# The fingerprint of a run: its questions and answers, with names instead of values.
 
 
 NEWEST_FINGERPRINT = 2
@@ -165,7 +165,7 @@ class Fingerprint:
 
 Names = tuple[int, ...]
 Known = Sequence[int | None]
-"""For each token of a question the name of its value; None for one that stands for nothing yet."""
+"""For each token of a question the name of its value; None if it has no name yet."""
 
 
 def names_of(entry: TapeEntry, rules: Rules) -> Names:
@@ -320,11 +320,11 @@ def place_in(names: Names, types: Sequence[str], mask: Sequence[bool]) -> Names:
     return place_of(known, values)
 
 
-# Questions that only a name tells apart: which of them came first in another run is chance.
+# Questions that differ only in a name: their order in another run is chance.
 
 
 _APART = frozenset((SECRET, *DECLARED_TYPES))
-"""Types whose values tell questions apart by themselves."""
+"""Types whose values distinguish questions by themselves."""
 
 
 class Group:
@@ -399,7 +399,7 @@ class Lookalikes:
     def __init__(self, recorded: Recorded, rules: Rules) -> None:
         self._rules = rules
         self._looks: dict[tuple[str, int], tuple[Group, str, int]] = {}
-        """What tells a name apart."""
+        """The properties that distinguish a name."""
         self._asked: Counter[tuple[str, Names]] = Counter()
         self.groups: list[Group] = []
         self.brought: set[tuple[str, int]] = set()

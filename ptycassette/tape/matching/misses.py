@@ -33,7 +33,7 @@ from ptycassette.tape.matching.question import (
     shown_path,
 )
 
-# The renaming: which live value stands for which recorded one, one to one, over the whole run.
+# The renaming of recorded values to live ones, one to one, over the whole run.
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -84,14 +84,14 @@ class Binding:
         return [Pair(type_, name, value) for (type_, name), value in self._values.items()]
 
 
-# What a matcher knows of a tape: its questions as they are stored, and the names in it.
+# A tape for a matcher: its stored questions, and the names in it.
 
 
 _SHORTEST_NAME = 6
-"""Of a name that is looked for in answers: shorter ones stand there by chance."""
+"""The shortest name that is looked for in answers; shorter ones occur there by chance."""
 MOST_SEARCHED = 16 << 20
-"""Bytes of an answer in which names are looked for; it takes half a second each MB. The longest
-answers of models are a hundred times smaller: what is larger is a file, served as it is."""
+"""The longest answer that is searched for names; a search takes half a second for each MB. The
+longest answers of models are a hundred times smaller: a longer one is a file, served unchanged."""
 
 
 class TapeExchange(Protocol):
@@ -173,7 +173,7 @@ class Recorded:
             return
         self._texts.setdefault((token.type, token.name), text)
         if self._names.setdefault((token.type, text), token.name) != token.name:
-            self._names[token.type, text] = None  # two values that are masked alike
+            self._names[token.type, text] = None  # two values with the same mask
 
     def tokens(self, index: int) -> tuple[Token, ...]:
         """The tokens of a question; masked values, too, can be told apart."""
@@ -551,12 +551,12 @@ def _window(text: str | None, start: int) -> str | None:
     return f"{'…' if first else ''}{shown}{'…' if first + _SHOWN_CHARS < len(text) else ''}"
 
 
-# Masked values: which live value is which recorded one, by the digests that a tape keeps.
+# Masked values: match live values with recorded ones, by the digests that a tape keeps.
 
 
 _NEUTRAL = re.compile(rb"\\{1,2}u0078")
 _ESCAPE = re.compile(rb"\\{1,2}u[0-9A-Fa-f]{4}")
-"""``\u0078`` stands in a masked text for any escape of a character."""
+"""``\u0078`` in a masked text replaces any escape of a character."""
 
 
 class MaskedValues:
@@ -728,7 +728,7 @@ def _text_like(
     return b"".join((*parts, raw[at:])).decode("utf-8", "surrogateescape"), secrets
 
 
-# What in the questions of a tape looks volatile and is not declared.
+# Values in the questions of a tape that look volatile and are not declared.
 
 
 _INDEX = re.compile(r"\[\d+\]")
@@ -739,7 +739,7 @@ _EPOCH = re.compile(r"\b(1\d{9})(?:\d{3}|\.\d+)?\b")
 _MOST_FINDINGS = 20
 _MOST_CANDIDATES = 1000
 _LONGEST = 4096
-"""Of a text that is looked for in answers: one may begin in one block and end in another."""
+"""The longest text that is looked for in answers; it may begin in one block and end in another."""
 _DAY_S = 86_400
 
 

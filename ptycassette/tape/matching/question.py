@@ -38,7 +38,7 @@ from ptycassette.tape.matching._answers import (
     values_of,
 )
 
-# Where in a JSON body a rule applies: a small language of paths.
+# A small language of paths for places in a JSON body.
 
 
 ANY: Final = "*"
@@ -119,12 +119,12 @@ class PathTree:
                 yield self._next[way]
 
 
-# The rules of matching: which tokens of a question may differ in another run, as data.
+# The rules of matching as data: which tokens of a question may differ in another run.
 
 
 SECRET = "secret"  # noqa: S105 - the name of a type
 DECLARED_TYPES = ("cwd", "home", "tmp")
-"""Values that whoever runs the program knows; they are found by themselves in any text."""
+"""Types of values that the caller declares; they are found in any text."""
 _BUILT_IN_TYPES = (*DECLARED_TYPES, SECRET)
 _NEVER_COMPARED = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "x-goog-api-key", "api-key"}
@@ -306,7 +306,7 @@ def _checked(text: str, where: str) -> _RuleFile:
     return file
 
 
-# The canonical form of a body and of other texts: what is literal as it is, tokens as types.
+# The canonical form of a body and of other texts: literal parts unchanged, tokens as types.
 
 
 class Token(msgspec.Struct, frozen=True, gc=False):
@@ -715,7 +715,7 @@ def question_key(key: bytes, skeleton: Skeleton) -> str:
 
 
 MOST_DIGESTS = 32
-"""Different masked values of a tape that get digests: a second and a half."""
+"""The most different masked values that get digests, which takes a second and a half."""
 
 
 def masked_digest(key: bytes, value: bytes) -> str:
@@ -769,7 +769,7 @@ class QuestionKeys:
     def _digest(self, value: bytes) -> str:
         if value not in self._digests and len(self._digests) < MOST_DIGESTS:
             digest = masked_digest(self._key, value)
-            if digest:  # what could be guessed costs nothing, and does not count
+            if digest:  # a value that could be guessed costs no time, and does not count
                 self._digests[value] = digest
         return self._digests.get(value, "")
 
