@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # rec loads this module before it starts the program
 _BUILT_IN = Path(__file__).parent
 _WITHOUT_PROFILE = _BUILT_IN / "without_profile" / "clis.toml"
 _VARIABLE = re.compile(rb"^[A-Z][A-Z0-9_]* *=.*$", re.MULTILINE)
-"""A line that sets a variable of the environment: its value names no program."""
+"""A line that sets an environment variable; its value does not name a program."""
 _CREDENTIALS = re.compile(rb"^\[credentials\]\n(?:[^\[\n].*\n)*", re.MULTILINE)
 
 
@@ -143,7 +143,7 @@ def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
         try:
             data = _data(path)
             if b"\\u" in data.lower() or (
-                any(one in data for one in name_in_quotes)  # most hold it nowhere
+                any(one in data for one in name_in_quotes)  # most files do not contain it
                 and any(one in _VARIABLE.sub(b"", data) for one in name_in_quotes)
             ):
                 yield from _parsed(path, data)

@@ -75,7 +75,7 @@ def _count(pattern: str, patterns: FilePatterns) -> None:
     except TooManyPatternsError:
         raise
     except PatternError:
-        pass  # its struct says so, with the place
+        pass  # its struct reports that, with the place
 
 
 def read_checked(text: str, kind: type[S], *, where: str, known: tuple[type, ...]) -> S:

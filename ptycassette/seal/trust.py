@@ -245,7 +245,7 @@ def trust_of(table: dict[str, Any], *, where: str, directory_of: Callable[[str],
     return Trust(tuple(keys.values()), where, identities)
 
 
-# What a seal says: an in-toto Statement, version 1, whose subjects are the files of a cassette.
+# The signed content: an in-toto Statement, version 1, whose subjects are the cassette's files.
 
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -486,7 +486,7 @@ def _damaged(reason: str, where: str) -> TamperedError:
 _NO_ENVELOPE_HINT = "fetch the cassette and its seal again, or seal it again"
 
 
-# What a seal is worth: unsigned, tampered with, signed by an unknown key, or trusted.
+# The verdict on a seal: unsigned, tampered with, signed by an unknown key, or trusted.
 
 
 _SHOWN = 3
@@ -500,7 +500,7 @@ class SealStatus(StrEnum):
     UNSIGNED = "unsigned"
     TAMPERED = "tampered"
     UNREADABLE = "unreadable"
-    """The cassette itself cannot be read, or is none."""
+    """The cassette cannot be read, or is not a cassette."""
 
 
 class SealVerdict(msgspec.Struct, frozen=True, kw_only=True):

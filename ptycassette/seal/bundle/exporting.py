@@ -35,7 +35,7 @@ from ptycassette.seal.trust import Trust, checked, strict_base64, weakness
 VERSION = "0.1"
 LIMITS = Limits(max_depth=64)
 MAX_EXACT = 2**53 - 1
-"""RFC 8785 writes numbers as doubles: a larger integer has no one spelling."""
+"""RFC 8785 writes numbers as doubles: a larger integer has no exact spelling."""
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _FLOAT_BYTES = 4
 _MAX_FLOATS = 1 << 16
@@ -117,13 +117,13 @@ STEP: Shape = {
     "inputs": ACTUAL["inputs"],
     "expected": {"transcript?": _object, "semantic_embedding?": _embedding},
 }
-"""A step that is to be captured: what a bundle holds as hashes is in the plain."""
+"""A step to be captured; it has in plain text what a bundle has as hashes."""
 _NEEDED = {
     "byte": (("expected", "transcript_sha256"),),
     "semantic": (("expected", "semantic_embedding"), ("tolerance", "threshold")),
     "structural": (),
 }
-"""What must be there at which level."""
+"""The required members of each level."""
 
 
 def embedding_of(text: Any) -> tuple[float, ...] | None:
@@ -205,7 +205,7 @@ def _is_exact(value: Any) -> bool:
     return True
 
 
-# Check a bundle against an actual record: schema first, then everything else, all of it reported.
+# Compare a bundle with an actual record: schema first, then everything else; report all errors.
 
 
 class Demands(msgspec.Struct, frozen=True, kw_only=True):
@@ -416,7 +416,7 @@ def _drift(bundle: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
 
 _VENDORS = ("anthropic", "openai", "google", "mistral", "deepseek", "openrouter")
 DEFAULT = 1
-"""Temperature and top-p where a question says neither: what the providers take then."""
+"""The providers' defaults for temperature and top-p, for a question without them."""
 
 
 class Closeness(msgspec.Struct, frozen=True, kw_only=True):

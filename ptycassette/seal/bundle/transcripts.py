@@ -74,7 +74,7 @@ class ModelAnswer:
             self._delta(str(event.get("index")), event.get("delta"))
         elif kind == "message_delta" and isinstance(event.get("delta"), dict):
             self.stop = _text(event["delta"], "stop_reason") or self.stop
-        elif kind == "response.output_item.done":  # an answer that is cut off has these alone
+        elif kind == "response.output_item.done":  # an answer that is cut off has only these
             self._items_done = True
             self._items([event.get("item")])
         elif kind in {"response.completed", "response.incomplete"} and isinstance(inner, dict):

@@ -25,7 +25,7 @@ def require_seal(path: str | os.PathLike[str], policy: SealPolicy | None = None)
     policy = find_project().seal if policy is None else policy
     if not policy.required:
         return
-    # Imported here, because they load the cryptography, which most projects do not ask for.
+    # Imported here, because they load cryptography, which most projects do not need.
     with needing_extra("seal"):
         from ptycassette.seal.io.key_files import read_trust  # noqa: PLC0415
         from ptycassette.seal.io.sealing import check_seal  # noqa: PLC0415
