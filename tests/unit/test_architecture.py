@@ -24,7 +24,7 @@ def test_a_place_that_is_named_exists(place: str) -> None:
 
 
 def test_the_picture_has_the_packages_in_the_order_that_is_held() -> None:
-    """The same lists as the contracts of import-linter, each package once; agents/ has a list too."""
+    """The same lists as the contracts of import-linter; ``agents`` has one of its own."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     order = contracts["tool"]["importlinter"]["contracts"]
     rooms, agents = ([layer.rpartition(".")[2] for layer in order[n]["layers"]] for n in (0, 1))
