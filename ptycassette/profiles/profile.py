@@ -1,7 +1,7 @@
 """Harness profiles: facts about one agent CLI, in a checked file.
 
 ``docs/harnesses.md`` describes the format. Strings may hold ``${name}``; the
-names are filled in when a run is prepared (``harness/preparing.py``).
+names are filled in when a run is prepared (``agents/harness/preparing.py``).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A log is a sequence of rows: JSON lines, rows of a SQLite query, or matches of a
 regular expression in text. Rules pick rows and fields out of them. The caller
-reads the files (``harness/io``) and passes rows.
+reads the files (``agents/harness/io``) and passes rows.
 
 Typed events, with the fields that each may have:
 

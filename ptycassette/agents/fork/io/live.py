@@ -5,7 +5,7 @@ network. The key is put into the question on its way to the proxy.
 
 A provider does not know what was answered from a tape, and messages over a WebSocket of the
 Responses API continue earlier answers by their ids. So each is asked as a request of its own, with
-the whole conversation (``fork/conversations.py``). Other WebSockets are refused with 426 (RFC 9110,
+the whole conversation (``agents/fork/conversations.py``). Other WebSockets are refused with 426 (RFC 9110,
 15.5.22).
 """
 
