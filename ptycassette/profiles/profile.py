@@ -1,7 +1,7 @@
 """Harness profiles: facts about one agent CLI, in a checked file.
 
 ``docs/harnesses.md`` describes the format. Strings may contain ``${name}``;
-``harness/preparing.py`` fills in the names when it prepares a run.
+``agents/harness/preparing.py`` fills in the names when it prepares a run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Turn a CLI's session log into typed service events and the final record.
 
 A log is a sequence of rows: JSON lines, rows of a SQLite query, or matches of a regular expression
-in text. Rules pick rows and fields. The caller (``harness/io``) reads the files and passes rows.
+in text. Rules pick rows and fields. The caller (``agents/harness/io``) reads the files and passes
+rows.
 
 Types of events and their fields: ``message`` (``id``, ``role``, ``text``, ``model``),
 ``thinking`` (``id``, ``text``, ``model``), ``attachment`` (``id``, ``role``, ``kind``,
