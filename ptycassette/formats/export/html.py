@@ -34,7 +34,8 @@ def recording_page(
     Args:
         source: the recording.
         title: of the page; the program when None.
-        idle_limit: pauses are played no longer than this, in seconds; 2 when None.
+        idle_limit: pauses are played no longer than this, in seconds; the recording's own when
+            None, else 2.
         theme: colours of the screen, ``dark`` or ``light``; those of the page are the reader's.
         still: only the last frame, without a script.
         report: reports of stand-ins, whose divergences are shown.

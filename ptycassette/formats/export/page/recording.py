@@ -35,7 +35,7 @@ from ptycassette.formats.export.page.styles import (
     theme_css,
 )
 from ptycassette.formats.export.registry import ExportSource
-from ptycassette.formats.export.svg import DARK, LIGHT, Theme
+from ptycassette.formats.export.svg import DARK, LIGHT, Theme, idle_limit_of
 from ptycassette.formats.export.text import TextStream
 from ptycassette.keys.quantities import clock_text
 from ptycassette.model.records import (
@@ -596,7 +596,6 @@ def _stream(event: Event) -> str:
 
 MOST_STILLS = 100
 """Of more turns, so many have a still screen: every other one, every third, and the last."""
-_IDLE_S = 2.0
 
 
 @runtime_checkable
@@ -669,7 +668,8 @@ def recording_section(
         classes: collects those of its styles.
         name: its heading; none when empty.
         anchor: begins the ids of its elements.
-        idle_limit: pauses are played no longer than this, in seconds; 2 when None.
+        idle_limit: pauses are played no longer than this, in seconds; the recording's own when
+            None, else 2.
         others: more items of the list.
 
     Raises:
@@ -681,7 +681,7 @@ def recording_section(
     heading = f"<h1>{text(name)}</h1>" if name else ""
     yield (
         f'<section class="recording" data-end="{final.duration_ms}" '
-        f'data-idle="{round((_IDLE_S if idle_limit is None else idle_limit) * 1000)}">'
+        f'data-idle="{round(idle_limit_of(manifest, idle_limit) * 1000)}">'
         f'<header>{heading}<p class="dull">{text(_summary(manifest, source))}</p></header>'
     )
     still_of = stills_of(len(found.turns))
