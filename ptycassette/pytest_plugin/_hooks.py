@@ -46,7 +46,7 @@ from ptycassette.pytest_plugin._runs import (
 )
 from ptycassette.pytest_plugin._settings import config_value, project_of, settings_of
 from ptycassette.pytest_plugin.plugin import FAULTS, RUNNING, TAPE, USES_TAPE, run_of
-from ptycassette.recording.session.session import SessionStep, StepLog, collect_steps
+from ptycassette.recording.session.steps import SessionStep, StepLog, collect_steps
 from ptycassette.replaying.io.faults import FAULT_LOG_VARIABLE, FAULT_VARIABLE
 from ptycassette.replaying.io.modes import MODE_VARIABLE, run_modes
 from ptycassette.replaying.io.watched_uses import watch_uses

@@ -31,7 +31,7 @@ from ptycassette.model.visible_text import printable, visible
 from ptycassette.pytest_plugin._fault_option import without_fault
 from ptycassette.pytest_plugin._settings import Settings, config_value, project_of, settings_of
 from ptycassette.pytest_plugin.plugin import TAPE, run_of
-from ptycassette.recording.session.session import StepLog
+from ptycassette.recording.session.steps import StepLog
 from ptycassette.replaying.divergence import (
     INPUT_MISSING,
     NO_DRIFT,

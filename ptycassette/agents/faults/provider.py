@@ -13,7 +13,7 @@ import msgspec
 
 from ptycassette.agents.faults.fault import Fault
 from ptycassette.agents.harness.fake.script import Script
-from ptycassette.agents.rerun.report import MadeAnswers, PacedHit, made_hit
+from ptycassette.agents.rerun.made_answers import MadeAnswers, PacedHit, made_hit
 from ptycassette.errors import UsageError
 from ptycassette.model.ports import Clock
 from ptycassette.model.records import NOT_JSON, decoded_json

@@ -15,11 +15,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import platform
-import secrets
 import tempfile
 import threading
-import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
@@ -68,10 +65,6 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.screen import Size
 from ptycassette.model.tape import TapeEntry
-from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.recording.io.options import architecture, system, timestamp
-from ptycassette.recording.tape_option import TAPE_OPTION
-from ptycassette.recording.tape_source import TapeSource
 from ptycassette.replaying.divergence import (
     CALL_CHANGED,
     Divergence,
@@ -85,14 +78,12 @@ from ptycassette.replaying.io.watched_uses import (
     announce_recording,
     announce_use,
 )
-from ptycassette.scrub.session import default_scrubber
 from ptycassette.seal.io.policy import require_seal
 from ptycassette.system.files.locks import temporary_folder
 from ptycassette.system.files.state_dirs import current_dir
 from ptycassette.system.ownership import owned_context
 from ptycassette.tape.draws import Draw, Draws, RecordedDraws
 from ptycassette.tape.io.draw_log import MachineDraws
-from ptycassette.tape.io.price_table import load_prices
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.version import __version__
@@ -819,6 +810,15 @@ def head_of(target: Path) -> SessionMeta:
 
     There is no program and no terminal: the command is empty, and all streams are ``null``.
     """
+    import platform  # noqa: PLC0415 - only the modes that record load it
+    import uuid  # noqa: PLC0415 - as above
+
+    from ptycassette.recording.io.options import (  # noqa: PLC0415 - as above
+        architecture,
+        system,
+        timestamp,
+    )
+
     environment = dict(os.environ)
     number = str(uuid.uuid4())
     option = {"version": 1, "python": platform.python_version(), "salt": number}
@@ -860,6 +860,14 @@ def publish(
     Raises:
         CassetteError: nothing was published; the message says why.
     """
+    import secrets  # noqa: PLC0415 - only the modes that record load it
+
+    from ptycassette.recording.io.finalising import Finaliser  # noqa: PLC0415 - as above
+    from ptycassette.recording.tape_option import TAPE_OPTION  # noqa: PLC0415 - as above
+    from ptycassette.recording.tape_source import TapeSource  # noqa: PLC0415 - as above
+    from ptycassette.scrub.session import default_scrubber  # noqa: PLC0415 - as above
+    from ptycassette.tape.io.price_table import load_prices  # noqa: PLC0415 - as above
+
     end = Finished(t_us=log.t_us, metadata=metadata)
     secrets_of = SecretsOfCalls(head.options[IN_PROCESS_OPTION]["salt"], default_scrubber)
     notes = [_with_digests(note, secrets_of) for note in log.notes]

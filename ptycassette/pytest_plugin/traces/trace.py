@@ -20,7 +20,7 @@ from ptycassette.model.records import Event, InputRecord, ServiceEventRecord
 from ptycassette.model.screen import Screen
 from ptycassette.model.stored_screen import screen_of
 from ptycassette.model.visible_text import visible
-from ptycassette.recording.session.session import SessionStep
+from ptycassette.recording.session.steps import SessionStep
 from ptycassette.replaying.divergence import Drift, Side
 from ptycassette.replaying.drifted_screens import drift_pictures
 from ptycassette.replaying.io.faults import screen_at

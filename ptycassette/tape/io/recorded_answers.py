@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.tape_lines import tape_facts
@@ -17,14 +17,16 @@ from ptycassette.errors import UsageError
 from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
 from ptycassette.system.files.plain_file import read_plain
-from ptycassette.tape.io._wire import RecordedAnswer
 from ptycassette.tape.items import kept_target
 from ptycassette.tape.matching.checking import tape_damage
 from ptycassette.tape.matching.matcher import Matcher
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question, Rules
-from ptycassette.tape.routing import OutgoingRequest
 from ptycassette.tape.unpacking import unpacked_body
+
+if TYPE_CHECKING:
+    from ptycassette.tape.io._wire import RecordedAnswer
+    from ptycassette.tape.routing import OutgoingRequest
 
 # Where the rules of matching lie: beside ``tape/rules``, and the user's own.
 
@@ -129,6 +131,9 @@ class RecordedAnswers:
 
     def find(self, question: OutgoingRequest) -> RecordedAnswer | None:
         """The answer to a question; None where it was not asked there, or not answered."""
+        # It loads asyncio, which those who read the rules of matching alone do not need.
+        from ptycassette.tape.io._wire import RecordedAnswer  # noqa: PLC0415
+
         target = kept_target(question.target)[0]
         upstream = self._upstreams.get(target.partition("?")[0])
         if upstream is None:

@@ -5,8 +5,8 @@ network. The key is put into the question on its way to the proxy.
 
 A provider does not know what was answered from a tape, and messages over a WebSocket of the
 Responses API continue earlier answers by their ids. So each is asked as a request of its own, with
-the whole conversation (``agents/fork/conversations.py``). Other WebSockets are refused with 426 (RFC 9110,
-15.5.22).
+the whole conversation (``agents/fork/conversations.py``). Other WebSockets are refused with 426
+(RFC 9110, 15.5.22).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ptycassette.agents.fork.conversations import Conversations, asks, messages_
 from ptycassette.agents.fork.io.branch import QUIET_MS
 from ptycassette.agents.fork.places import Change, ForkPlace, Tail
 from ptycassette.agents.rerun.io.options import RerunOptions
-from ptycassette.agents.rerun.report import made_hit
+from ptycassette.agents.rerun.made_answers import made_hit
 from ptycassette.errors import UsageError
 from ptycassette.model.tape import Chunk
 from ptycassette.recording.input_script import ScriptStep

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from ptycassette.agents.rerun.gates import Gates
 from ptycassette.agents.rerun.io.tape_server import TapeServer
-from ptycassette.agents.rerun.report import PacedHit
+from ptycassette.agents.rerun.made_answers import PacedHit
 from ptycassette.model.ports import Clock
 from ptycassette.model.tape import ExchangeOutcome
 from ptycassette.recording.io.options import RunningTape

@@ -18,7 +18,7 @@ from ptycassette.agents.fork.places import Change
 from ptycassette.agents.harness.example import example_script
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.rerun.gates import Gates
-from ptycassette.agents.rerun.report import MadeAnswers, said
+from ptycassette.agents.rerun.made_answers import MadeAnswers, said
 from ptycassette.cassette.io.reader import Cassette
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model.ports import Clock
