@@ -220,8 +220,7 @@ class FilesCommand(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse them; a word after ``--files`` that looks like an option must be an existing
-        file."""
+        """Parse them; after ``--files``, a word that looks like an option must be a file."""
         options = args[: args.index("--")] if "--" in args else args
         if "--files" in options:
             at = options.index("--files") + 1

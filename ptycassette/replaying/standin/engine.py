@@ -197,7 +197,7 @@ class SignalComparison:
 
 _MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
 _MASK_PART = re.compile(rb"[xX]{2,}|[^\x00-\x7f]+|e?Hh4?|78|88|120|00+")
-"""What masks of all forms are made of (see ``scrub/_mask.py``); much other text is, too."""
+"""What masks of all forms are made of (see ``scrub/mask.py``); much other text is, too."""
 _MASK_REACH = 6
 _LONGEST_NORMALISED = 1 << 16
 _SHOWN_BYTES = 200

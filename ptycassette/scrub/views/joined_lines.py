@@ -130,8 +130,7 @@ def _is_ordinary(piece: str) -> bool:
 
 
 def joined_lines(view: View, cols: int) -> JoinedLines | None:
-    """The lines of a view, joined where they may continue in the next one; None without such
-    lines."""
+    """The lines of a view, joined where they may continue in the next one; None if none may."""
     text = view.text
     ends = [match.start() for match in _MAYBE_GOES_ON.finditer(text)]
     if not ends:

@@ -424,8 +424,10 @@ class Blocks:
         self._held += data
 
     def skip(self, length: int) -> None:
-        """Begin ``length`` bytes after the beginning of the channel; only before the first
-        ``feed``."""
+        """Begin ``length`` bytes after the beginning of the channel.
+
+        Call it before any ``feed``.
+        """
         self._base = length
         self._next = (length // self._block + 1) * self._block
 

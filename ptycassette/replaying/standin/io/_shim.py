@@ -64,7 +64,7 @@ def run_recorder(
     """Record the real ``program``, found further along PATH, into ``target``.
 
     The program ends when this process ends, for any reason, and the recorder with it unless it is
-    saving already (``recording/io/lifeline.py``). When our caller ends, the recording ends as by
+    saving already (``recording/io/recorder.py``). When our caller ends, the recording ends as by
     SIGHUP.
     Our own streams that are not a terminal are closed, so that the caller sees the end of each
     when the program ends it.
