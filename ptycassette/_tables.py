@@ -59,6 +59,6 @@ def made_table(text: str) -> dict[str, Any] | None:
 def _made() -> dict[str, msgspec.Raw]:
     try:
         text = package_text("ptycassette", TABLES)
-    except OSError:  # a checkout has none
+    except OSError:  # a checkout has no tables
         return {}
     return msgspec.json.decode(text, type=resolved(dict[str, msgspec.Raw]))

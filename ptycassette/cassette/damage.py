@@ -187,8 +187,8 @@ def undone_output(
         one.offset + one.length == other.offset for one, other in pairwise(chunks)
     ):
         return None
-    # One CR is taken from each line end. Each had none then, one, or two (CR CR LF: a program that
-    # writes CR LF to a terminal that adds a CR).
+    # One CR is taken from each line end. Each then had none, one, or two (CR CR LF: a program wrote
+    # CR LF to a terminal that adds a CR).
     whole = _Pieces(data.replace(b"\r\n", b"\n"), effort).put_together(chunks)
     return (whole, LINE_ENDS_MIXED) if whole is not None and fits(whole) else None
 

@@ -38,8 +38,8 @@ MAX_RECORD_BYTES = 16 << 20
 _HEAD = struct.Struct("<4sIIQB")
 _CRC = struct.Struct("<I")
 _WHOLE_HEAD = struct.Struct("<4sIIQBI")
-# What looks like a record behind damage is hashed before it is believed. A file made of nothing
-# but such looks would take for ever: after so many bytes it is called damaged.
+# Bytes after damage that look like a record are hashed first. A file full of such bytes would take
+# forever: after this many bytes it counts as damaged.
 _MAX_HASHED = 128 << 20
 
 _RECORD_OVERHEAD = _HEAD.size + _CRC.size

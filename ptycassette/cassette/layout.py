@@ -474,7 +474,7 @@ def _input_fault(record: InputRecord) -> str | None:
 
 
 def _output_fault(record: OutputRecord) -> str | None:
-    # One comparison for what nearly all records are; there may be millions of them.
+    # One comparison for the form of nearly all records; there may be millions of them.
     if record.t_us is None or 0 <= record.t_us <= INT64_MAX:  # noqa: SIM102 - reads better apart
         if (
             0 < record.seq <= INT64_MAX

@@ -112,7 +112,7 @@ def _number(value: float) -> str:
         return "0"
     sign, numerals, exponent = decimal.normalize().as_tuple()
     digits = "".join(map(str, numerals))
-    point = len(digits) + int(exponent)  # where the decimal point stands among the digits
+    point = len(digits) + int(exponent)  # the place of the decimal point among the digits
     if len(digits) <= point <= _FIXED_DIGITS:
         text = digits.ljust(point, "0")
     elif 0 < point <= _FIXED_DIGITS:

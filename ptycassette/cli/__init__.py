@@ -44,7 +44,7 @@ def script() -> NoReturn:
         try:  # noqa: SIM105 - contextlib would delay the first byte of the stand-in
             stream.flush()
         except (AttributeError, OSError, ValueError):
-            pass  # it is closed, or nobody reads it; ``main`` has reported what was to be reported
+            pass  # it is closed, or has no reader; ``main`` has already reported the error
     os._exit(status & 0xFF)
 
 

@@ -136,7 +136,7 @@ def unanswered(lines: Iterable[TapeLine]) -> list[TapeLine]:
     """The questions that went wrong, and were not answered when they were asked again."""
     last: dict[str, TapeLine] = {}
     for line in lines:
-        # Of what was not sent nothing is kept that could tell two questions apart.
+        # Keep nothing of unsent text that could distinguish two questions.
         known = line.key if line.outcome != "refused" else ""
         last[known or str(line.entry)] = line
     return [line for line in last.values() if _went_wrong(line)]

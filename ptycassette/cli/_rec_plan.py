@@ -84,7 +84,7 @@ def _profile(name: str) -> QueryProfile:
         raise UsageError(f"no profile of answers: {exc}", where=name) from exc
 
 
-# The options of ``ptycassette rec`` about model traffic, and what they agree to.
+# The options of ``ptycassette rec`` about model traffic, and their limits.
 
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -653,7 +653,7 @@ def _show(data: bytes) -> None:
             rest = rest[os.write(1, rest) :]
 
 
-# Runs the recorder of ``ptycassette rec``, and says where the recording is.
+# Runs the recorder of ``ptycassette rec``, and prints the place of the recording.
 
 
 _MASKED_SHOWN = 10
@@ -780,7 +780,7 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
 
 
 def _summary(recorder: Recorder, ended: RecordingEnded) -> Iterator[str]:
-    """What was saved, what was masked in it, and what was left out."""
+    """The saved files, the masked secrets, and the parts that were left out."""
     from ptycassette.cli._present import time_text
 
     yield from recorder.cautions

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ptycassette.model.records import Manifest
 
 
-# A command whose words behind ``--`` are another program's.
+# A command whose words after ``--`` are another program's.
 
 
 _PROGRAM = f"{__name__}.argv"

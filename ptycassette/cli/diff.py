@@ -119,7 +119,7 @@ def diff_lines(found: Drift, old: str, new: str, *, painted: bool = False) -> It
     seen = {(change.old, change.new) for change in found.screens}
     for change in sorted((*found.exchanges, *found.screens), key=lambda one: one.new or one.old):
         if change.what.startswith("output") and (change.old, change.new) in seen:
-            continue  # the screen says it better than the bytes
+            continue  # the screen shows it better than the bytes
         yield _what(change)
         yield from _changed_lines(change.expected, change.got, minus, plus)
     for divergence in found.divergences:

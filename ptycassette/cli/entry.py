@@ -70,7 +70,7 @@ def guarded_stdout() -> Iterator[None]:
     if not isinstance(before, io.TextIOWrapper) or type(raw) is not io.FileIO:
         yield
         return
-    before.flush()  # what was printed until now comes first
+    before.flush()  # earlier output comes first
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(_Guarded(raw.fileno(), "w", closefd=False)),
         encoding=before.encoding,
@@ -319,7 +319,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _drop(sys.stdout)
     try:
         sys.stderr.flush()
-    except OSError:  # the terminal is gone; ending with what is left to write would be status 120
+    except OSError:  # the terminal is gone; an end with unwritten output would be status 120
         _drop(sys.stderr)
     return status
 
@@ -445,7 +445,7 @@ def _report(failed: CassetteError) -> None:
     """Print a handled error to stderr, with invisible characters escaped."""
     from ptycassette.cli._present import error_lines
 
-    with suppress(OSError):  # nobody is there to read it
+    with suppress(OSError):  # it has no reader
         for line in error_lines(failed):
             click.echo(line, err=True)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ptycassette.recording.input_script import ScriptStep
 
 
-# The options of ``ptycassette fork`` about a live tail: whom it asks, and what was agreed to.
+# The options of ``ptycassette fork`` about a live tail: its provider, and the limits.
 
 
 _Command = TypeVar("_Command", bound=Callable[..., object])

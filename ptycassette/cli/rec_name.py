@@ -32,7 +32,7 @@ class RecCommand(SectionedCommand):
         words = self._spelled_out(args)
         if "--" not in words:
             ctx.allow_interspersed_args = (
-                False  # what follows CASSETTE may be the program's options
+                False  # the words after CASSETTE may be the program's options
             )
             left = super().parse_args(ctx, words)
             _refuse_empty_name(ctx)

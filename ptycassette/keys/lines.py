@@ -24,7 +24,7 @@ Cell = tuple[str, list[Place]]
 
 _YANK = "ctrl-y"
 _COMMANDS = {
-    # A key, where it goes, and whether it removes what is on the way.
+    # A key, its target, and whether it removes the text on the way.
     "backspace": ("left", True), "delete": ("right", True), "ctrl-d": ("right", True),
     "ctrl-u": ("home", True), "ctrl-k": ("end", True), "ctrl-w": ("blank before", True),
     "alt-backspace": ("word before", True), "alt-d": ("word behind", True),

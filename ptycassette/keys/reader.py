@@ -264,7 +264,7 @@ def _escape_length(  # noqa: PLR0911 - one per shape
         if at + 2 >= len(data):
             return 1 if final else 0
         return 3 if 0x40 <= data[at + 2] <= 0x7E else 1
-    if second in b"]P_":  # OSC, DCS, APC: what terminals answer with
+    if second in b"]P_":  # OSC, DCS, APC: the forms of terminals' answers
         return _string_length(data, at, find, final=final)
     if second in b"\x7f\x08":
         return 2  # Alt-Backspace
@@ -331,7 +331,7 @@ def _function_key(raw: bytes) -> Key:  # noqa: PLR0911 - one per encoding
     if body == "Z":
         return Key("key", raw, name="shift-tab")
     unknown = Key("key", raw, name=f"csi-{body}")
-    # Of kitty's colons, the first number is the key, or its modifiers; 3 is a release.
+    # Between kitty's colons, the first number is the key, or its modifiers; 3 is a release.
     parts = [part.partition(":")[0] for part in body[:-1].split(";")]
     if re.search(r"^[^;]*;\d*:3", body):
         return unknown

@@ -46,11 +46,11 @@ _SEQUENCE = lazy_pattern(
     rb"|\x1b\[[<-?]?[0-9;:-]*[ -/]*[@-~]|\x1b[\]P_][^\x07\x1b]*(?:\x07|\x1b\\)",
     re.DOTALL,
 )
-# What a read may end with in the middle of an answer, and what came of it.
+# The ends of a read in the middle of an answer, and their result.
 _BEGUN = lazy_pattern(rb"\x1b(?:\[[?>=]?[0-9;:-]*[ -/]?|[\]P_][^\x07\x1b]{0,65536}\x1b?)?\Z")
 _PUT_TOGETHER = lazy_pattern(
     rb"\x1b(?:\[|\](?:[0-9]+;|[lL])|P[0-9>!]|_G).*", re.DOTALL
-)  # somebody may type Escape and a bracket
+)  # a user may type Escape and a bracket
 _MOST_PIECES = 16
 LATENCY_US = 1_000_000
 """How long the rest of an answer may take; slow connections split them."""
@@ -77,7 +77,7 @@ class AnswerExpectation:
         window = self._tail + data
         self.asked = self.asked or _QUERY.search(window) is not None
         self._open += len(_CPR_QUERY.findall(window))
-        # Keep what could be the beginning of a query that the next chunk completes.
+        # Keep a possible beginning of a query that the next chunk completes.
         cut = window.rfind(b"\x1b", max(0, len(window) - 16))
         self._tail = window[cut:] if cut >= 0 and not _CPR_QUERY.match(window, cut) else b""
 

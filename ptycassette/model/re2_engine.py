@@ -102,7 +102,7 @@ class _Lazy(_Compiled):
         source = self._source() if callable(self._source) else self._source
         compiled = re.compile(source, self._flags)
         vars(self).update({member: getattr(compiled, member) for member in _MEMBERS})
-        # Of a class without this method, whose attributes are found faster.
+        # An object of a class without this method: its attributes are found faster.
         self.__class__ = _Compiled  # type: ignore[assignment]
         return getattr(compiled, name)
 

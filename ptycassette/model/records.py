@@ -673,7 +673,7 @@ def storable_text(text: str) -> str:
     """
     if text.isascii() or not _UNSTORABLE.search(text):
         return text
-    with suppress(UnicodeEncodeError):  # half of a pair that no byte stands for
+    with suppress(UnicodeEncodeError):  # half of a pair that represents no byte
         # Where Python decodes as ASCII, bytes that are UTF-8 come as surrogates, too.
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
     return _UNSTORABLE.sub(

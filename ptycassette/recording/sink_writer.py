@@ -99,7 +99,7 @@ def with_probed(
     return msgspec.structs.replace(harness, capability=known | (harness.capability or {}))
 
 
-# The manifest of a recording, from the head of its journal and from what the run revealed.
+# The manifest of a recording, from the head of its journal and from facts that the run revealed.
 
 
 _FORMAT_VERSION: Final = 1
@@ -434,7 +434,7 @@ class SinkWriter:
         own = emulator(meta.size)
         self._emulator_id: EmulatorId = own.identity
         shared = emulator is default_emulator and isinstance(scrubber, StepScrubber)
-        shared = shared and meta.streams is None  # the scrubber paints what is searched, not these
+        shared = shared and meta.streams is None  # the scrubber paints the searched text, not these
         self._frames = FrameMaker(None if shared else own, policy)
         self._reserved = array("Q")
         self._times_us = array("Q")

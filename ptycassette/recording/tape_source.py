@@ -55,7 +55,7 @@ class TapeSource:
         self, journal: EventSource, tape: Callable[[], ItemReader], prices: Prices
     ) -> None:
         self._journal, self._tape, self._prices = journal, tape, prices
-        self._places = array("Q")  # for each item before which of the recorder's events it stands
+        self._places = array("Q")  # for each item, the number of the event after it
         self._decided = 0
 
     def __call__(self) -> Iterator[JournalEvent]:

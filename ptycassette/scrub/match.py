@@ -38,8 +38,8 @@ _AWAY = (
     f"\xc2[\xa0\xb7]|\xe2(?:\x80[\x80-\x8a\xa2\xa8\xa9\xaf]|\x8e\xbf"
     f"|[\x94-\x97][\x80-\xbf]|[\xa0-\xa3][\x80-\xbf])|\xe3\x80\x80|{INVISIBLE}"
 )
-# These; blanks and controls; | and > (ASCII borders and quotes); * (what passwords are shown as);
-# quotes, and the sign at the end of a line that continues.
+# These; blanks and controls; | and > (ASCII borders and quotes); * (shown for passwords); quotes,
+# and the sign at the end of a line that continues.
 _ASCII_AWAY = bytes([*range(0x21), 0x7F, *b"|>*\"'\\"])
 _SQUEEZED_AWAY = lazy_pattern(f"[{re.escape(_ASCII_AWAY.decode())}]+|{_AWAY}")
 

@@ -53,7 +53,7 @@ from ptycassette.scrub.search.known import KnownValue, KnownValues, Learner, Sea
 from ptycassette.scrub.views.structured import BLOCK, strings_of
 from ptycassette.scrub.views.view import Seen
 
-# The two readers of a session, and when each starts anew. See ``ptycassette.scrub.session``.
+# The two readers of a session, and when each starts again.
 
 
 _MOST_PASSES = 6
@@ -122,8 +122,8 @@ class Passes:
                     screen = first.screen if self._typed_at_screen else None
                     first.know(self._watch.saw(item[0], screen))
                 fed += len(item[0].data) if isinstance(item[0], Output | Traffic) else _OF_AN_EVENT
-            # What is known now was in what was read before. Not at each value: of many that
-            # come late most are known when twice as much was read, or all of it.
+            # A value known now may be in text that was read before. Do not restart at each value:
+            # of many late values, most are known after twice as much text, or all of it.
             late = False
             if item is None or fed >= max(2 * begun, looked + looked // _LOOKS):
                 looked, late = fed, first.late()
@@ -303,7 +303,7 @@ class SessionScrubber:
             ),
             patches=self._masks["output"],
             watch=watch,
-            # Elsewhere nobody types, and nothing is asked for on a screen.
+            # Elsewhere no user types, and no prompt is on a screen.
             typed_at_screen=meta.streams is None or meta.streams.stdin == "terminal",
         )
         yield from passes.run()

@@ -93,7 +93,7 @@ class SystemAsyncSleeper:
         import asyncio  # noqa: PLC0415 - slow to load, and most who want a clock have no loop
 
         if seconds > 0 and is_frozen():
-            await asyncio.to_thread(time.sleep, seconds)  # the loop's own clock stands still
+            await asyncio.to_thread(time.sleep, seconds)  # the loop's own clock does not advance
         else:
             await asyncio.sleep(max(0.0, seconds))
 

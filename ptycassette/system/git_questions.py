@@ -128,7 +128,7 @@ class WorkTree:
 
     def ignored(self, names: Sequence[str]) -> list[IgnoredFile]:
         """Which of the files are left out of commits, and why (git-check-ignore(1))."""
-        # It refuses GIT_LITERAL_PATHSPECS: what is behind ./ is no magic, and it matches no globs.
+        # It refuses GIT_LITERAL_PATHSPECS: text after ./ is not magic, and it matches no globs.
         words = self._asked("check-ignore", "-z", "-v", "--stdin", names=[f"./{n}" for n in names])
         found = zip(words[::4], words[1::4], words[2::4], words[3::4], strict=False)
         return [

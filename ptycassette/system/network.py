@@ -214,7 +214,7 @@ class ConnectionWatch(Closing):
             assert one.remote  # noqa: S101 - narrows the type
             host, port = one.remote
             itself = one.remote in ends or (ipaddress.ip_address(host).is_loopback and port in here)
-            if not itself and one.local[1] not in here:  # or somebody connected to it
+            if not itself and one.local[1] not in here:  # or another process connected to it
                 self.seen.add(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
         self._judged |= connected
 

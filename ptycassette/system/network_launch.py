@@ -255,7 +255,7 @@ def _be_relay(launcher: socket.socket, program: int, starter: int) -> None:
     os.closerange(4, 1 << 20)
     os.chdir("/")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)  # while it ends, the program may still have to say so
+        signal.signal(number, signal.SIG_IGN)  # the program may report it while it ends
     ended = os.pidfd_open(program)
     launcher.send(os.getpid().to_bytes(8, "little"))
     listeners = []

@@ -87,7 +87,7 @@ def is_making_a_temporary(frame: FrameType | None) -> bool:
         frame: what the signal found running.
     """
     if frame is not None and frame.f_globals.get("__name__") in _ENTERING:
-        return True  # a block is entered or left: what was made is handed over
+        return True  # a block is entered or left: the made object is handed over
     while frame is not None:
         if frame.f_globals.get("__name__") in _MAKING:
             return True

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyte
 
 
-# Signals: what a program reports to its terminal besides text, such as titles and turns.
+# Signals: reports of a program to its terminal besides text, such as titles and turns.
 
 
 MAX_SIGNALS: Final = 4096
@@ -170,7 +170,7 @@ class Core:
         self._set_up()
         self.signals.add(Signal("reset"))
 
-    # -- what pyte calls these ------------------------------------------------------------
+    # -- pyte's names for these -----------------------------------------------------------
 
     @property
     def cursor(self) -> pyte.screens.Cursor:

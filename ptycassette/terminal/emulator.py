@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # It begins with a character class, so that the search skips text at full speed; what
 # follows depends on the control character just taken. Nothing in it can backtrack far. (No group is
-# repeated possessively: Python 3.11.2 goes on behind the part of one that fails.)
+# repeated possessively: Python 3.11.2 continues after the part of one that fails.)
 SPLIT: Final = re.compile(
     r"([\x00-\x1f\x7f-\x9f]"
     r"(?:(?<=\x1b)(?:"
@@ -572,7 +572,7 @@ class Parser(Machine):
 
     def _mark(self, text: str | bytes) -> None:
         """Mark where characters of the chunk are struck over."""
-        if isinstance(text, bytes):  # what is dropped of it comes between, too
+        if isinstance(text, bytes):  # the dropped part of it also comes between
             text = text.decode("utf-8", "surrogateescape")
         marked = STRUCK.sub(STRIKE, self._painted + text)
         if STRIKE in marked:

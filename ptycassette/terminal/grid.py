@@ -81,7 +81,7 @@ def values(text: str) -> tuple[int, ...]:
     return tuple(value for value, _ in parse_parameters(text))
 
 
-# SGR: what ``CSI ... m`` does to the style that characters are painted in.
+# SGR: the effect of ``CSI ... m`` on the style of painted characters.
 
 
 _UNDERLINES: Final = ("", "single", "double", "curly", "dotted", "dashed")
@@ -553,7 +553,7 @@ class Row:
                 chars[col] = BLANK
 
 
-# Reflow: what happens to wrapped lines when the width changes.
+# Reflow: how wrapped lines change with the width.
 
 
 class Lines:

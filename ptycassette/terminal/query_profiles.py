@@ -163,7 +163,7 @@ def _check_names(what: str, names: set[str], known: Collection[str]) -> None:
         raise ValueError(f"no such {what}: {unknown[0]!r}; there are: {', '.join(sorted(known))}")
 
 
-# Answers to queries: what a terminal sends back when a program asks.
+# Answers to queries that a program sends to its terminal.
 
 
 MAX_REPLIES: Final = 4096

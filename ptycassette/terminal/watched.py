@@ -55,7 +55,7 @@ class WatchedTerminal(Terminal):
         if unread:
             rows = self.buf.rows
             numbers = [y for y, row in enumerate(rows) if row in unread]
-            self._moved = self._moved or self._last in unread  # what goes on there is new again
+            self._moved = self._moved or self._last in unread  # later text there is new again
             unread.clear()
             if numbers:
                 self.on_read(rows, numbers, self.columns)

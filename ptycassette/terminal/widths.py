@@ -161,7 +161,7 @@ _EXTENDS: Final[frozenset[tuple[int, int]]] = frozenset(
     # GB9, GB9a, GB9b
     + [(before, after) for before in _ALL_KINDS for after in (EXTEND, SKIN_TONE, ZWJ, SPACING_MARK)]
     + [(PREPEND, after) for after in _ALL_KINDS]
-    # GB11, without looking at what stands before the joiner; GB12
+    # GB11, without a look at the text before the joiner; GB12
     + [(ZWJ, PICTOGRAPH), (REGIONAL, REGIONAL)]
 )
 

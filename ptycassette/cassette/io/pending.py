@@ -100,8 +100,8 @@ class PendingRecordings:
             while True:
                 place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=library))
                 lock = os.open(place, _DIRECTORY)
-                try_lock(lock, wait=True)  # where there are no locks, nothing is removed either
-                if place.exists():  # else somebody removed it before it was locked
+                try_lock(lock, wait=True)  # without locks, nothing is removed either
+                if place.exists():  # else another process removed it before it was locked
                     break
                 os.close(lock)
             (place / ".gitignore").write_text("*\n", encoding="utf-8")

@@ -115,7 +115,7 @@ def frame_at(file: FileHandle, t_us: int, *, limits: Limits) -> FrameRecord | No
     low, high = 0, file.size
     while high - low > _NEAR_BYTES:
         middle = (low + high) // 2
-        start = middle + len(_line(file, middle - 1, limits))  # of the line here or behind
+        start = middle + len(_line(file, middle - 1, limits))  # of this line or a later one
         line = _line(file, start, limits) if start < high else b""
         if line and moment_us(_record(line, file, limits)) <= t_us:
             low = start
@@ -379,7 +379,7 @@ class _RawPass:
         self._progress = progress
         self._whole = whole
         self._start = 0  # of the window
-        self._end = 0  # of the window, and of what the digest has seen
+        self._end = 0  # end of the window, and of the hashed bytes
         self._window = memoryview(b"")
         self.fault: ChunkError | None = None
 

@@ -152,7 +152,7 @@ def stage_git_attributes(staging: Staging) -> None:
     file = StagedFile(staging, GIT_ATTRIBUTES, max_bytes=len(data))
     try:
         file.append(data)
-        file.finish(durable=False)  # a millisecond or more, for what ``verify --fix`` adds again
+        file.finish(durable=False)  # a millisecond or more; ``verify --fix`` can add it again
     finally:
         file.close()
 
@@ -262,7 +262,7 @@ def fix_cassette(path: Path, *, allow_unscrubbed: bool = False) -> Fixed:
             first = _first(damages)
             lost = next((one.name for one in damages if one.restored is None), None)
             if first is not None and not first.remedy and lost is not None:
-                # The hint was to fix it, and that is what was tried.
+                # The hint was to fix it, and this call tried that.
                 error.hint = f"nothing proves what {visible(lost)} was: {CHANGED_HINT}"
             raise
         return Fixed(restored={}, added=protect_from_git(path))

@@ -107,7 +107,7 @@ def fsync_directory(path: Path) -> None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except PermissionError:
-        return  # one may write to it and not list it; then nobody can sync it either
+        return  # a directory may allow writing but not listing; then it cannot be synced either
     try:
         make_durable(fd)
     finally:
@@ -169,8 +169,8 @@ class Staging:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         while True:
             self.path = self._new_path()
-            # Another writer may remove it before it is locked, as left by a dead one, or remove
-            # the parent, which it has made and which is empty: then make them anew.
+            # Another writer may take it for a dead writer's before it is locked, and remove it, or
+            # remove its own empty parent: then make them again.
             try:
                 self.path.mkdir(mode=0o700)
                 fd = os.open(self.path, flags)
@@ -185,7 +185,7 @@ class Staging:
             os.close(fd)
 
     def _create_content(self) -> int:
-        os.mkdir(_CONTENT, dir_fd=self.fd)  # the umask decides who may read what is published
+        os.mkdir(_CONTENT, dir_fd=self.fd)  # the umask decides who may read the published files
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(_CONTENT, flags, dir_fd=self.fd)
 
@@ -256,7 +256,7 @@ class Staging:
             self._rename_aside(replaces)
             return
         old = self.content.stat(follow_symlinks=False)
-        if not os.path.samestat(old, replaces):  # somebody who knows nothing of locks
+        if not os.path.samestat(old, replaces):  # a program that does not use locks
             exchange(self.content, self._target)
             raise lost_race(self._target)
 
@@ -279,7 +279,7 @@ class Staging:
         """Remove it and the parents that were made for it, as far as they are empty."""
         try:
             _remove(self.path)
-        except BaseException:  # a key: what is in it may never have been scrubbed
+        except BaseException:  # a key: its content may never have been scrubbed
             _remove(self.path)
             raise
         for fd in (self._content_fd, self.fd):

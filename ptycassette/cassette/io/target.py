@@ -36,7 +36,7 @@ from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, V
 from ptycassette.model.visible_text import visible
 from ptycassette.system.files.directory_handle import DirectoryHandle
 
-_LOOKS = 20  # each further look means that somebody has published in between
+_LOOKS = 20  # each further look means that another writer published in between
 _OWN = frozenset({MANIFEST, GIT_ATTRIBUTES, *REQUIRED_FILES, *OPTIONAL_FILES})
 
 

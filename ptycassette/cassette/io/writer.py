@@ -427,5 +427,5 @@ def _pinned(manifest: Manifest, artifacts: dict[str, Artifact]) -> Manifest:
     try:
         return with_manifest_digest(manifest)
     except Exception:
-        encode_manifest(manifest)  # says by a ManifestError what the digest stumbled over
+        encode_manifest(manifest)  # raises a ManifestError for the digest's problem
         raise

@@ -382,7 +382,7 @@ def masked_digests(
         but: the digests that the recording has already.
     """
     waiting: dict[int, Entry | None] = {}
-    for one in entries:  # of lines in one record nobody knows which is which
+    for one in entries:  # lines in one record cannot be distinguished
         waiting[one.last_seq] = None if one.last_seq in waiting else one
     secrets = {one.digest for one in but}
     found: list[InputDigest] = []

@@ -269,7 +269,7 @@ class UserSignals:
     def _obey(self, number: int) -> None:
         if number == signal.SIGWINCH and self._terminal is not None:
             if not self.follow_size() and self._passes:
-                self._send(number)  # two changes in one; what the program sees is recorded
+                self._send(number)  # two changes in one; the program's view is recorded
             return
         if number == signal.SIGCONT and self._terminal is not None and self._terminal_stands():
             self._terminal.make_raw()  # the shell has set it while we were stopped
@@ -369,7 +369,7 @@ class PassThrough:
         self._library = CompiledRelay.load() if compilable else None
         self._over = False
         self._hung_up = False
-        self._woke_us = 0  # the moment of what is served first in a turn; 0 when it is past
+        self._woke_us = 0  # the time of the event that a turn serves first; 0 when it is past
         self._wanted = select.POLLIN
         self.failure: str | None = None
         self.ended_us = 0
@@ -486,7 +486,7 @@ class PassThrough:
                 self._screen.show_rest()
                 self._watch_master()
             elif fd == self._in_fd:
-                self._signals.obey(signals)  # what is typed after a resize meets the new size
+                self._signals.obey(signals)  # input after a resize meets the new size
                 self._take_input()
             elif fd == signals.fd:
                 self._signals.obey(signals)
@@ -518,7 +518,7 @@ class PassThrough:
         except BlockingIOError:
             pass
         except OSError as exc:
-            if exc.errno != errno.EIO:  # Linux: nobody has the slave open just now
+            if exc.errno != errno.EIO:  # Linux: no process has the slave open now
                 raise
             self._hang_up()
         if at:

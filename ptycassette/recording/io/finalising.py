@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from ptycassette.recording.sink_writer import EntryKeys
 
 
-# Writes the diagnostic directory of a failed run: the scrubbed streams, and what failed.
+# Writes the diagnostic directory of a failed run: the scrubbed streams, and the failure.
 
 
 def diagnostic_path(target: Path) -> Path:
@@ -248,7 +248,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Path:
         """As ``diagnose``, but without any streams."""
         scrubber = self._scrubber(meta)
-        if isinstance(scrubber, StepScrubber):  # it learns the environment, and what was typed
+        if isinstance(scrubber, StepScrubber):  # it learns the environment and the typed input
             for _ in scrubber.steps(meta, source, TypedWatch()):
                 pass
         with DiagnosticWriter(target) as sink:
@@ -481,7 +481,7 @@ def _check_ours(path: Path) -> None:
         path.lstat()
         found = path.parent.stat()
     except OSError:
-        return  # reading it says why
+        return  # reading it shows the reason
     if found.st_uid != os.geteuid() or found.st_mode & 0o077:
         raise RefusedError(
             "the journal is not in a private directory of yours, so its target is not used",

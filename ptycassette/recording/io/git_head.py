@@ -18,7 +18,7 @@ from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.git_questions import asked_git
 
 _TIMEOUT_S = 5.0
-_MAX_BYTES = 64 << 20  # of ``packed-refs``; git is asked where there are more
+_MAX_BYTES = 64 << 20  # of ``packed-refs``; git must answer if there are more
 _COMMIT = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _LEADING_ELSEWHERE = (
     "GIT_DIR",

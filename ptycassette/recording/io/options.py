@@ -701,7 +701,7 @@ def ask_version(
         cwd: its work folder; the current one when None.
         guard: keeps it off the network; when None only if PTYCASSETTE_DISABLE_NETWORK is set.
     """
-    import subprocess  # programs that are no agent CLIs are not asked
+    import subprocess  # only agent CLIs are asked
 
     from ptycassette.system.network import guarded_command
 
@@ -771,7 +771,7 @@ def locale_of(env: Mapping[str, str]) -> str | None:
     return env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or None
 
 
-# The head of a journal: what a recording knows of its session before the program starts.
+# The head of a journal: the facts about a session before the program starts.
 
 
 def head_of(

@@ -510,7 +510,7 @@ class Recorder:
             self.cautions.append(lock.caution)
 
     def _let_go(self) -> None:
-        with suppress(CassetteError):  # whoever wrote to it has been told
+        with suppress(CassetteError):  # its writers got the error
             self.journal.close()
 
     def start(

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 class _Tap:
     """Passes the events of the pump to the journal first, then to the other listeners."""
 
-    takes_secrets = True  # for the journal; of what was typed nothing is shown
+    takes_secrets = True  # for the journal; typed input is not shown
 
     def __init__(self, recorder: Recorder) -> None:
         self._journal, self._saver = recorder.journal, recorder.saver

@@ -466,7 +466,7 @@ class _Rewrite:
             and words == argv
             and not input_was_scrubbed(self._scrubber.report())
         ):
-            scrubbed[SECRET_DIGESTS_KEY] = digests  # they are of what is still masked there
+            scrubbed[SECRET_DIGESTS_KEY] = digests  # they belong to text that is still masked there
         return msgspec.structs.replace(
             manifest,
             harness=msgspec.convert(self._harness(), resolved(type(manifest.harness))),

@@ -455,8 +455,8 @@ class Priority:
     def urgent(self) -> None:
         """Return to normal priority, if the system allows it: the user waits. Thread-safe."""
         self._pauses = False
-        # First the group, and this thread: raised alone, the saver's thread would take what little
-        # time the group has, and this one would not get to raise the group for a minute.
+        # First raise the group and this thread. Raised alone, the saver's thread would take the
+        # little time that the group has, and this thread could not raise the group for a minute.
         if self._leads and not self._set_group(0, tries=1):
             # Others wrote theirs just now, and may again; the saver goes on meanwhile.
             patient = partial(self._set_group, 0, tries=_URGENT_TRIES)
@@ -643,7 +643,7 @@ def _refuse(path: Path, *, locked: bool) -> None:
         )
 
 
-# Makes of a complete journal what it becomes: a cassette, or the diagnostic of a failed run.
+# Turns a complete journal into a cassette, or into the diagnostic of a failed run.
 
 
 class Publisher:

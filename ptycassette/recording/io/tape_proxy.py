@@ -78,7 +78,7 @@ class ProxyStarter:
             described["harness"] = profile.name
         if proxy.upstreams:
             described["pointed"]["upstreams"] = dict(proxy.upstreams)
-        # The proxy of a program that knows its provider itself has no upstream of its own.
+        # If the program has its own provider, the proxy has no upstream.
         usual = known_providers().base_url_variables("")
         urls = (*proxy.upstreams.values(), *(environment.get(name, "") for name in usual))
         keys = [part for url in urls for part in generated_parts(url)]

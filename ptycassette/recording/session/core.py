@@ -144,7 +144,7 @@ class InputQueue:
             self._check_lines(what.data, mode)
         while sending.sent < len(what.data):
             rest = what.data[sending.sent :]
-            # Before it is there: whoever answers it is stamped by another clock reader.
+            # Before it is there: an answer to it gets its time from another clock reader.
             typed_us = self._now_us()
             taken = rest[: self._pty.write(rest)]
             if not taken:
@@ -237,7 +237,7 @@ class Request(Generic[T]):
             self.done.set_result(result)
 
 
-# Passes what happens in a session to its tap, without the secrets that others must not see.
+# Passes the events of a session to its tap, without the secrets that others must not see.
 
 
 class TapFeed:
@@ -574,7 +574,7 @@ class SessionCore:
     def over(self) -> CassetteError:
         """The error for calls after the end."""
         if isinstance(self.failure, DivergenceError | SessionError):
-            return self.failure  # it says what, where and what to do, to whoever asks first
+            return self.failure  # the first caller gets the error with what, where and what to do
         if self.failure is not None:
             error = SessionError(f"the session failed: {self.failure}", hint="see the cause above")
             error.__cause__ = self.failure
@@ -596,7 +596,7 @@ class SessionCore:
 
     def _resize(self, size: Size) -> None:
         self._refuse_if_over()
-        self.pump_output()  # what was written for the old size is rendered in it
+        self.pump_output()  # output for the old size is rendered in it
         self.catch_up()
         self.pty.set_size(size)
         self._tap.event(Resized(self.now_us(), size))
@@ -614,7 +614,7 @@ class SessionCore:
             name = "term" if grace_s > 0 else "kill"
             self._tap.event(Signalled(self.now_us(), name))
             compare = getattr(self.pty, "ended_by", None)
-            if compare is not None:  # a replay: it decides what comes of it
+            if compare is not None:  # a replay: it decides the outcome
                 compare(name)
                 return
         self.pty.request_end(grace_s)
@@ -663,7 +663,7 @@ class StreamEnds:
         return due
 
 
-# The core of a session over pipes: what a program reads, and what it writes to which stream.
+# The core of a session over pipes: a program's input, and its output to each stream.
 
 
 class PipedPty(Pty, Protocol):
@@ -858,7 +858,7 @@ class PipedCore(SessionCore):
                     return False
                 news = True
                 if self._take(*piece):
-                    self._screen.answer_or_shorten()  # what it answers is for terminals
+                    self._screen.answer_or_shorten()  # its answers are for terminals
                     return True
             return True
         finally:

@@ -22,14 +22,14 @@ from ptycassette.system.pty.process import PipedChild, PtyChild
 from ptycassette.system.pty.terminal import Scripted
 
 _QUIET_S = 0.002
-_UNWATCHED_QUIET_S = 0.25  # nobody waits for the screen: what is read next comes first
+_UNWATCHED_QUIET_S = 0.25  # no caller waits for the screen: the next read comes first
 _WATCHED_LAG_S = 0.05
 _RENDER_S = 0.02
 _HUNG_UP_S = 0.02
 _STRETCH_S = 1.0  # of a wait, after which signals are handled that another thread got
 _STRANGER_S = 0.1
 _STRANGER_LIMIT_S = 2.0
-_PTY_HOLDS_BYTES = 1 << 20  # it holds 64 KiB on Linux; whatever is beyond this is a stranger's
+_PTY_HOLDS_BYTES = 1 << 20  # it holds 64 KiB on Linux; more than this comes from a stranger
 
 
 class Pump(Protocol):
@@ -117,7 +117,7 @@ class ScriptPump:
         if core.behind or core.unpublished:
             core.render()
         core.look_for_end()
-        core.pump_input()  # answers to what has just been rendered
+        core.pump_input()  # answers to the output that was just rendered
         due_us = self._pty.due_us()
         return more or (due_us is not None and due_us <= self._clock.now_us())
 
@@ -386,7 +386,7 @@ class PipePump(ThreadPump):
         core.settle()
         if core.exit is None:
             return False
-        if self._pipes.poll() is not None:  # everybody was ended; a stranger may hold a pipe
+        if self._pipes.poll() is not None:  # all processes were ended; a stranger may hold a pipe
             while core.pump_output():
                 pass
             return True

@@ -472,7 +472,7 @@ class Session(SessionBase):
             WaitTimeoutError: it has not ended within ``timeout_s``.
         """
         given = self._all_input(data)
-        with suppress(SessionClosedError):  # a program need not read what it is sent
+        with suppress(SessionClosedError):  # a program need not read its input
             self._deliver(given, timeout_s)
         self.close_stdin()
         self.wait_exit(timeout_s=timeout_s)

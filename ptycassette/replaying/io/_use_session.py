@@ -230,7 +230,7 @@ def _old_side(plan: Plan, result: UseResult) -> Side | None:
         return None
     try:
         return side_of(plan.path, allow_unscrubbed=True)
-    except CassetteError:  # what is broken is recorded again, too
+    except CassetteError:  # a broken one is recorded again as well
         return None
 
 
@@ -371,7 +371,7 @@ def _rerun(plan: Plan, result: UseResult) -> Iterator[DrivenRerun]:
         run.options.update(rerun_options(plan))
         try:
             yield run
-        except SessionError as exc:  # perhaps it waits for what the tape did not answer
+        except SessionError as exc:  # perhaps it waits for an answer that the tape did not give
             result.rerun = run.proof(None)
             if result.rerun.misses or result.rerun.damage:
                 raise rerun_error(result.rerun, where=str(plan.path)) from exc

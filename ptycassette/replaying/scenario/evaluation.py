@@ -231,7 +231,7 @@ def _used(rows: tuple[str, ...]) -> tuple[str, ...]:
     return rows[: max((number for number, row in enumerate(rows, 1) if row), default=0)]
 
 
-# YAML through a safe loader that also refuses what can hide meaning.
+# YAML through a safe loader that also refuses constructs that can hide meaning.
 
 
 MAX_YAML_BYTES = 256 << 10

@@ -37,7 +37,7 @@ from ptycassette.model.records import (
 from ptycassette.model.screen import DEFAULT_STYLE, Style
 from ptycassette.terminal.cells import split_cells
 
-# How much one check may take: a scenario and its recording may both be a stranger's.
+# Limits for one check: a scenario and its recording may both come from a stranger.
 
 
 MAX_EFFORT = 500_000_000

@@ -192,7 +192,7 @@ class SignalComparison:
         )
 
 
-# Compares a stdin that is not a terminal with what the recorded program read there.
+# Compares a stdin that is not a terminal with the recorded program's input.
 
 
 _MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
@@ -240,9 +240,9 @@ class StdinComparison:
         self._awaited = 0
         self._awaits_end = False
         self._ended = False
-        self._since = 0  # up to here it was compared, in what was recorded
-        self._got_since = 0  # and in what came
-        self._alike = 0  # of what came since, no difference is certain in so many bytes
+        self._since = 0  # the recorded input was compared up to here
+        self._got_since = 0  # and the driver's input up to here
+        self._alike = 0  # in this many bytes since then, no difference is certain
 
     @property
     def _exact(self) -> bool:
@@ -700,7 +700,7 @@ class StandinEngine:
         event = self._scheduler.next_event
         return event is not None and event.kind == "final"
 
-    # -- what nobody recorded --------------------------------------------------
+    # -- unrecorded input -------------------------------------------------------
 
     def _check_unrecorded(self) -> None:
         """Report input that the rest of the recording does not expect."""
@@ -722,7 +722,7 @@ class StandinEngine:
         if self._state.finished is None:
             self._state.finished = RunEnded(final.exit if final else None)
 
-    # -- what the driver failed to do ------------------------------------------
+    # -- missing input ---------------------------------------------------------
 
     def _missing(self, event: Event, now_us: int) -> None:
         matcher = self._typed.current if _typed(event) else None

@@ -88,7 +88,7 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
     except ValueError as exc:
         raise SessionError(f"the auditor {name} ended with {done.returncode}: {said}") from exc
     found = [*_findings(document)]
-    # 0: done; kingfisher says 200 and more when it found something.
+    # 0: done; kingfisher returns 200 and more when it found something.
     if done.returncode and not found:
         raise SessionError(f"the auditor {name} failed with {done.returncode}: {said}")
     return tuple(f"{name}: {visible(file)}: rule {visible(rule)}" for rule, file in found)

@@ -409,7 +409,7 @@ def _token(
         anchors=(prefix.lower(),),
         placeholder=f"<{name}>",
         public=0 if "(?P<s>" in body else len(prefix),
-        # No ordinary word ends with a long prefix: anything may stand before it.
+        # No ordinary word ends with a long prefix: any text may come before it.
         edge=len(prefix) <= _SHORT_PREFIX or prefix.isalpha(),
         reach=_REACH_OF_TOKENS,
         accept=accept,

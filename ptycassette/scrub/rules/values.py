@@ -26,7 +26,7 @@ from typing import Any
 from ptycassette._tables import package_table
 from ptycassette.model.re2_engine import lazy_pattern
 
-# What names say: of a value that it is a secret, an id or a digest; of an account whose it is.
+# Words in names: that a value is a secret, an id or a digest, and whose account it belongs to.
 
 
 _lists: dict[str, Any] = package_table(__package__, "words.toml")
@@ -104,7 +104,7 @@ def _of_no_secret(words: list[str]) -> bool:
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_EDGE = "^"  # before a text, behind what is no letter, and before the T of accessToken
+_EDGE = "^"  # before a text, after a non-letter, and before the T of accessToken
 _BEGINS = _EDGE * 2
 _CONTEXTS = (
     pair for pair in product(_EDGE + LETTERS, repeat=2) if pair[1] != _EDGE or pair[0] == _EDGE
@@ -168,7 +168,7 @@ class Spelling:
         highest = [float("-inf")] * 2
         count = lower = inner_upper = 0
         for cases, letters in places(text):
-            if not cases:  # a part of a name says little about the next one
+            if not cases:  # a part of a name predicts little about the next one
                 spelt, cased = (min(max(bits, 0.0), _PARTS_TELL) for bits in (spelt, cased))
                 continue
             count += 1
@@ -460,7 +460,7 @@ def _is_of_words(text: str) -> bool:
     return not spelt_by_chance("-".join(part for part in parts if part.isalpha()))
 
 
-# Judges: functions that decide whether what a pattern matched is scrubbed.
+# Judges: functions that decide whether a pattern's match is scrubbed.
 
 
 Judge = Callable[[str], bool]

@@ -45,7 +45,7 @@ WINDOW = 8
 _LONG = 16
 _SHORTEST_PIECE = 5
 _SHORTEST_SQUEEZED = 6
-_SHORTEST_ADDRESS = 10  # that is cut off right behind its @
+_SHORTEST_ADDRESS = 10  # that is cut off right after its @
 _SHORTEST_PART = 7
 _MONOTONOUS = 3
 _SECRET_IN_WINDOW = 4
@@ -183,7 +183,7 @@ class KnownValues:
                     pieces.append(window)
                 elif owner[2] != at or not squeezed.startswith(owner[1]):
                     continue
-                # It was new, or of what this value goes on with: then the longer one is found.
+                # It was new, or part of this value's continuation: then the longer one is found.
                 self._windows[window] = value, squeezed, at
         self._waiting.clear()
         self._window_finder.add(pieces)
@@ -205,7 +205,7 @@ class KnownValues:
                 continue
             value, whole, at = self._windows[text[first:stop]]
             stop = _agreed(text, stop, whole, at - minus_length)
-            if last is not None and first < end:  # it continues what was found before
+            if last is not None and first < end:  # it continues the previous find
                 end = stop
                 continue
             if last is not None:
@@ -274,7 +274,7 @@ def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
     """The long parts of a value of words; the whole value if it was learnt."""
     size = -(-len(squeezed) * 3 // 5)
     if value.learnt or value.pieces is not None or size < _SHORTEST_PART:
-        # Of an address so much that the rest may have been cut off behind it, of any host.
+        # So much of an address that the rest may have been cut off after it, for any host.
         begun = squeezed.find("@") + 2
         return [(squeezed, 0), *([(squeezed[:begun], 0)] if begun >= _SHORTEST_ADDRESS else [])]
     return [(squeezed[at : at + size], at) for at in range(len(squeezed) - size + 1)]
@@ -319,8 +319,8 @@ _MOST_KEPT = 8 << 20
 """Characters, a byte each."""
 _LINE_OF_KEY = 16
 _SHAPED = 16
-# What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
-# Base64 reads what is left of its own digits as C7 1C 71.
+# The remains of masks, plain or encoded, and the placeholders of secrets in JSON. Base64 decodes
+# the remains of its own digits to C7 1C 71.
 _MASKED = lazy_pattern(
     "[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}|(?:=78?x{0,8}){2,}"
     "|[PBHQDY46]{12,}|[pbhqdy46]{12,}"
@@ -328,7 +328,7 @@ _MASKED = lazy_pattern(
 _BEGINS_MASKED = lazy_pattern(f"[xX]{{3,}}|{_MASKED.pattern}")
 _FILLED = lazy_pattern(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
 _PLACEHOLDER = lazy_pattern("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
-# Escapes of JSON, control sequences among them, and what stands between its strings.
+# Escapes of JSON, including control sequences, and the text between its strings.
 _SYNTAX = lazy_pattern(
     r"\\u00[0-9A-Fa-f]{2}(?:\[[0-9;?]*[A-Za-z])?|\\+[bfnrt](?![A-Za-z])|\\*\"[\s:,]*|^[{\[]+"
 )
@@ -450,10 +450,10 @@ class Learner:
         rest = _MASKED.sub(" ", value)
         if rest == value:
             return True
-        if _of_lines(rule):  # what stands beside them in other columns is none of them
+        if _of_lines(rule):  # text beside them in other columns is not part of them
             return any(len(word) >= _LEFT_OVER for word in rest.split())
-        # The dashes are those of an END line that is not whole yet. Of a URL, say, in which the
-        # password is masked, there are words left.
+        # The dashes belong to an END line that is not complete yet. A URL with a masked password
+        # still has words.
         return len(squeeze(rest).strip("-")) >= _LEFT_OVER and (
             rule.accept is None or any(map(_generated, _LEFT_WORD.findall(rest)))
         )
@@ -473,7 +473,7 @@ class Learner:
                 (of_key and len(_NO_DIGIT.sub("", line)) < _LINE_OF_KEY)
                 # Texts use a word without meaning this one.
                 or (word and not spelt_by_chance(line))
-                # Some bytes stand in many places.
+                # Some bytes occur in many places.
                 or (not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES)
             ):
                 continue
@@ -833,7 +833,7 @@ class Searcher:
     ) -> Iterator[Match]:
         """The matches of rules in a text that are to be scrubbed."""
         text, form_at, to_source, depth, itself = one
-        # Of decoded texts those go on in each other that were base64, not what holds such, too.
+        # Only texts decoded from base64 continue each other, not texts that contain base64.
         plainly = (depth == 0 and itself) or (text != "" and form_at(0).startswith(BASE64))
         shown = (source, depth > 0) if source is not None and plainly else None
         lines = self._key_lines.find(text, shown)
@@ -871,7 +871,7 @@ class Searcher:
         for hit, parts in chain(words, torn):
             if len(parts) > 1 and text[parts[0][0] : parts[-1][1]] in canonical(hit.value.text):
                 parts = [(parts[0][0], parts[-1][1])]  # noqa: PLW2901 - it has quotes of its own
-            # Of a decoded text each part may stand in a form of its own.
+            # Each part of a decoded text may have its own form.
             for group in [[part] for part in parts] if depth else [parts] if parts else []:
                 sources = tuple(chain.from_iterable(to_source(*part) for part in group))
                 form = form_at(group[0][0])

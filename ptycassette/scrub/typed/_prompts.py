@@ -52,7 +52,7 @@ def _of_something() -> frozenset[str]:
     return frozenset(_words("of-something"))
 
 
-# What one types is not shown, say @inquirer/prompts, inquirer, and programs by hand.
+# Messages that input is hidden, from @inquirer/prompts, inquirer, and other programs.
 _UNSEEN = lazy_pattern(
     lambda: (
         r"\b(?:input|typing|keystrokes|characters)(?: (?:is|are|will be))? "

@@ -44,7 +44,7 @@ from ptycassette.scrub.typed._readings import readings, text_of_line
 from ptycassette.terminal.cells import split_cells
 from ptycassette.terminal.emulator import default_emulator
 
-# The screen at one moment, as somebody sees it who types.
+# The screen at one moment, as the typing user sees it.
 
 
 BORDERS = "│┃|║▏▕╎┊ \t╭╮╰╯┌┐└┘─━═+-"
@@ -114,12 +114,12 @@ def stops(first: AtCursor, output: bytes) -> Iterator[AtCursor]:
         yield at_cursor(screen.snapshot())
 
 
-# Signs in place of text: what a program shows of a secret that is typed.
+# Signs in place of text: a program's display of a typed secret.
 
 
 FEW_SIGNS = 3
 MASKS = frozenset("*•●∙·.⋅◦○■▪█∗⁎＊‣⬤x")  # noqa: RUF001 - characters that hide others
-_AMBIGUOUS = frozenset(".·∙⋅x")  # these also stand where nothing is hidden
+_AMBIGUOUS = frozenset(".·∙⋅x")  # these also appear where nothing is hidden
 _CERTAIN = frozenset("*•●")
 
 _MOST_PRINTED = 16 << 10
@@ -129,7 +129,7 @@ _HIDING = "([*•●◦○∗⁎＊⬤])"  # noqa: RUF001 - progress bars have t
 _RUN = lazy_pattern(_HIDING + r"(?: ?\1){3,}")
 _PLACED_RUN = lazy_pattern(_HIDING + r"(?:\0+\1){3,}")  # each with a position of its own
 _SIGNS_A_KEY = (1, 2, 3)
-# ECMA-48 5.4, 5.6, 8.3.117: what leaves the cursor where it is, and all the rest.
+# ECMA-48 5.4, 5.6, 8.3.117: sequences that do not move the cursor, and all others.
 _QUIET = lazy_pattern(rb"\x1b\[[0-9;:]*m|\x1b[*+()][0-~]|[\x0e\x0f]")
 _STRING = rb"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"
 _CONTROL = lazy_pattern(
@@ -270,10 +270,10 @@ def hides(shown: str, typed: str, *, exactly: bool) -> bool:
         signs = signs[:-1] + signs[0]  # the last one is shown for a moment
     if not signs or set(signs) - MASKS:
         return False
-    # The program may be behind the keys, or have lost some that came at once (ink).
+    # The program may lag behind the keys, or have lost some that came at once (ink).
     behind = signs[0] in _CERTAIN and signs == signs[0] * len(signs)
-    # One more, where it took Enter for text (ink, of a line that came in one piece). Some programs
-    # paint up to three for a key, so that nobody can count them.
+    # One more if it took Enter for text (ink, for a line that came in one piece). Some programs
+    # paint up to three for a key, so they cannot be counted.
     if exactly and behind and FEW_SIGNS <= len(signs) <= len(typed) * max(_SIGNS_A_KEY) + 1:
         return True
     return len(signs) == len(typed) or not (exactly or set(signs) & _AMBIGUOUS)
@@ -304,7 +304,7 @@ _QUESTION = lazy_pattern(r"\s*\? (.*?\w.*?)\s*[^\w\s]?\s*")
 _SAYS_SOMETHING = lazy_pattern(r"(?!\s*[>›❯»]).*[^\W\d_]{2}.*[:?>=\]›❯»]\s?")  # noqa: RUF001
 _BOX = lazy_pattern(r".*[│┃|║][ _]{8,}[│┃|║].*")
 _KEY = lazy_pattern(r"(?=\S*[A-Za-z])(?=\S*\d)[\w.+/=~-]{16,}")
-_MOST_LABEL_WORDS = 4  # behind a sign with which input lines begin, too
+_MOST_LABEL_WORDS = 4  # also after a sign that begins input lines
 
 How = Literal["unseen", "asked", "hidden", "silent"]
 """Why something typed is secret; see ``typed_secrets``."""
@@ -406,7 +406,7 @@ class Field:
             return False
         rows = () if first is None else first.rows
         places = [] if first is None else [*self._in_place(first, at)]
-        # Without a cursor, a program that prints its input behind the signs shows it in some row.
+        # Without a cursor, a program that prints its input after the signs shows it in some row.
         certain = first is not None and not first.visible and self.ended
         certain = certain and self.printed.hides(typed, rows, at.rows, in_a_row=True)
         if not certain and any(self._is_shown(shown, typed) for shown, _ in places):
@@ -573,7 +573,7 @@ def _changes(before: tuple[str, ...], now: tuple[str, ...]) -> Iterator[str]:
 
 
 _MOST_LINES = 64
-_OUTPUTS_LOOKED_AT = 64  # behind the last line
+_OUTPUTS_LOOKED_AT = 64  # after the last line
 _ENDS_AHEAD = tuple(":?>=]›❯»$#%")  # noqa: RUF001
 _LABEL = lazy_pattern(r".{0,160}?[:?>=\]›❯»：？＞](?=\s|$)")  # noqa: RUF001
 """What stands before the answer, where the program has read it by now."""
@@ -659,9 +659,9 @@ _MOST_LINE_BYTES = 4 << 10
 _MOST_FIELDS = 3  # of one piece, besides the last one
 _TAIL_BYTES = 1 << 10
 
-# Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: what ends a line of the line discipline.
+# Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: keys that end a line of the line discipline.
 _LINE_ENDS = lazy_pattern(rb"[\r\n\x03\x04\x1a\x1c]")
-# Enter, Tab, ctrl-c, Up, Down: what leaves a field that a program paints.
+# Enter, Tab, ctrl-c, Up, Down: keys that leave a field that a program paints.
 _FIELD_ENDS = lazy_pattern(rb"[\r\n\t\x03]|\x1b(?:\[|O)[AB]")
 _ESCAPE = b"\x1b"
 _ENTER = frozenset({b"\r", b"\n", b"\r\n"})
@@ -809,7 +809,7 @@ class TypedSecrets:
             yield from self._type(data[start : end.start()], event.t_us, at)
             yield from self._end_field(end.group(), event.t_us, at)
             start = end.end()
-            at = None  # what the screen shows behind Enter is not known yet
+            at = None  # the screen after Enter is not known yet
         yield from self._type(data[start:], event.t_us, at)
 
     def _type(self, data: bytes, t_us: int, at: AtCursor | None) -> Iterator[TypedSecret]:

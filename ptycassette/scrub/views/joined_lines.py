@@ -58,7 +58,7 @@ _ITSELF = lazy_pattern(
 _LISTS = frozenset(";&?,\\")
 _ADDRESS = lazy_pattern(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")
 _DIGEST = lazy_pattern("(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")  # whole or abbreviated
-_HEX_BEGUN = lazy_pattern(r"(?=[a-f]*[0-9])[0-9a-f]{6,}\Z")  # behind a prefix
+_HEX_BEGUN = lazy_pattern(r"(?=[a-f]*[0-9])[0-9a-f]{6,}\Z")  # after a prefix
 _NO_HEX = lazy_pattern("[G-Zg-z]")
 _ENOUGH = 12
 _LEAST_FULL = 6
@@ -162,7 +162,7 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
 def _may_continue(line: str, below: str) -> bool:
     """Whether the line below may begin with the end of a word."""
     if line[:_ALIKE] == below[:_ALIKE] and line[-1:] not in _HYPHENS:
-        # Lines of a log are told apart without a look at their signs and numbers.
+        # Lines of a log are distinguished without their signs and numbers.
         words = below.split(None, 1)
         word = words[0] if len(words) > 1 else ""
         if word.isascii() and word[:1].isalnum() and not word.isdigit() and "\0" not in word:
@@ -182,8 +182,8 @@ def _may_continue(line: str, below: str) -> bool:
             return False
         if line[:_ALIKE] == below[:_ALIKE] or _PLAIN_WORD.fullmatch(word):
             return False
-    # What names its own value is no part of the line above. Put together with it, that one would
-    # seem to be longer than any token, and be none.
+    # A line that names its own value is not part of the line above. Joined with it, that line would
+    # seem longer than any token, and would not count as one.
     words = line.rstrip(_EDGES).split()
     return not (words and _stands_alone(words[-1], word))
 

@@ -294,7 +294,7 @@ class Joined:
         key = place.rsplit(".", 1)[-1]
         only = self._only.setdefault(key, anonymous)
         if only != anonymous:
-            if only:  # until now it had what that place has
+            if only:  # until now it shared that place's text
                 self._only[key] = ""
                 self._names.clear()
                 self._share(only, key)
@@ -475,7 +475,7 @@ def _first_break(raw: str, start: int, overlap: int) -> int:
 
 
 _KEY = lazy_pattern(r'"(?:[ \t]|\x1b\[[0-9;]*m)*:')
-# Up to the last line that neither goes on nor ends what the one before began.
+# Up to the last line that neither continues nor ends the object of the line before.
 _WHOLE = lazy_pattern(r".*\n(?=(?:\x1b\[[0-9;]*m)*[^\s}\],\x1b])", re.DOTALL)
 _OPENS = lazy_pattern(r'\{\s*+"')
 _STRING = lazy_pattern(r'"([^"\\]*+(?:\\[\s\S][^"\\]*+)*)"(\s*+:)?')
@@ -783,7 +783,7 @@ class TrafficText:
         """Continue reading a little before the end of the shared part."""
         assert self._like is not None  # noqa: S101 - the caller asked
         begin = max(0, shared - _REREAD)
-        until = begin + _REREAD // 2 if begin else 0  # what is behind is found again
+        until = begin + _REREAD // 2 if begin else 0  # later text is found again
         self.repeated = [
             one
             for one in self._like.found

@@ -143,8 +143,8 @@ class Lock:
 
     def __exit__(self, *_: object) -> None:
         if self._fd >= 0 and self._owner.here:
-            # Deleted while held, so that nobody can be waiting on a name that is gone: whoever
-            # opened it before finds another file, or none, under the name and starts again.
+            # Deleted while held, so that no process waits on a name that is gone: one that opened
+            # it before finds another file, or no file, under the name and starts again.
             with suppress(OSError):
                 self.path.unlink()
             os.close(self._fd)
@@ -298,7 +298,7 @@ def remove_unheld(places: Iterable[Path]) -> None:
                 continue  # to open a pipe would be to wait
             fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                if try_lock(fd):  # where there are no locks, its maker may be at work
+                if try_lock(fd):  # without locks, its maker may be at work
                     import shutil  # noqa: PLC0415 - there is seldom anything to remove
 
                     shutil.rmtree(place, ignore_errors=True)

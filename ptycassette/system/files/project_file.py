@@ -172,7 +172,7 @@ def _is_trusted(path: Path) -> bool:
     try:
         return path.stat().st_uid in {0, os.geteuid()}
     except OSError:
-        return True  # nothing there, or reading it says why
+        return True  # it does not exist, or reading it shows the reason
 
 
 def _table_of(path: Path) -> dict[str, Any] | None:

@@ -130,7 +130,7 @@ class PtyChild(Closing):
         except BlockingIOError:
             return 0
         except OSError as exc:
-            if exc.errno == errno.EIO:  # nobody has the other side open: nobody will ever read it
+            if exc.errno == errno.EIO:  # no process has the other side open: it will never be read
                 return len(data)
             raise
 
@@ -286,7 +286,7 @@ class PtyChild(Closing):
             self._ended = _LOST
             if not self._given_up:
                 self.lost = _LOST_SUPERVISOR
-        with suppress(ChildProcessError):  # somebody else in this process waited for all
+        with suppress(ChildProcessError):  # other code in this process waited for all children
             os.waitpid(self._supervisor, 0)
         self._gone = True
 

@@ -127,7 +127,7 @@ def raised_fd(fd: int, *, blocking: bool = True) -> int:
     return copy
 
 
-# Starts the supervisor of a program: ``launch.c``, or an interpreter where that was not built.
+# Starts the supervisor of a program: ``launch.c``, or an interpreter if that was not built.
 
 
 Streams = tuple[int | None, int | None, int | None]

@@ -339,9 +339,9 @@ _MODES = bytearray(64)
 _LOCAL_MODES = struct.Struct("I")
 _LOCAL_MODES_AT = 12
 
-# What a program that was killed leaves behind: mouse reports, focus reports, bracketed paste,
-# application keys, synchronized output, a hidden cursor, the alternate screen, colours.
-# 1047 and not 1049, because 1049 would also move the cursor where none was saved.
+# Modes that a killed program leaves on: mouse reports, focus reports, bracketed paste, application
+# keys, synchronized output, a hidden cursor, the alternate screen, colours. 1047 and not 1049,
+# because 1049 would also move the cursor if none was saved.
 _LEFT_BEHIND = (
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l"
     b"\x1b[?2004l\x1b[?2026l\x1b[?1l\x1b>\x1b[<u\x1b[?25h\x1b[?1047l\x1b[0m\r\n"

@@ -394,7 +394,7 @@ def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str])
     text = str(failed)
     _complain(program, text)
     result = StandinReport(result="failed", cassette=program, pid=os.getpid(), error=text)
-    with suppress(CassetteError):  # perhaps what failed is the report, or the rules of scrubbing
+    with suppress(CassetteError):  # perhaps the report failed, or the rules of scrubbing
         write_report(report, result)
         argv = concealed_words((program, *args))
         write_report(report, msgspec.structs.replace(result, argv=argv))

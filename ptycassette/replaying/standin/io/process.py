@@ -105,7 +105,7 @@ def signal_of_text(text: str) -> int | None:
     short = wanted.removeprefix("sig")
     for known in signal.valid_signals():
         described = (signal.strsignal(known) or "").split(":")[0].lower()
-        named = getattr(known, "name", "").removeprefix("SIG").lower()  # real-time ones have none
+        named = getattr(known, "name", "").removeprefix("SIG").lower()  # real-time ones lack it
         if (described and wanted == described) or (named and short == named):
             return int(known)
     return None
@@ -271,7 +271,7 @@ class DriverPort:
         if self._saved is not None:
             set_raw(self.stdin)
 
-    # -- what is going on --------------------------------------------------------
+    # -- progress ----------------------------------------------------------------
 
     @property
     def gone(self) -> bool:
@@ -344,7 +344,7 @@ class DriverPort:
             early, self._early = self._early, b""
             yield Data(early, cooked=True)
             return
-        # select, because poll does not know terminals on every macOS.
+        # select, because poll does not support terminals on every macOS.
         listens = self._input_open and self.most_input != 0
         readers = [self._wake_read, self.stdin] if listens else [self._wake_read]
         writers = [self._pending[0][0]] if self._pending else []
@@ -409,7 +409,7 @@ class DriverPort:
                 if size is not None:
                     yield TerminalResized(size)
             elif number == signal.SIGCONT:
-                if self._saved is not None:  # a shell put its own modes back while we stood still
+                if self._saved is not None:  # a shell restored its own modes while we were stopped
                     with contextlib.suppress(termios.error):
                         set_raw(self.stdin)
             else:
@@ -619,7 +619,7 @@ def play(settings: StandinSettings, started: Started | None = None) -> int:
             _tell(report)
     except CassetteError as failed:
         report = msgspec.structs.replace(report, result="failed", error=str(failed))
-        with suppress(CassetteError):  # it may be what failed
+        with suppress(CassetteError):  # writing may be the failure
             write_report(settings.report, report)
         _complain(failed)
         return FAILED
