@@ -116,9 +116,9 @@ class CassetteError(Exception):
     """The root: something that a caller can handle.
 
     Args:
-        message: what happened.
+        message: the problem.
         where: file, line, seq or t_ms; put in front of the message.
-        hint: what to do next; put behind the message.
+        hint: the next step for the user; put behind the message.
     """
 
     exit_status: int = 125
@@ -256,7 +256,7 @@ class UnsealedError(SealError):
 
 
 class TamperedError(SealError):
-    """It is not what was sealed, or the seal itself was changed or damaged."""
+    """It differs from the sealed content, or the seal itself was changed or damaged."""
 
 
 class UntrustedError(SealError):
@@ -352,7 +352,7 @@ class WaitTimeoutError(SessionError):
     """A wait on the screen ran out of time.
 
     Args:
-        message: what was waited for, and how long.
+        message: the awaited condition, and the time limit.
         screen: the rows of the screen at that moment, for the reader of the error.
     """
 

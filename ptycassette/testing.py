@@ -149,7 +149,7 @@ def events_of(*items: JournalEvent | FrameRecord) -> list[Event]:
     ``FrameRecord``, whose own ``seq`` is replaced. ``t_ms`` is ``t_us`` floored.
 
     Raises:
-        TypeError: an item is no timed event (a ``Probed``, for example).
+        TypeError: an item is not a timed event (a ``Probed``, for example).
     """
     events: list[Event] = []
     offset = 0

@@ -58,8 +58,8 @@ class ChunkCoverage:
     Args:
         size: the length of ``output.raw``.
         pinned: whether the cassette is pinned, and so must be covered.
-        place: what errors call the file of the records.
-        limits: what is tolerated at the end.
+        place: the name in errors for the file of the records.
+        limits: the tolerance at the end.
     """
 
     def __init__(

@@ -80,7 +80,7 @@ def check_pins(
     expect_sha256: str | None = None,
     require_emulator: EmulatorId | None = None,
 ) -> None:
-    """Check a valid manifest against what the caller pins; None pins nothing.
+    """Check a valid manifest against the caller's pins; None pins nothing.
 
     An empty ``version`` in ``require_emulator`` allows any version.
 
@@ -162,7 +162,7 @@ def decode_manifest(
 
     Raises:
         InvalidCassetteError: the first rule of the list above that it breaks.
-        PinError: it is valid, and not what the caller pins.
+        PinError: it is valid, but does not match the caller's pins.
     """
     version = peek_version(data, where=where, limits=limits)
     if version != FORMAT_VERSION:

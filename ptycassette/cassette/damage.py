@@ -166,7 +166,7 @@ def undone_output(
     """The bytes that ``output.raw`` had, as ``undone`` does, by the digests of its chunks, too.
 
     Args:
-        data: what the file is now.
+        data: the current bytes of the file.
         chunks: the output records, in order.
         sha256_hex: the digest of the whole file.
         effort: how much to try at most, in lines and KiB of all ways to put the chunks together;

@@ -34,7 +34,7 @@ class Rung(msgspec.Struct, frozen=True, kw_only=True):
     """A form.
 
     Attributes:
-        name: what ``migrate --to`` calls it.
+        name: its name for ``migrate --to``.
         has: whether a manifest is of this form, or of a higher one.
         up: the fields of the manifest of this form, from the one of the form below. Gets the
             JSON object, unknown fields included, and what pins each file.
@@ -83,10 +83,10 @@ def climbed(
 
     Args:
         data: the manifest.
-        artifacts: what pins each other file but ``output.raw``.
+        artifacts: the pin of each other file except ``output.raw``.
         to: the form.
-        by: what migrates it.
-        where: what errors call it.
+        by: the name of the migrating program.
+        where: its name in errors.
 
     Raises:
         InvalidCassetteError: it is not valid.

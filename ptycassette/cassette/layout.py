@@ -330,7 +330,7 @@ class RecordCodec(Generic[R]):
         """The line of ``record``, newline included.
 
         Raises:
-            RecordError: a field holds what the format does not allow.
+            RecordError: a field has a value that the format does not allow.
             LimitError: a value nests too deep.
         """
         fault = self._fault(record)
@@ -365,8 +365,8 @@ class RecordCodec(Generic[R]):
         Args:
             lines: lines, each ended by a newline.
             first_line: the number of the first of them in the file.
-            place: what an error calls the file; its name when None.
-            limits: what is accepted.
+            place: the file's name in errors; its name when None.
+            limits: the limits.
 
         Raises:
             RecordError: a line breaks the format; the error names the line.
@@ -558,9 +558,9 @@ def parse_document(
 
     Args:
         data: the whole file.
-        where: what errors call it.
+        where: its name in errors.
         error: the class to raise for anything but a limit.
-        limits: what is accepted.
+        limits: the limits.
         strict: refuse what two readers could read differently.
 
     Raises:
@@ -615,7 +615,7 @@ def encode_document(
     """The bytes of a document.
 
     Raises:
-        InvalidCassetteError: ``error``, when a field holds what the format does not allow.
+        InvalidCassetteError: ``error``, when a field has a value that the format does not allow.
         LimitError: it is too large, or nested too deep.
     """
     try:
@@ -769,8 +769,8 @@ def check_entries(
 
     Args:
         entries: all names in the directory.
-        artifacts: what the manifest pins; None when it does not.
-        place: what errors call the directory.
+        artifacts: the pins of the manifest; None when it does not.
+        place: the directory's name in errors.
 
     Raises:
         MissingFileError: a required or pinned file is not there.
@@ -801,7 +801,7 @@ def check_entries(
 def check_artifact(
     name: str, artifacts: Mapping[str, Artifact] | None, *, sha256: str, size: int, place: str
 ) -> None:
-    """Compare a whole file with what pins it, if something does.
+    """Compare a whole file with its pin, if it has one.
 
     Raises:
         DigestError: it has other bytes.

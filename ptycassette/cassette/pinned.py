@@ -32,13 +32,13 @@ def check_pinned(
     place: str,
     allow_unscrubbed: bool = False,
 ) -> Manifest:
-    """The manifest, when the files are what it pins.
+    """The manifest, when the files match its pins.
 
     Args:
         files: the digest and length of every file of the directory.
         manifest: the bytes of ``manifest.json``.
         scrub_report: those of ``scrub-report.json``.
-        place: what errors call the directory.
+        place: the directory's name in errors.
         allow_unscrubbed: do not object to what was never scrubbed.
 
     Raises:

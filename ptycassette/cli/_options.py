@@ -25,7 +25,7 @@ class SectionedCommand(click.Command):
 
     Args:
         sections: the options in each, by one of their names, in the order of the help. Options
-            that are in none follow in a section of their own.
+            without a section follow in a separate section.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class TextType(_ParamType):
     """A parameter whose text a function of ``ptycassette.keys`` reads; other values stay.
 
     Args:
-        name: what it is.
+        name: its kind.
         reader: the name of the function, which is loaded when a value is given.
         least: the smallest value that is allowed.
         given: further arguments of the function.

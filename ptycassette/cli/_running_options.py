@@ -38,7 +38,7 @@ def program_words() -> tuple[str, ...]:
 
 
 def is_of_code(manifest: Manifest) -> bool:
-    """Whether a cassette is one of ``use_tape``, which has no program of its own."""
+    """Whether a cassette comes from ``use_tape``, and so has no program."""
     return "in_process" in (manifest.optional or {})
 
 

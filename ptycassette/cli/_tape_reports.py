@@ -6,7 +6,7 @@ import msgspec
 
 
 class TapeLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One question of the tape, without bodies. Tokens are null where no provider said any."""
+    """One question of the tape, without bodies. Tokens are null if no provider reported them."""
 
     entry: int
     seq: int
@@ -38,7 +38,7 @@ class TapeReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TapeBody(msgspec.Struct, frozen=True, kw_only=True):
-    """Headers and body of one side; ``packing`` is what was undone."""
+    """Headers and body of one side; ``packing`` is the encoding that was undone."""
 
     headers: tuple[tuple[str, str], ...]
     packing: str | None

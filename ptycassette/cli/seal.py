@@ -118,10 +118,10 @@ def _check(
     identity: bool,
     sigstore: Path | None,
 ) -> None:
-    """Refuse what does not go together.
+    """Refuse options that do not go together.
 
     Raises:
-        UsageError: it does not.
+        UsageError: they do not.
     """
     from ptycassette.errors import UsageError
 

@@ -45,7 +45,7 @@ _MOST_COPIED = 1 << 18
 
 
 class _Editor:
-    """A line with a cursor, and what was removed last.
+    """A line with a cursor, and the text removed last.
 
     Args:
         longest_word: how many bytes a movement by words looks at.

@@ -123,7 +123,7 @@ def encode_text(text: str, *, keyboard_flags: int = 0) -> bytes:
     """The bytes that a terminal sends for typed text; a newline in it is the Enter key.
 
     Args:
-        text: what is typed.
+        text: the typed text.
         keyboard_flags: as for ``encode_key``: flag 8 makes a sequence of each character.
     """
     typed = text.replace("\r\n", "\r").replace("\n", "\r")

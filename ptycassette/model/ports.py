@@ -90,7 +90,7 @@ class Emulator(Protocol):
         ...
 
     def answers(self) -> bytes:
-        """Take what the terminal would have sent back since the last call."""
+        """Take the answers that the terminal would have sent since the last call."""
         ...
 
 
@@ -155,12 +155,12 @@ class Secret(Protocol):
 
     @property
     def whole(self) -> bool:
-        """Whether it is so short that it is removed only as a word of its own."""
+        """Whether it is so short that it is removed only as a separate word."""
         ...
 
 
 class SecretWatch(Protocol):
-    """Learns from the events of a session what is secret in it."""
+    """Learns the secrets of a session from its events."""
 
     def begin(self) -> None:
         """The session begins, or is read again from the start."""
@@ -278,7 +278,7 @@ class SessionTap(Protocol):
     """
 
     def on_output(self, t_us: int, data: bytes) -> None:
-        """Bytes as read from the PTY, before anybody is shown them. The hot path."""
+        """Bytes as read from the PTY, before they are shown."""
         ...
 
     def on_event(self, event: JournalEvent) -> None:

@@ -75,7 +75,7 @@ class InputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """A line of ``input.jsonl``: bytes typed, a resize, or a signal sent.
 
     ``source`` is who sent it: ``user``, ``driver``, or ``terminal`` for an answer to
-    a terminal query. ``masked``: the bytes are not what was typed (a password prompt).
+    a terminal query. ``masked``: the bytes differ from the typed ones (a password prompt).
     ``eof``: after the bytes comes the end of a stdin that is not a terminal.
     """
 

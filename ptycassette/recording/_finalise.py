@@ -127,7 +127,7 @@ def finalise(  # noqa: PLR0913 - the seams
         The manifest as published.
 
     Raises:
-        RunFailedError: the run failed, so it is no cassette.
+        RunFailedError: the run failed, so there is no cassette.
         SecretLeftError: the verification found something after scrubbing, or in the name.
         AmbiguousTapeError: the tape could answer wrongly.
         ValueError: ``meta.options`` names an unknown frame policy.

@@ -117,7 +117,7 @@ class Learnt(msgspec.Struct, kw_only=True):
         quota: the quota from the last probe.
         discovery: the models from the last probe.
         end: how the program ended.
-        secrets: the digests of what was masked in the input.
+        secrets: the digests of the masked input.
         tape: the tape's fields for the manifest, besides its key; None without a tape.
     """
 
@@ -675,7 +675,7 @@ class TapeWriter:
         self._written = 0
 
     def moment(self, event: TapeMoment, *, seq: int, t_us: int) -> None:
-        """Take what happened to an entry, and the number that it has in the cassette."""
+        """Take an event of an entry, and its number in the cassette."""
         if event.moment == "question":
             entry = self._open[event.entry] = _Entry(self._sink)
             entry.begin(event, seq=seq, t_us=t_us)

@@ -48,7 +48,7 @@ class TapeSource:
     Args:
         journal: the recorder's events.
         tape: opens the proxy's journal.
-        prices: what models cost at most.
+        prices: the highest prices of models.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ Rules:
   half as fast). ``collapsed`` never waits; times are still the recording's.
 - Asked to await input (the stand-in does), the scheduler stops before
   every input that the driver must send, and goes on when ``input_arrived`` is
-  called; what follows is timed from that moment.
+  called; later events are timed from that moment.
 
 The caller's loop::
 
@@ -101,12 +101,12 @@ def _mode(mode: str) -> ReplayMode:
 
 
 class Scheduler:
-    """Decides what a replay does next.
+    """Decides the next action of a replay.
 
     Args:
         events: in order; read one ahead, never stored.
         mode: see the module.
-        scale: what every gap is multiplied by in mode ``scaled``.
+        scale: the factor for every gap in mode ``scaled``.
         start_us: the moment of the recording at which the replay starts; the
             first event is due as long after the start as it is after this moment.
         await_input: stop before inputs, see the module.
@@ -163,7 +163,7 @@ class Scheduler:
         return Emit(event)
 
     def input_arrived(self, now_us: int) -> Event:
-        """The awaited input came; what follows is timed from now. Returns the recorded input.
+        """The awaited input came; later events are timed from now. Returns the recorded input.
 
         Raises:
             RuntimeError: no input is awaited.
@@ -174,7 +174,7 @@ class Scheduler:
         return self.skip(now_us)
 
     def skip(self, now_us: int) -> Event:
-        """Take the next event now, due or not; what follows is timed from it.
+        """Take the next event now, due or not; later events are timed from it.
 
         Raises:
             RuntimeError: everything was emitted.

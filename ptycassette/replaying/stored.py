@@ -53,7 +53,7 @@ def screen_object(screen: Screen) -> dict[str, Any]:
 
 
 class DriftPicture(msgspec.Struct, frozen=True, kw_only=True):
-    """An exchange that drifted: what changed, and the last screens of both sides.
+    """An exchange that drifted: the change, and the last screens of both sides.
 
     ``old`` and ``new`` are its numbers; 0 is before any input. A screen is None if that side has
     no such exchange.

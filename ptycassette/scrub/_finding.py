@@ -165,7 +165,7 @@ def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
 
 
 def _encoded(value: str) -> Iterator[KnownValue]:
-    """The password in Base64, as Docker and npm store it, alone or behind a user's name."""
+    """The password in Base64, as Docker and npm store it, alone or after a user's name."""
     try:
         text = b64decode(value, validate=True).decode("ascii")
     except ValueError:
@@ -317,7 +317,7 @@ class Finder:
         searcher: rules and known values; of this reader alone.
         meta: the head of the session.
         masks: where patches go, by channel; None to only look.
-        tally: counts what is found.
+        tally: counts the findings.
         block: output is cut at multiples of so many bytes.
         seen: texts of the screen that need not be searched.
         traced: whether what is found on the screen leads back to its bytes.

@@ -1,4 +1,4 @@
-r"""Masks: they have as many bytes, as many cells and the same form as what they replace.
+r"""Masks: they have as many bytes, as many cells and the same form as the text that they replace.
 
 Plain text becomes ``x``; a character of several bytes becomes one of as many bytes and cells
 that joins its neighbours in the same way, so that flags, emoji sequences and syllables take as

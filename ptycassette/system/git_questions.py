@@ -152,7 +152,7 @@ class WorkTree:
     def committed(self, name: str) -> dict[str, bool] | None:
         """The committed files at or below ``name``, and which a sparse checkout leaves out.
 
-        None where git does not answer.
+        None if git fails.
         """
         lines = self._answer("ls-files", "-z", "-t", "--", name)
         return None if lines is None else {line[2:]: line[:1] in "Ss" for line in lines}

@@ -135,14 +135,14 @@ def require_isolation(*, shared: bool = False) -> None:
 def guarded_command(
     argv: Sequence[str], environment: Mapping[str, str], ports: Sequence[int] = ()
 ) -> list[str]:
-    """``argv``, behind the guard that PTYCASSETTE_DISABLE_NETWORK wants, if it is set.
+    """``argv``, with the guard that PTYCASSETTE_DISABLE_NETWORK sets, if any.
 
-    A program that is not found is left to who starts it.
+    If the program is not found, the caller must report that.
 
     Args:
         argv: the program.
-        environment: with which it is started.
-        ports: of servers that it may reach, as for ``required_guard``.
+        environment: the environment in which it starts.
+        ports: the ports of servers that it may reach, as for ``required_guard``.
 
     Raises:
         PreflightError: the program cannot be taken off the network here.

@@ -40,7 +40,7 @@ def blocked_network(
 
     Args:
         applies: asked at each attempt: whether the code that makes it is blocked.
-        advice: what to do about it, for the message.
+        advice: the advice for the message.
     """
     before = {
         name: getattr(socket.socket, name) for name in _SENDING if hasattr(socket.socket, name)

@@ -4,7 +4,7 @@ On a busy machine a recorder with output to read waits for the processor, and it
 late by that. With a nice value lower by ten it runs at once. Linux allows that to root and
 to those who have CAP_SYS_NICE or RLIMIT_NICE (setpriority(2)); for all others nothing happens.
 
-On Linux each thread has a nice value of its own, so only the calling thread is raised. Processes
+On Linux each thread has its own nice value, so only the calling thread is raised. Processes
 that it starts while it is raised would inherit the value: start the program before.
 """
 

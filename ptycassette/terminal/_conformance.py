@@ -1,6 +1,6 @@
 """Conformance cases: where an emulator differs from the default one, and why, if known.
 
-Tests of its own compare the default emulator with xterm.js, so it is the reference here. Each case
+Its own tests compare the default emulator with xterm.js, so it is the reference here. Each case
 is one feature in a few bytes, on a screen of 5 rows by 20 columns; a step may be a size. The author
 of another backend can call ``differences(factory)`` in a test.
 """

@@ -734,7 +734,7 @@ class Movement(Core):
         buf.saved = Saved(buf.x, len(buf.history) + buf.y, self.pen, self.charset_map)
 
     def restore_cursor(self) -> None:
-        """DECRC, SCORC: restore what was saved last; the home position if nothing was."""
+        """DECRC, SCORC: restore the last saved state; the home position if nothing was."""
         buf, saved = self.buf, self.buf.saved
         buf.x, buf.y = saved.x, max(saved.line - len(buf.history), 0)
         self.pen, self.charset_map = saved.pen or self.pens.default, saved.charset

@@ -91,7 +91,7 @@ class StockPyteEmulator:
         self._screen.resize(size.rows, size.cols)
 
     def answers(self) -> bytes:
-        """Take what pyte would have sent back since the last call."""
+        """Take the answers that pyte would have sent since the last call."""
         sent = "".join(self._screen.sent)
         self._screen.sent.clear()
         return sent.encode()

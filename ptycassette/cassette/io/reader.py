@@ -710,7 +710,7 @@ class Cassette(Closing):
         """All events in the order of ``seq``, with their bytes.
 
         Raises:
-            InvalidCassetteError: while iterating, at what is not valid.
+            InvalidCassetteError: while iterating, at the first invalid record.
         """
         events = merged_events(
             self._files,

@@ -122,7 +122,7 @@ class StagedFile:
         self._flush()
 
     def finish(self, *, durable: bool = True) -> Artifact:
-        """Make it durable, unless the power may take it, and close it; return what pins it.
+        """Make it durable, unless the power may take it, and close it; return its pin.
 
         Raises:
             LimitError: the file is larger than a reader accepts.

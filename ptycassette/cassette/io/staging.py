@@ -315,5 +315,5 @@ def _is_same(path: Path, fd: int) -> bool:
 
 
 def remove_abandoned_staging(target: Path) -> None:
-    """Remove what writers that have died left beside the target, as far as that can be seen."""
+    """Remove recognisable staging directories of dead writers beside the target."""
     remove_unheld(target.parent.glob(f".*.{'[0-9a-f]' * 12}{_SUFFIX}"))

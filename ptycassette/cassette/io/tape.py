@@ -68,7 +68,7 @@ def merged_events(
     """All events in the order of ``seq``, with their bytes.
 
     Raises:
-        InvalidCassetteError: while iterating, at what is not valid.
+        InvalidCassetteError: while iterating, at the first invalid record.
     """
     sources: list[Source] = []
     for codec in STREAM_CODECS:

@@ -109,7 +109,7 @@ class TapeFiles:
         """See ``EntrySink.add``.
 
         Raises:
-            RecordError: a field holds what the format does not allow.
+            RecordError: a field has a value that the format does not allow.
             LimitError: longer than readers accept.
         """
         line = TAPE_CODEC.encode(entry, limits=self._limits)
@@ -254,7 +254,7 @@ class CassetteWriter:
         Raises:
             ValueError: records out of order, something after the final record,
                 an output record that does not fit its bytes, a closed writer.
-            RecordError: a field holds what the format does not allow.
+            RecordError: a field has a value that the format does not allow.
             LimitError: longer or deeper than readers accept.
             StorageError: the disk refused.
         """
@@ -348,7 +348,7 @@ class CassetteWriter:
         """Set an untimed document; the last of each kind counts.
 
         Raises:
-            RecordError: a field holds what the format does not allow.
+            RecordError: a field has a value that the format does not allow.
             LimitError: longer or deeper than readers accept.
         """
         name = _DOCUMENT_NAMES[type(document)]

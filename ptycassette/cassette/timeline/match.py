@@ -341,7 +341,7 @@ def input_digests(
     *,
     apart_from: Sequence[str] = (),
 ) -> list[InputDigest]:
-    """The digests of what was masked in the entries of a recording.
+    """The digests of the masked text in the entries of a recording.
 
     Args:
         cassette_id: of the recording.
@@ -378,7 +378,7 @@ def masked_digests(
     Args:
         cassette_id: of the recording.
         entries: the masked ones of those that are recorded.
-        real: the input records with what was typed.
+        real: the input records with the typed text.
         but: the digests that the recording has already.
     """
     waiting: dict[int, Entry | None] = {}
@@ -535,7 +535,7 @@ class Matching:
         """A fresh matcher for ``entry``.
 
         Args:
-            entry: what was recorded.
+            entry: the recorded entry.
             secrets: the digests of its secrets in the cassette.
         """
         strategy = self.strategy_for(entry)

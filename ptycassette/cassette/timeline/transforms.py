@@ -51,7 +51,7 @@ def speed(factor: float) -> Transform:
 
 
 def limit_idle(limit_us: int, *, start_us: int = 0) -> Transform:
-    """Shorten pauses to ``limit_us``; what follows moves up.
+    """Shorten pauses to ``limit_us``; later events move up.
 
     Frames do not end a pause, because they are derived. One deep inside a pause moves to its
     shortened end.

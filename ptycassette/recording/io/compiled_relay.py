@@ -227,7 +227,7 @@ class UserScreen:
 
     @property
     def full(self) -> bool:
-        """Whether so much output waits that no more should be read."""
+        """Whether too much unshown output waits to read more."""
         return len(self.waiting) > UNSHOWN_BYTES
 
     def show(self, data: bytes | memoryview) -> None:
@@ -262,7 +262,7 @@ class UserScreen:
             self._poll.unregister(self.fd)
 
     def drop(self) -> None:
-        """Stop showing output, and drop what waits."""
+        """Stop showing output, and drop the waiting part."""
         if self.waiting:
             self._poll.unregister(self.fd)
             self.waiting = bytearray()  # not cleared: a user may be looking at it

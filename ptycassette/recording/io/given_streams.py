@@ -295,7 +295,7 @@ class PipedInput(NoInput):
         return bool(self._unread) or (self._ended and self._streams.ours[0] >= 0)
 
     def take(self) -> None:
-        """Take what the caller sent."""
+        """Take the caller's input."""
         try:
             data = os.read(self._streams.given[0], _READ_BYTES)
         except BlockingIOError:

@@ -1,6 +1,6 @@
 """A file of hooks: Python code with ``before_record(event)`` and ``matches(sent, recorded)``.
 
-For recorders and stand-ins in processes of their own, which cannot be passed a function. The file
+For recorders and stand-ins in separate processes, which cannot be passed a function. The file
 is executed: it is part of the tests that name it, and only a command line or a test can name one.
 """
 
@@ -18,7 +18,7 @@ _MAX_BYTES = 1 << 20
 
 
 class Hooks(NamedTuple):
-    """The functions of a file of hooks; None where it has none of that name."""
+    """The functions of a file of hooks; None if the file has no function of that name."""
 
     before_record: BeforeRecord | None = None
     matches: Callable[[str, str], bool] | None = None

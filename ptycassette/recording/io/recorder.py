@@ -157,7 +157,7 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
 
 
 def check_scrub_config(cwd: Path | None) -> None:
-    """Read the user's own rules for scrubbing, where there are some: a typo is found now.
+    """Read the user's own rules for scrubbing, if there are any: a typo is found now.
 
     Raises:
         CassetteError: as ``load_config`` does.

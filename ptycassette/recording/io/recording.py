@@ -97,11 +97,11 @@ class RecordingBase(SessionBase):
     _recorder: Recorder
 
     def set_quota(self, quota: QuotaRecord) -> None:
-        """Store the usage windows that the harness reported; the last call counts."""
+        """Store the usage windows that the harness reported; the last call wins."""
         self._core.note(lambda t_us: Probed(t_us, quota=quota))
 
     def set_discovery(self, discovery: DiscoveryRecord) -> None:
-        """Store the models and levels that the harness offers; the last call counts."""
+        """Store the models and levels that the harness offers; the last call wins."""
         self._core.note(lambda t_us: Probed(t_us, discovery=discovery))
 
     def set_final(
@@ -341,7 +341,7 @@ def submit_as(
 
 
 def wait_for_echo(session: Session, text: str) -> None:
-    """Wait until the program shows what was typed, if it does."""
+    """Wait until the program shows the typed input, if it does."""
     head = text.strip().split("\n")[0][:_ECHO_CHARS]
     if head:
         with suppress(WaitTimeoutError):

@@ -227,7 +227,7 @@ def refuse_unknown_files(cassette: Cassette, *, verb: str) -> None:
     """Raise if a cassette has files that this version knows nothing of.
 
     Raises:
-        RefusedError: it has; ``verb`` is what cannot be done to them.
+        RefusedError: it has; ``verb`` names the operation for the message.
     """
     known = {MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES}
     if cassette.has_tape:

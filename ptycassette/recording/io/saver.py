@@ -277,7 +277,7 @@ class ForkedSaver:
     """A saver for our own commands. It forks when created, and loads its modules on ``begin``.
 
     Args:
-        serve: what the fork does with its socket.
+        serve: the function that the fork runs on its socket.
 
     Create it while the process has one thread and no important open files.
     """

@@ -32,7 +32,7 @@ def tape_starter(
         provider: where requests go: the name of a provider, or a base URL; the profile's when None.
         proxy_env: act as an HTTP proxy for everything that the program sends.
         terms: what may leave the machine; nothing by default.
-        retries: what to do about errors of providers; None to pass them on as they are.
+        retries: how to retry after errors of providers; None to pass them on as they are.
     """
     return ProxyStarter(
         profile=profile, provider=provider, proxy_env=proxy_env, terms=terms, retries=retries

@@ -114,7 +114,7 @@ class AsyncSession(SessionBase):
     async def paste(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
-        """Paste text, bracketed if the program asked for that (DECSET 2004)."""
+        """Paste text, bracketed if the program requested that (DECSET 2004)."""
         await self._deliver(self._paste(text, source), timeout_s)
 
     @step
@@ -252,7 +252,7 @@ class AsyncSession(SessionBase):
 
     @step
     async def close_stdin(self) -> None:
-        """Close the program's stdin after all that was sent; see ``Session.close_stdin``."""
+        """Close the program's stdin after all input was sent; see ``Session.close_stdin``."""
         await self._await(self._with_pipes().close_stdin(), DEFAULT_TIMEOUT_S)
 
     @step
@@ -297,9 +297,9 @@ class AsyncSession(SessionBase):
 
     @step
     async def close(self) -> None:
-        """End what still runs and release everything. Idempotent; raises as ``Session.close``.
+        """End the running processes and release everything. Raises as ``Session.close``.
 
-        A cancellation while it waits ends the program at once.
+        Idempotent. A cancellation while it waits ends the program at once.
         """
         if self._closed or not self._core.owner.here:
             return

@@ -134,7 +134,7 @@ def child_environment(
 
     Args:
         clean: keep only ``CLEAN_NAMES`` and ``LC_*``.
-        extra: what to add or replace.
+        extra: the variables to add or replace.
         term: the terminal type.
         base: where to start from; this process's environment when None.
     """
@@ -180,7 +180,7 @@ class SessionBase:
         argv: the program and its arguments; no shell is involved.
         size: of the terminal, set before exec.
         cwd: where the program starts; here when None.
-        env: what to add to its environment, or to replace there.
+        env: the variables to add to its environment, or to replace there.
         base_env: the environment to start from; this process's when None.
         clean_env: give the program only ``CLEAN_NAMES``, ``LC_*`` and ``env``.
         term: its TERM.
@@ -301,7 +301,7 @@ class SessionBase:
 
     @property
     def finished(self) -> bool:
-        """Whether the program and all that it started ended, and their output has been read."""
+        """Whether the program and all processes below it ended, and their output was read."""
         return self._core.finished
 
     @property
@@ -351,7 +351,7 @@ class SessionBase:
         """Bytes as they are.
 
         Raises:
-            TypeError: they are no bytes.
+            TypeError: they are not bytes.
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(

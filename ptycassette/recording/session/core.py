@@ -436,7 +436,7 @@ class SessionCore:
         return self.request(lambda: self._signal(name))
 
     def end(self, grace_s: float) -> Future[None]:
-        """End the program and all that it started: SIGTERM, SIGKILL after ``grace_s``.
+        """End the program and all processes below it: SIGTERM, SIGKILL after ``grace_s``.
 
         Recorded as the signal ``term``, or ``kill`` without grace, unless the program had ended
         by itself. In replay the future fails with the divergence, if this is one.
@@ -589,7 +589,7 @@ class SessionCore:
             )
 
     def _refuse_if_over(self) -> None:
-        """Raise if the program can get no more input."""
+        """Raise if the program cannot get more input."""
         self.look_for_end()
         if self.finished or self.exit is not None:
             raise self.over()
@@ -727,7 +727,7 @@ class _Stdin(InputQueue):
         super().add(sending)
 
     def end(self) -> None:
-        """Send nothing after what is in the queue. Idempotent."""
+        """Send nothing after the input in the queue. Idempotent."""
         self._ending = True
         self.settle()
 
@@ -750,7 +750,7 @@ class _Stdin(InputQueue):
             self._pipe.end_input()
 
     def leave(self) -> None:
-        """Drop the queue: the program reads no more."""
+        """Drop the queue: the program has stopped reading."""
         if not self._over:
             self._report_read()
             self._over = True
@@ -789,7 +789,7 @@ class PipedCore(SessionCore):
     """A ``SessionCore`` over a ``PipedPty``.
 
     Attributes:
-        outputs: what the program wrote to each stream so far.
+        outputs: the program's output to each stream so far.
     """
 
     def __init__(self, pty: PipedPty, **wiring: Any) -> None:

@@ -123,7 +123,7 @@ class ScriptPump:
 
 
 class ThreadPump:
-    """Drives a session over a ``PtyChild`` in a thread of its own.
+    """Drives a session over a ``PtyChild`` in its own thread.
 
     Args:
         core: the session.
@@ -229,7 +229,7 @@ class ThreadPump:
         return self._ready.wait(min(limits) if limits else None, self._wishes())
 
     def _wishes(self) -> dict[int, tuple[bool, bool]]:
-        """The descriptors of the program to wait for, and for what."""
+        """The descriptors of the program to wait for: whether to read, and whether to write."""
         reading, writing = not self._core.hung_up, self._core.wants_to_write
         return {self._fd: (reading, writing)} if reading or writing else {}
 
@@ -348,7 +348,7 @@ _SOON_TURNS = 50
 
 
 class PipePump(ThreadPump):
-    """Drives a session over a ``PipedChild`` in a thread of its own; see ``ThreadPump``."""
+    """Drives a session over a ``PipedChild`` in its own thread; see ``ThreadPump``."""
 
     def __init__(
         self,

@@ -184,7 +184,7 @@ class LineRead:
 
 
 class Exited:
-    """The program and all that it started have ended, and all of their output was read."""
+    """The program and all processes below it have ended, and all their output was read."""
 
     what = "the end of the program"
 
@@ -233,7 +233,7 @@ def unread(view: SessionView, timeout_s: float) -> WaitTimeoutError:
 class Session(SessionBase):
     """A program driven by calls that block; a context manager that closes it.
 
-    See ``SessionBase`` for what it is made from. Calls may come from several threads.
+    See ``SessionBase`` for its arguments. Calls may come from several threads.
     """
 
     def __enter__(self) -> Self:
@@ -251,7 +251,7 @@ class Session(SessionBase):
         """Give bytes to the terminal, or to the pipe; ``type`` takes text.
 
         Raises:
-            TypeError: they are no bytes.
+            TypeError: they are not bytes.
             InputRefusedError: a line that the kernel would cut; nothing was sent.
             SessionClosedError: the program ended.
             WaitTimeoutError: the program does not read; a part may have been sent.
@@ -280,7 +280,7 @@ class Session(SessionBase):
     def focus(self, *, gained: bool = True, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         """Give the terminal the focus, or take it away.
 
-        A program that asked for it (DECSET 1004) gets a report.
+        A program that requested reports (DECSET 1004) gets one.
         """
         report = self._focus(gained=gained)
         if report is not None:
@@ -290,7 +290,7 @@ class Session(SessionBase):
     def paste(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
-        """Paste text, bracketed if the program asked for that (DECSET 2004)."""
+        """Paste text, bracketed if the program requested that (DECSET 2004)."""
         self._deliver(self._paste(text, source), timeout_s)
 
     @step
@@ -439,7 +439,7 @@ class Session(SessionBase):
 
     @step
     def close_stdin(self) -> None:
-        """Close the program's stdin after all that was sent. Idempotent.
+        """Close the program's stdin after all input was sent. Idempotent.
 
         Raises:
             ValueError: it is at a terminal.
@@ -520,7 +520,7 @@ class Session(SessionBase):
 
     @step
     def close(self) -> None:
-        """End what still runs and release everything. Idempotent.
+        """End the processes that still run, and release everything. Idempotent.
 
         Raises:
             CassetteError: the tap failed while the session ran, and this was not raised yet.

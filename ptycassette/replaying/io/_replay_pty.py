@@ -129,7 +129,7 @@ class ReplayPty:
 
     @property
     def hides_input(self) -> bool:
-        """Whether what is sent next was typed unseen when it was recorded."""
+        """Whether the next input was typed unseen in the recording."""
         return self.engine.expects_masked
 
     def run_out(self) -> None:

@@ -37,10 +37,10 @@ def embeddings_scorer(
         model: the name of an installed model package; the directory of a model as
             sentence-transformers saves it; an object with ``encode(text)``; a function
             from text to vector; None for the first of ``MODEL_PACKAGES``.
-        device: what the model runs on (``cpu``, ``cuda``, ``mps``).
+        device: the device of the model (``cpu``, ``cuda``, ``mps``).
 
     Raises:
-        UsageError: there is no such model, or what loads it is not installed.
+        UsageError: the model does not exist, or the package that loads it is not installed.
     """
     loaded = _loaded(model, device)
     encode = getattr(loaded, "encode", loaded)

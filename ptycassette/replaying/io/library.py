@@ -72,7 +72,7 @@ class ProgramStart(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """``args`` without what is secret in them, as a manifest holds them."""
+        """``args`` without their secrets, as a manifest holds them."""
         return concealed_words((self.program, *self.args))[1:]
 
     def has_args(self, recorded: Sequence[str], *, concealed: bool) -> bool:
@@ -221,8 +221,8 @@ class Library:
         pending: the directory of recordings that are not yet in the library. They count as
             part of it, and new ones are written there.
         secrets: ``any`` accepts another secret in the arguments.
-        each: without rules, each start with the same arguments has a cassette of its own, in the
-            order of the starts.
+        each: without rules, each start with the same arguments has its own cassette, in the order
+            of the starts.
 
     Raises:
         UsageError: ``library.yaml`` is wrong.

@@ -52,7 +52,7 @@ class UseWatcher(Protocol):
         ...
 
     def recording(self, path: Path, *, stated: bool) -> None:
-        """The cassette is about to be recorded; what this raises prevents it.
+        """The cassette is about to be recorded; an exception prevents it.
 
         ``stated``: the code of the test itself names the mode.
         """

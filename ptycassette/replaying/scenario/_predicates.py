@@ -331,7 +331,7 @@ class InputBytes(_Sent, frozen=True, kw_only=True, tag="input_bytes"):
 
 
 class PasteBoundary(_Sent, frozen=True, kw_only=True, tag="paste_boundary"):
-    """These bytes, paste brackets included, were sent as records of their own."""
+    """These bytes, paste brackets included, were sent as separate records."""
 
 
 class InputText(Base, frozen=True, kw_only=True, tag="input_text"):

@@ -327,7 +327,7 @@ _KINDS = {"input", "output", "frame", "service-event", "final", ""}
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """Why a predicate does not hold, and at what time."""
+    """The reason why a predicate does not hold, and the time."""
 
     message: str
     t_ms: int
@@ -381,7 +381,7 @@ class Look:
         self.fixed = fixed
 
     def end_ms(self, within_ms: int | None) -> int:
-        """The end of a window that begins at the time asked for."""
+        """The end of a window that begins at the requested time."""
         return self.start_ms + within_ms if within_ms else self.evidence.end_ms
 
     def shown(self) -> list[FrameRecord]:
@@ -593,7 +593,7 @@ def repin_scenario(text: str, evidence: Evidence) -> str:
     """The scenario's text with the pins of the recording; everything else is unchanged.
 
     Raises:
-        ValueError: a pin is not on a line of its own.
+        ValueError: a pin is not on a separate line.
     """
     emulator = evidence.manifest.terminal.emulator
     pins = {

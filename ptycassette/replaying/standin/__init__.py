@@ -1,1 +1,1 @@
-"""Poses as the recorded program, in a terminal or over pipes, and checks what the driver does."""
+"""Poses as the recorded program, in a terminal or over pipes, and checks the driver's input."""

@@ -100,7 +100,7 @@ class DriverInput:
         return due
 
     def _may_go_on(self, pending: bytes, wanted: bytes | None) -> bool:
-        """Whether these bytes begin the recorded key, or an answer that the terminal was asked for.
+        """Whether these bytes begin the recorded key, or an answer that the terminal owes.
 
         Slow drivers and connections may send them one by one.
         """
@@ -120,7 +120,7 @@ class DriverInput:
         self._queue(self._reader.flush())
 
     def take_signal_key(self, name: str) -> bool:
-        """Take the first key when it is what signal ``name`` is typed as."""
+        """Take the first key if it is the key of signal ``name``."""
         named = SIGNAL_KEYS.get(name)
         if named and self.keys and self.keys[0].name == named[0]:
             self.keys.popleft()

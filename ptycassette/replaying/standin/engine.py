@@ -260,7 +260,7 @@ class StdinComparison:
         """Do nothing: a stream has one order."""
 
     def give_up(self) -> None:
-        """Stop waiting for the next bytes; compare what follows from here."""
+        """Stop waiting for the next bytes; compare later input from here."""
         self._go_on(self._awaited, len(self._got))
 
     def settled(self, now_us: int) -> bool:

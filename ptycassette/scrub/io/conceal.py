@@ -74,7 +74,7 @@ def concealed_words(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def concealed_head(meta: SessionMeta) -> tuple[str, ...]:
-    """The arguments of a recording, scrubbed with all that is known of its environment.
+    """The arguments of a recording, scrubbed with all known values of its environment.
 
     Raises:
         UsageError: as above.

@@ -31,12 +31,12 @@ class RuleFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The fields of a rule that a user may set, in code or in a file.
 
     Attributes:
-        name: what reports call it. Several rules may share a name.
+        name: its name in reports. Several rules may share a name.
         pattern: a regular expression over canonical text. Its group ``s`` is what is scrubbed,
             or all of the match if there is no such group.
         anchors: strings. Every match contains one of them, in whatever case.
         kind: ``secret`` and ``identity`` are scrubbed, ``volatile`` only on demand.
-        placeholder: what replaces a match in structured records.
+        placeholder: the text that replaces a match in structured records.
         lead: how many characters before its anchor a match may begin.
         reach: how many characters after the beginning of its anchor a match may end.
         edge: a match must not follow a letter, a digit or ``_``.
@@ -516,7 +516,8 @@ def parse_config(text: str, *, where: str) -> ScrubConfig:
         where: its name, for errors.
 
     Raises:
-        UsageError: not TOML, an unknown key, a wrong type, a pattern that is no regular expression.
+        UsageError: not TOML, an unknown key, a wrong type, a pattern that is not a regular
+            expression.
     """
     try:
         tables = parse_toml(text)

@@ -617,8 +617,8 @@ class Searcher:
 
     Args:
         rules: what to look for by shape.
-        known: what to look for by value; grows with what rules find.
-        learner: judges what rules find.
+        known: the values to look for; grows with what rules find.
+        learner: judges the matches of rules.
 
     Attributes:
         past: the texts that were searched, to see whether one of them holds a value that

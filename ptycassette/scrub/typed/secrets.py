@@ -210,7 +210,7 @@ class Printed:
         return self._text.lstrip("\0")[:1] == "\n"
 
     def shows(self, typed: str) -> bool:
-        """Whether it printed what was typed, key by key or at once."""
+        """Whether it printed the typed text, key by key or at once."""
         return typed in self._text.translate(_AS_ONE)
 
     def shows_tick(self, question: str, typed: str) -> bool:
@@ -687,7 +687,7 @@ class TypedSecret(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TypedSecrets:
-    """Learns what was typed in one session.
+    """Learns the secrets that were typed in one session.
 
     Attributes:
         hidden: the numbers of the events, counted from 0, of which the bytes are secret although

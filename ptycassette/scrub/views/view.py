@@ -389,7 +389,7 @@ class ScreenReader:
             needs it.
 
     Attributes:
-        emulator: the default emulator, right after what was fed.
+        emulator: the default emulator, right after the output that was fed.
         blind: whether something was found that cannot be mapped back to its bytes.
     """
 

@@ -39,7 +39,7 @@ def try_lock(fd: int, *, wait: bool = False) -> bool | None:
         wait: until it is free.
 
     Returns:
-        True if it is ours, False if somebody has it, None if this file system has no locks.
+        True if it is ours, False if another process has it, None if this file system has no locks.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -284,7 +284,7 @@ def held_folder(root: Path | None = None, *, keep: bool = False) -> Iterator[Hel
 
 
 def remove_abandoned_folders() -> None:
-    """Remove, as far as possible, what killed processes of this user left."""
+    """Remove, as far as possible, the folders that killed processes of this user left."""
     for place in run_dirs():
         if is_own_dir(place):
             remove_unheld(place.glob(f"{_HELD}*"))

@@ -88,7 +88,7 @@ class PtyChild(Closing):
         return self._ended
 
     def processes(self) -> list[int]:
-        """The process ids of the program and all that it started, as far as they still run."""
+        """The process ids of the program and all processes below it that still run."""
         return pty_supervisor.descendants(self._supervisor)
 
     def poll(self) -> ExitStatus | None:
@@ -228,7 +228,7 @@ class PtyChild(Closing):
         return self.terminate(0)
 
     def close(self) -> None:
-        """End what still runs and close the PTY. Unread output is lost. Idempotent."""
+        """End the running processes and close the PTY. Unread output is lost. Idempotent."""
         if self.fd < 0:
             return
         if self._owner.here and self.poll() is None:

@@ -141,7 +141,7 @@ _SUPERVISE = (
 
 
 class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the supervisor needs to start the program. See ``launch.c``."""
+    """The data that the supervisor needs to start the program."""
 
     path: str
     argv: list[str]
@@ -180,7 +180,7 @@ def launch(plan: StartPlan, slave: int) -> tuple[int, socket.socket, bytes]:
         the supervisor ended without one.
 
     Raises:
-        SpawnError: there is no interpreter for it.
+        SpawnError: no interpreter can run it.
         OSError: no process is to be had.
     """
     supervisor = supervisor_argv()
@@ -202,7 +202,7 @@ def supervisor_argv() -> list[str]:
     """The argv of the supervisor, an interpreter.
 
     Raises:
-        SpawnError: there is no interpreter.
+        SpawnError: no interpreter was found.
     """
     python = None if getattr(sys, "frozen", False) else sys.executable
     if not python:
@@ -312,7 +312,7 @@ def spawn(  # noqa: PLR0913 - one for each thing that a program is started with
     like: TerminalTemplate | None = None,
     guard: Guard | None = None,
 ) -> PtyChild:
-    """Start ``argv`` under a new PTY, supervised. The caller closes what it gets.
+    """Start ``argv`` under a new PTY, supervised. The caller closes the result.
 
     Args:
         argv: the program and its arguments; no shell is involved. A name without
@@ -470,10 +470,10 @@ _NO_TERMINAL = "the program has no terminal, and so no size"
 
 
 def spawn_piped(kinds: StreamKinds, start: Callable[[Streams], PtyChild]) -> PipedChild:
-    """Start a program over pipes. The caller closes what it gets.
+    """Start a program over pipes. The caller closes the result.
 
     Args:
-        kinds: what each stream is: ``pipe`` or ``null``.
+        kinds: the kind of each stream: ``pipe`` or ``null``.
         start: starts it with these descriptors (``spawn(streams=, lingers=True)``).
 
     Raises:

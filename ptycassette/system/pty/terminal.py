@@ -30,7 +30,7 @@ class LineMode(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         canonical: ICANON: the program gets whole lines; the kernel silently cuts those
             of more than ``max_line`` bytes.
-        echo: ECHO: what is typed is shown.
+        echo: ECHO: typed input is shown.
         resets: bytes that end the line or throw it away: newline, carriage
             return if ICRNL, VEOF, VEOL, VKILL, and VINTR, VQUIT, VSUSP if ISIG.
         max_line: how many bytes a line may have before its end.
@@ -76,7 +76,7 @@ class Pty(Protocol):
         ...
 
     def request_end(self, grace_s: float) -> None:
-        """Ask for the end of the program and all that it started; returns at once."""
+        """Ask for the end of the program and all processes below it; returns at once."""
         ...
 
     def poll(self) -> ExitStatus | None:

@@ -176,7 +176,7 @@ class DriverPort:
         stdin, stdout: the descriptors.
         early: input that was read before this object existed; it was cooked.
         saved: terminal attributes to restore at the end, if raw mode is already set.
-        kinds: what the recorded program's streams were.
+        kinds: the kinds of the recorded program's streams.
 
     Attributes:
         most_input: how many more bytes of stdin to read; None for all.
@@ -468,7 +468,7 @@ def set_raw(fd: int) -> list[object]:
 
 
 def read_now(fd: int) -> bytes:
-    """All that can be read without waiting."""
+    """All bytes that can be read without waiting."""
     if not select.select([fd], [], [], 0)[0]:
         return b""
     try:
