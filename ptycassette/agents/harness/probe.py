@@ -227,7 +227,7 @@ def _used_screens(probe: Probe) -> set[str]:
     return used
 
 
-# Extracts facts from captured screens, or reports exactly why that is not possible.
+# Extract facts from captured screens, or report exactly why that is not possible.
 
 
 Screens = Mapping[str, Screen]

@@ -35,7 +35,7 @@ from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 
-# What a fork's server passed to the program and got from it, noted as a recorder's proxy does.
+# Note the traffic between a fork's server and the program, as a recorder's proxy does.
 
 
 _PIECE_BYTES = 1 << 20

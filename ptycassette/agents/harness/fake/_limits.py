@@ -208,7 +208,7 @@ def codex_event(limits: RateLimits, now_s: int) -> dict[str, Any] | None:
 
 
 _UNROUTED = "NO_CONSTRAINT"
-"""No other origin than the one that was asked."""
+"""Only the origin that was asked."""
 
 
 def account(account_id: str, plan_type: str) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def _oldest_open(calls: deque[str], answered: set[str]) -> str:
     return calls[0] if calls else ""
 
 
-# Finds the API and the operation for a method and a path.
+# Find the API and the operation for a method and a path.
 
 
 OperationName = Literal["hello", "generate", "count", "models", "model", "account", "usage"]

@@ -47,7 +47,7 @@ from ptycassette.system.files.locks import held_folder
 from ptycassette.system.files.state_dirs import journal_dirs, known_state_dirs
 from ptycassette.terminal.emulator import available_backends, backend, default_emulator
 
-# Performs the steps of a probe or a drive in a live session.
+# Perform the steps of a probe or a drive in a live session.
 
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -314,7 +314,7 @@ def probe_cassette(
             screen = screen_of(frame)
             while (step := run.step) is not None:
                 if step.wait is None:
-                    run.acted()  # the recording has what came of it
+                    run.acted()  # the recording has the result
                 elif not run.look(screen):
                     break
         while (step := run.step) is not None and step.wait is None:
@@ -356,7 +356,7 @@ def _moment(text: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-# Inspects the machine: what ptycassette needs, what it can use, journals left behind.
+# Inspect the machine: requirements, optional features, abandoned journals.
 
 
 Status = Literal["ok", "warn", "fail"]
