@@ -328,7 +328,6 @@ def _check_accounted(accounted: Accounted, screens: Screens, read_rows: list[str
 
 
 def _values(fact: Fact, screens: Screens) -> list[Any]:
-    """All values of a fact."""
     found: list[Any] = []
     for name in fact.screens:
         for match in _all(fact.regex, screens[name]):

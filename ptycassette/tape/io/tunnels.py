@@ -92,7 +92,7 @@ class Tunnels:
             raise
 
     async def _context(self, connection: socket.socket) -> ssl.SSLContext | None:
-        """Answer the client's CONNECT; return the TLS context for it, or None for plain.
+        """Answer the client's CONNECT; return the TLS context for it, or None for a plain client.
 
         Raises:
             OSError, ValueError, h11.RemoteProtocolError: it cannot be served.

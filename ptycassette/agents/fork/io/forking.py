@@ -133,7 +133,6 @@ class _Forked:
         )
 
     def run(self, target: Path, notes: TapeNotes | None, clock: MonotonicClock) -> ForkReport:
-        """Record the child."""
         prepared, options = self._prepared, self._options
         profile = prepared.profile
         judge = ScreenJudge(options.run.normalise, profile.screens.volatile if profile else ())

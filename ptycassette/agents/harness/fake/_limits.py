@@ -142,7 +142,6 @@ def _anthropic(limits: AnthropicLimits, now_s: int) -> dict[str, str]:
 
 
 def _codex(limits: CodexLimits, now_s: int) -> dict[str, str]:
-    """The headers that Codex reads."""
     headers: dict[str, str] = {}
     if limits.plan_type is not None:
         headers["x-codex-plan-type"] = limits.plan_type

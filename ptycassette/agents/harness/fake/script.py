@@ -527,7 +527,6 @@ def _pieces(
 def _stream_error(
     failure: Failure, ask: Ask, stamp: Stamp, framing: responses_events.Framing
 ) -> Piece:
-    """The error that breaks a stream off."""
     match ask.api:
         case "anthropic":
             return anthropic.stream_error(failure.status, failure.message, failure.kind)

@@ -247,7 +247,6 @@ class _ScrubbedLines:
         return (entry if len(entry) < len(line) else b"{}").ljust(len(line) - 1) + b"\n"
 
     def _refused(self, refused: OSError) -> None:
-        """Handle an error of the disk."""
         number = len(self._lines)
         counted = f"{number} whole request" + ("s" if number != 1 else "")
         whole = f"it holds {counted}; " if self._seekable else ""
@@ -468,7 +467,6 @@ class ProviderApp:
         self.app.router.add_route("*", "/{path:.*}", self._handle)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        """Handle any request."""
         asked = HttpRequest(
             method=request.method,
             path=request.path,
@@ -486,7 +484,6 @@ class ProviderApp:
         return await self._carry_out(request, self._provider.http(asked))
 
     async def _carry_out(self, request: web.Request, exchange: PlannedAnswer) -> web.StreamResponse:
-        """Carry out the plan over HTTP."""
         response = web.StreamResponse(status=exchange.status or 200, headers=exchange.headers)
         began_us = self._log.now_us()
         sent, outcome = await self._send(request, response, exchange)
@@ -579,7 +576,6 @@ async def _body(request: web.Request) -> bytes:
 
 
 def _wants_websocket(request: web.Request) -> bool:
-    """Whether this is a WebSocket handshake."""
     return request.headers.get("upgrade", "").lower() == "websocket"
 
 

@@ -148,7 +148,6 @@ def _merged(one: LogFacts, two: LogFacts) -> LogFacts:
 
 
 def _rows(source: LogSource, path: Path) -> Iterator[Any]:
-    """The rows of one log."""
     try:
         match source.format:
             case "json":
@@ -400,7 +399,6 @@ def reader_for(
 
 
 def _final(facts: LogFacts) -> dict[str, Any]:
-    """The fields of the final record."""
     return {
         "usage": facts.usage,
         "cost_usd": facts.cost_usd,

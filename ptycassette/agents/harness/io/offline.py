@@ -253,7 +253,6 @@ def placed_run(
 
 @owned_context
 def _place(profile: Profile, plan: _Plan) -> Iterator[RunPlace]:
-    """The folders of a run."""
     if plan.binary is None:
         _program(profile)  # report errors before anything is made
     with run_place(plan.root, cwd=plan.cwd, files=plan.files, keep=plan.keep) as place:
@@ -295,7 +294,6 @@ def _furnished(
 
 
 def _program(profile: Profile) -> str:
-    """The path of the CLI's program."""
     if not profile.binaries:
         raise UsageError(
             f"the profile {profile.name!r} names no program", hint="name the program: -- ARGV"

@@ -72,7 +72,6 @@ class Settled:
 
 
 def _description(predicate: ScreenPredicate) -> str:
-    """A predicate in words."""
     parts = [f"the text {text!r}" for text in predicate.contains]
     parts += [f"no text {text!r}" for text in predicate.absent]
     parts += [f"a match of '{predicate.regex}'"] if predicate.regex else []
@@ -205,7 +204,6 @@ def probe_live(
 
 @contextmanager
 def _folder(probe: Probe, cwd: Path | None) -> Iterator[Path | None]:
-    """The folder in which the CLI starts."""
     if cwd is not None or probe.folder == "here":
         yield cwd
         return
@@ -351,7 +349,6 @@ def _refuses(result: ProbeResult) -> bool:
 
 
 def _moment(text: str) -> datetime:
-    """A time of RFC 3339."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 

@@ -561,7 +561,6 @@ def _recorded_argv(cassette: Cassette) -> tuple[str, ...]:
 
 
 def _clock(cassette: Cassette, argv: Sequence[str], options: RerunOptions) -> ClockPin:
-    """The setting of the program's clock."""
     if not options.faketime:
         return ClockPin({}, "")
     moment = datetime.fromisoformat(cassette.manifest.provenance.recorded_at)
