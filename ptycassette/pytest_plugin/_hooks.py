@@ -194,7 +194,7 @@ def note_assertion(log: StepLog, path: Path, line: int, source: str, error: str 
 
 
 def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
-    """The line in which the test failed, unless that is a step already."""
+    """Note the line in which the test failed, unless that is already a step."""
     found = call.excinfo
     if found is None or any(step.error_id == id(found.value) for step in log.steps):
         return

@@ -32,10 +32,10 @@ class Tunnels:
     """Listens as an HTTP proxy, in the running loop.
 
     Args:
-        ca_file: where the certificate goes that clients must trust; a new file.
+        ca_file: the new file for the certificate that clients must trust.
 
     Attributes:
-        port: that it listens on, once started.
+        port: the port that it listens on, once started.
 
     Raises:
         StorageError: the certificate cannot be written.

@@ -106,7 +106,7 @@ class RequestLog:
         """Record a request that is over.
 
         Args:
-            exchange: what was planned.
+            exchange: the planned answer.
             began_us: when the request had arrived.
             sent: bytes of the body that were written to the connection.
             outcome: ``complete``, ``disconnect`` (as planned) or ``client-gone``.

@@ -346,7 +346,7 @@ class TapeServer:
 
 
 def _refused(miss: Miss) -> web.Response:
-    """In a form that the clients of all providers show to their users."""
+    """The error for a miss, in a form that the clients of all providers show to their users."""
     error = {"type": "not_found_error", "code": "not_on_the_tape", "message": miss.text()}
     body = json.dumps({"type": "error", "error": error})
     return web.Response(status=MISS_STATUS, text=body, content_type="application/json")
