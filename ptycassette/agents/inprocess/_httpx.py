@@ -229,13 +229,11 @@ class _Answers:
         self._served = ServedStream
 
     def sync(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
-        """The response of a synchronous client."""
         if isinstance(answer, Hit) and not answer.status:
             raise self._broken(answer, tape, request)
         return self._response(answer, tape, request)
 
     async def asynchronous(self, answer: Hit | Miss, tape: OpenTape, request: Any) -> Any:
-        """The response of an asynchronous client."""
         if isinstance(answer, Hit) and not answer.status:
             if answer.entry.outcome == "client-gone":
                 import anyio  # httpx needs it anyway  # noqa: PLC0415
