@@ -16,7 +16,6 @@ from ptycassette.errors import CassetteError, RefusedError, UsageError
 from ptycassette.model.records import native_text, streams_of
 from ptycassette.model.screen import Size
 from ptycassette.recording.io.options import provider_without_proxy
-from ptycassette.recording.io.recorder import check_network
 from ptycassette.recording.session.base import DEFAULT_SIZE, StreamChoice, kinds_named
 from ptycassette.replaying.io.places import folders_of, found_path
 from ptycassette.system.files.project_file import find_project
@@ -98,6 +97,8 @@ def live_run(plan: Plan) -> tuple[Sequence[str], Any]:
     if environment or arguments:
         started["env"] = {**(started.get("env") or {}), **environment}
     else:
+        from ptycassette.recording.io.recorder import check_network  # noqa: PLC0415 - the recorder
+
         check_network(program, {**os.environ, **(started.get("env") or {})})
     argv = (program, *arguments, *words)
     return argv, {"size": size, "streams": live_streams(plan), **started}
