@@ -4,8 +4,8 @@ SDKs make their own clients, before the block or in it, so they cannot be given 
 patch replaces the choice of a transport, ``Client._transport_for_url`` and its asynchronous twin.
 This is the only place below redirects, authentication and retries of SDKs, and above all
 transports, including those on aiohttp. The chosen transport is wrapped. In replay it is never used,
-so no socket is opened, and a transport that is made there gets its connections when it is used after
-the block. Neither package is imported here.
+so no socket is opened, and a transport that is made there connects only when it is used after the
+block. Neither package is imported here.
 """
 
 from __future__ import annotations
