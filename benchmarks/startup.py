@@ -59,7 +59,7 @@ def test_it():
 """
 
 SDK = """
-import sys, time
+import json, sys, time
 import openai, httpx
 from ptycassette import use_tape
 
@@ -71,7 +71,9 @@ def answered(request):
     message = {"role": "assistant", "content": "yes"}
     choices = [{"index": 0, "finish_reason": "stop", "message": message}]
     answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-    return httpx.Response(200, json={**answer, "choices": choices})
+    data = json.dumps({**answer, "choices": choices}).encode()
+    kind = {"content-type": "application/json"}
+    return httpx.Response(200, headers=kind, stream=httpx.ByteStream(data))
 
 def bare():
     asked(http_client=httpx.Client(transport=httpx.MockTransport(answered)))
