@@ -93,7 +93,7 @@ def recording_v2(
     idle_limit: float | None = None,
     with_input: bool = False,
 ) -> Iterator[bytes]:
-    """A recording as asciicast v2; ``idle_limit`` (seconds) goes into the header."""
+    """A recording as asciicast v2; the header has ``idle_limit`` or the recording's own."""
     options = AsciicastOptions(title=title, idle_limit_s=idle_limit, with_input=with_input)
     return asciicast(source.manifest, source.events(), options=options)
 
@@ -105,7 +105,7 @@ def recording_v3(
     idle_limit: float | None = None,
     with_input: bool = False,
 ) -> Iterator[bytes]:
-    """A recording as asciicast v3; ``idle_limit`` (seconds) goes into the header."""
+    """A recording as asciicast v3; the header has ``idle_limit`` or the recording's own."""
     options = AsciicastOptions(
         version=3, title=title, idle_limit_s=idle_limit, with_input=with_input
     )
@@ -148,8 +148,9 @@ def _header(manifest: Manifest, opts: AsciicastOptions) -> dict[str, Any]:
     stamp = _timestamp(manifest.provenance.recorded_at)
     if stamp is not None and opts.version > 1:
         found["timestamp"] = stamp
-    if opts.idle_limit_s is not None:
-        found["idle_time_limit"] = opts.idle_limit_s
+    idle_limit_s = manifest.idle_limit_s if opts.idle_limit_s is None else opts.idle_limit_s
+    if idle_limit_s is not None and opts.version > 1:
+        found["idle_time_limit"] = idle_limit_s
     if command.argv:
         found["command"] = command_line(command.argv)
     title = opts.title or (manifest.optional or {}).get("title")

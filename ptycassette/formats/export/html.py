@@ -34,7 +34,7 @@ def recording_page(
     Args:
         source: the recording.
         title: the title of the page; the program when None.
-        idle_limit: the longest pause in seconds; 2 when None.
+        idle_limit: the longest pause in seconds; None for the recording's own limit, else 2.
         theme: colours of the screen, ``dark`` or ``light``; the page follows the reader's choice.
         still: only the last frame, without a script.
         report: reports of stand-ins, whose divergences are shown.

@@ -43,7 +43,8 @@ EXPORT_OPTIONS = (
         name="idle_limit",
         short="i",
         kind="seconds",
-        help="Shorten longer pauses to this time. Default for pictures and html: 2 s.",
+        help="Shorten longer pauses to this time. Default: the limit of the recording (rec -i);"
+        " pictures and html without one use 2 s.",
     ),
     ExportOption(name="theme", kind="choice", choices=("dark", "light"), help="Use these colours."),
     ExportOption(name="speed", kind="factor", help="Play FACTOR times faster than recorded."),

@@ -20,6 +20,7 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.formats.export.registry import ExportSource
+from ptycassette.model.records import Manifest
 from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
 from ptycassette.model.stored_screen import screen_of
 from ptycassette.terminal.cells import split_clusters
@@ -142,8 +143,19 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     min_frame_us: int = 33_000
 
 
+def idle_limit_of(manifest: Manifest, given: float | None) -> float:
+    """The limit of pauses in seconds: the given one, else the recording's own, else 2 s."""
+    own = manifest.idle_limit_s if given is None else given
+    return IDLE_LIMIT_S if own is None else own
+
+
 def pace_of(
-    *, idle_limit: float | None, speed: float | None, start: float | None, end: float | None
+    manifest: Manifest,
+    *,
+    idle_limit: float | None,
+    speed: float | None,
+    start: float | None,
+    end: float | None,
 ) -> Pace:
     """The pace for options in seconds; None is the default.
 
@@ -156,7 +168,7 @@ def pace_of(
         start_us=round((start or 0) * 1_000_000),
         end_us=None if end is None else round(end * 1_000_000),
         speed=1.0 if speed is None else speed,
-        idle_limit_us=round((IDLE_LIMIT_S if idle_limit is None else idle_limit) * 1_000_000),
+        idle_limit_us=round(idle_limit_of(manifest, idle_limit) * 1_000_000),
     )
 
 
@@ -231,7 +243,7 @@ def recording_svg(
     Args:
         source: the recording.
         title: the title of the picture.
-        idle_limit: the longest pause in seconds; 2 when None.
+        idle_limit: the longest pause in seconds; None for the recording's own limit, else 2.
         theme: ``dark`` or ``light``.
         still: only the last frame.
         speed: how many times faster than recorded.
@@ -254,7 +266,7 @@ def recording_svg(
     options = SvgOptions(
         theme=theme_named(theme),
         title=title or "",
-        pace=pace_of(idle_limit=idle_limit, speed=speed, start=start, end=end),
+        pace=pace_of(source.manifest, idle_limit=idle_limit, speed=speed, start=start, end=end),
     )
     film = paced(frames, options.pace)
     yield "".join(_document(film[-1:] if still else film, options)).encode()

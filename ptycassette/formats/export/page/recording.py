@@ -35,7 +35,7 @@ from ptycassette.formats.export.page.styles import (
     theme_css,
 )
 from ptycassette.formats.export.registry import ExportSource
-from ptycassette.formats.export.svg import DARK, LIGHT, Theme
+from ptycassette.formats.export.svg import DARK, LIGHT, Theme, idle_limit_of
 from ptycassette.formats.export.text import TextStream
 from ptycassette.keys.quantities import clock_text
 from ptycassette.model.records import (
@@ -596,7 +596,6 @@ def _stream(event: Event) -> str:
 
 MOST_STILLS = 100
 """The most still screens; with more turns, every second or third and the last one have one."""
-_IDLE_S = 2.0
 
 
 @runtime_checkable
@@ -681,7 +680,7 @@ def recording_section(
     heading = f"<h1>{text(name)}</h1>" if name else ""
     yield (
         f'<section class="recording" data-end="{final.duration_ms}" '
-        f'data-idle="{round((_IDLE_S if idle_limit is None else idle_limit) * 1000)}">'
+        f'data-idle="{round(idle_limit_of(manifest, idle_limit) * 1000)}">'
         f'<header>{heading}<p class="dull">{text(_summary(manifest, source))}</p></header>'
     )
     still_of = stills_of(len(found.turns))

@@ -642,7 +642,7 @@ def recording_film(  # noqa: PLR0913 - as many as there are options
     Args:
         kind: ``gif``, ``webp``, ``apng``, ``mp4`` or ``webm``.
         source: the recording.
-        idle_limit: the longest pause in seconds; 2 when None.
+        idle_limit: the longest pause in seconds; None for the recording's own limit, else 2.
         theme: ``dark`` or ``light``.
         speed: how many times faster than recorded.
         start: the beginning, in seconds.
@@ -656,7 +656,7 @@ def recording_film(  # noqa: PLR0913 - as many as there are options
             missing.
     """
     typeface = Font(font, font_size)
-    pace = pace_of(idle_limit=idle_limit, speed=speed, start=start, end=end)
+    pace = pace_of(source.manifest, idle_limit=idle_limit, speed=speed, start=start, end=end)
     reel = reel_of(source, pace, typeface.metrics, caption=caption)
     painter = Painter(
         reel,
@@ -701,7 +701,7 @@ def recording_png(
 ) -> Pieces:
     """The last screen of a recording, or that at ``end``, as a PNG; see ``recording_film``."""
     typeface = Font(font, font_size)
-    pace = pace_of(idle_limit=None, speed=None, start=end, end=end)
+    pace = pace_of(source.manifest, idle_limit=None, speed=None, start=end, end=end)
     if end is None:
         pace = msgspec.structs.replace(pace, start_us=LAST_US)
     reel = reel_of(source, pace, typeface.metrics, caption=caption)
