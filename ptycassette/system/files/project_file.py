@@ -28,6 +28,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,7 @@ def _table_of(path: Path) -> dict[str, Any] | None:
     if shared and not _MARK.search(data):
         return None
     try:
-        tables = parse_toml(data.decode("utf-8"))
+        tables = _parsed(data)
     except UnicodeDecodeError as exc:
         raise UsageError("not UTF-8", where=visible(str(path))) from exc
     except ValueError as exc:
@@ -199,6 +200,12 @@ def _table_of(path: Path) -> dict[str, Any] | None:
     if found is not None and not isinstance(found, dict):
         raise UsageError("tool.ptycassette is not a table", where=visible(str(path)))
     return found
+
+
+@lru_cache(maxsize=4)
+def _parsed(data: bytes) -> dict[str, Any]:
+    """The tables of a file. Each ``use`` of a test run reads the same file several times."""
+    return parse_toml(data.decode("utf-8"))
 
 
 def _project(table: dict[str, Any], path: Path) -> Project:
