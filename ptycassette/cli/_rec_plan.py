@@ -84,14 +84,14 @@ def _profile(name: str) -> QueryProfile:
         raise UsageError(f"no profile of answers: {exc}", where=name) from exc
 
 
-# The options of ``ptycassette rec`` about model traffic, and what they agree to.
+# The options of ``ptycassette rec`` about model traffic, and their limits.
 
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 def limit_options(when: str) -> tuple[Callable[[_Command], _Command], ...]:
-    """The options that say what may be asked, and at most; ``when`` is the option they go with."""
+    """The options that limit what may be sent; ``when`` is the option they go with."""
     return (
         click.option(
             "--approval",
@@ -213,14 +213,14 @@ def tape_options(command: _Command) -> _Command:
 
 
 def refuse_without_tape(given: dict[str, Any]) -> None:
-    """Refuse options that say nothing without ``--tape``."""
+    """Refuse options that have no effect without ``--tape``."""
     for name in _ONLY_WITH_TAPE:
         if given[name] not in {None, False, ()}:
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --tape only")
 
 
 def retries_of(given: dict[str, Any]) -> Retries | None:
-    """What to do about errors of providers; None to pass them on as they are."""
+    """How to retry after errors of providers; None to pass them on as they are."""
     from ptycassette.tape.retries import Retries
 
     if given["retries"] is None:
@@ -236,7 +236,7 @@ def retries_of(given: dict[str, Any]) -> Retries | None:
 
 
 def terms_of(given: dict[str, Any]) -> Terms:
-    """What may leave the machine.
+    """The limits for what may leave the machine.
 
     Raises:
         CassetteError: the approval cannot be read, or is over.
@@ -552,7 +552,7 @@ def plan_of(
 
 
 def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
-    """What starts the proxy; None without ``--tape``."""
+    """The starter of the proxy; None without ``--tape``."""
     if not given["tape"]:
         refuse_without_tape(given)
         return None
@@ -653,7 +653,7 @@ def _show(data: bytes) -> None:
             rest = rest[os.write(1, rest) :]
 
 
-# Runs the recorder of ``ptycassette rec``, and says where the recording is.
+# Runs the recorder of ``ptycassette rec``, and prints the place of the recording.
 
 
 _MASKED_SHOWN = 10
@@ -761,7 +761,7 @@ def _journal(recorder: Recorder) -> str:
 
 
 def _masked_lines(recorder: Recorder) -> Iterator[str]:
-    """Which inputs were taken for secrets, as another text may be accepted there."""
+    """The inputs that were treated as secrets, because replay may accept other text there."""
     with suppress(OSError):
         if b'"masked":true' not in (recorder.target / "input.jsonl").read_bytes():
             return
@@ -780,7 +780,7 @@ def _masked_lines(recorder: Recorder) -> Iterator[str]:
 
 
 def _summary(recorder: Recorder, ended: RecordingEnded) -> Iterator[str]:
-    """What was saved, what was masked in it, and what is not in it."""
+    """The saved files, the masked secrets, and the parts that were left out."""
     from ptycassette.cli._present import time_text
 
     yield from recorder.cautions

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ptycassette.recording.input_script import ScriptStep
 
 
-# The options of ``ptycassette fork`` about a live tail: whom it asks, and what was agreed to.
+# The options of ``ptycassette fork`` about a live tail: its provider, and the limits.
 
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -59,10 +59,10 @@ def live_options(command: _Command) -> _Command:
 
 
 def live_terms_of(given: dict[str, Any]) -> LiveTerms:
-    """What may be asked of whom.
+    """The limits for live requests.
 
     Raises:
-        UsageError: an option says nothing without a live tail.
+        UsageError: an option has no effect without a live tail.
         CassetteError: the approval cannot be read, or is over.
     """
     from ptycassette.agents.fork.io.live import LiveTerms
@@ -206,7 +206,7 @@ def command(cassette: str | None, quiet: bool, as_json: bool, **given: Any) -> i
 
 
 def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
-    """What is changed, and where: ``--change`` with ``--at``, or ``--fault``."""
+    """The change and its place: ``--change`` with ``--at``, or ``--fault``."""
     from ptycassette.agents.fork.places import Change, ForkPlace
 
     if given["fault"] is None:
@@ -228,7 +228,6 @@ def _changed(given: dict[str, Any]) -> tuple[Change, ForkPlace]:
 
 
 def _steps(path: Path | None) -> tuple[ScriptStep, ...] | None:
-    """The steps of ``--input``."""
     if path is None:
         return None
     from ptycassette.errors import UsageError

@@ -354,7 +354,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
 
     if not savers_wanted():
         return None
-    if threading.active_count() > 1:  # somebody's process, and ``main`` a function in it
+    if threading.active_count() > 1:  # a caller's process, and ``main`` a function in it
         return StartedSaver() if plan.before_record is None else None
 
     def serve(control: socket.socket) -> None:

@@ -9,18 +9,18 @@
     idle_limit = "2s"             # players shorten longer pauses of new recordings
     compare = "normalised"        # how input is compared
 
-    [tool.ptycassette.scrub]      # what else is secret: docs/scrubbing.md
+    [tool.ptycassette.scrub]      # further secrets: docs/scrubbing.md
 
-    [tool.ptycassette.seal]       # who must have sealed cassettes: docs/sealing.md
+    [tool.ptycassette.seal]       # required seals of cassettes: docs/sealing.md
     required = true
-    trust = "trust.toml"          # whose seals count, relative to the file
+    trust = "trust.toml"          # the trusted keys, relative to the file
 
-The file of the current directory counts, else that of the nearest directory above it, up to the
+The file of the current directory is used, else that of the nearest directory above it, up to the
 repository (a directory with ``.git``) or the home directory. A file above that belongs to another
-user (root excepted) is passed over: it could switch rules of the scrubber off. PTYCASSETTE_PROJECT
-names a file that counts in every directory; shims set it for what they start, so that a program
-that is started elsewhere is recorded and scrubbed as the project says.
-Options and variables of the environment are stronger.
+user (except root) is ignored: it could switch off rules of the scrubber. PTYCASSETTE_PROJECT
+names a file to use in every directory. Shims set it for the programs that they start, so that a
+program in another directory is recorded and scrubbed by the project's settings. Options and
+variables of the environment override the file.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ STRATEGIES = ("exact", "prompt", "normalised", "semantic", "any")
 
 
 class SealPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether cassettes must be sealed, and the file that says whose seals count."""
+    """Whether cassettes must be sealed, and the file with the trusted keys."""
 
     required: bool = False
     trust: Path | None = None
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """What a project file says; None where it says nothing. ``where`` is the file."""
+    """The settings of a project file; None for each that it does not set. ``where`` is the file."""
 
     where: Path | None = None
     size: Size | None = None
@@ -128,16 +128,16 @@ KEYS: dict[str, tuple[str, str, Callable[[Any, Path], Any]]] = {
 
 
 def find_project(start: Path | None = None) -> Project:
-    """The project file that counts in a directory; an empty ``Project`` where there is none.
+    """The project file for a directory; an empty ``Project`` without one.
 
     Args:
-        start: the directory; the current one when None. What PTYCASSETTE_PROJECT names counts
-            in its place.
+        start: the directory; the current one when None. A file in PTYCASSETTE_PROJECT overrides it.
 
     Raises:
         UsageError: it is not TOML, has an unknown key or a value that is not allowed.
         UnreadableError, UnsafeFileError, LimitError: it cannot be read.
-        NotFoundError: PTYCASSETTE_PROJECT names a file that is not there, or says nothing of us.
+        NotFoundError: PTYCASSETTE_PROJECT names a file that does not exist, or that has no settings
+            for ptycassette.
     """
     if named := os.environ.get(PROJECT_VARIABLE):
         return _named(absolute(named))
@@ -173,11 +173,11 @@ def _is_trusted(path: Path) -> bool:
     try:
         return path.stat().st_uid in {0, os.geteuid()}
     except OSError:
-        return True  # nothing there, or reading it says why
+        return True  # it does not exist, or reading it shows the reason
 
 
 def _table_of(path: Path) -> dict[str, Any] | None:
-    """The table of ours in a file; None where there is no file, or it has none."""
+    """Our table in a file; None without a file or a table."""
     if not os.path.lexists(path):  # the error would look for names like it, in a folder for each
         return None
     try:
