@@ -10,7 +10,7 @@ import click
 
 from ptycassette.cli._options import json_option, opened
 from ptycassette.cli._present import json_text, write_lines
-from ptycassette.cli._rec_plan import limit_options, terms_of
+from ptycassette.cli._rec_plan import LimitArguments, limit_options, terms_of
 from ptycassette.cli._running_options import (
     CommandWithProgram,
     is_of_code,
@@ -74,7 +74,9 @@ def live_terms_of(given: dict[str, Any]) -> LiveTerms:
         return LiveTerms()
     return LiveTerms(
         provider=given["provider"] or "",
-        terms=terms_of(given),
+        terms=terms_of(
+            LimitArguments(**{name: given[name] for name in LimitArguments.__struct_fields__})
+        ),
         key_variable=given["key_env"] or "",
     )
 

@@ -23,7 +23,7 @@ from ptycassette.tape.items import ToolPlace, tool_results
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.question import Question
 
-# A question as the provider gets it after a change: another model, other tool results. Pure.
+# Change a question for the provider: another model, other tool results. Pure.
 
 
 _GEMINI_MODEL = re.compile(r"(/models/)([^/:?]+)")

@@ -27,7 +27,7 @@ from ptycassette.tape.matching.misses import Miss, TapeExchange
 from ptycassette.tape.matching.question import Question
 
 _WAIT_S = 2.0
-"""For the input whose answer it may be: a question can come before its input counts as sent."""
+"""The wait for the input of an answer: a question can come before its input counts as sent."""
 _POLL_S = 0.05
 _COUNTS = ("/count_tokens", ":countTokens")
 
