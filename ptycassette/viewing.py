@@ -1,4 +1,4 @@
-"""What viewers and other tools need besides the public names of ``ptycassette``.
+"""Further names for viewers and other tools, besides the public names of ``ptycassette``.
 
 Records and events of a cassette, screens and their cells, recordings in progress, reports of
 stand-ins, lineages, masks and exports. Names load on first use, as those of ``ptycassette`` do.

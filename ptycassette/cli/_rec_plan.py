@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class LimitArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user allows to be sent to a provider: the options of ``limit_options``."""
+    """The user's limits for requests to a provider: the options of ``limit_options``."""
 
     provider: str | None = None
     yes: bool = False

@@ -232,7 +232,7 @@ def same_version(one: str | None, other: str | None) -> bool:
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The started command. Of environment variables, only the *names* are ever kept."""
+    """The started command. Only the *names* of environment variables are ever kept."""
 
     argv: tuple[str, ...] | None = None
     workdir_policy: str
