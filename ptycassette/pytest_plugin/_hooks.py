@@ -1,4 +1,4 @@
-"""The hooks of a run that uses something of ours: checks, traces, the summary.
+"""The hooks of a run that uses ptycassette: checks, traces, the summary, runs with faults.
 
 ``plugin`` registers them; it declares the options and the fixtures.
 """
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ptycassette.replaying.io.watched_uses import WatchedResult
 
 
-# Which lines of a traceback a failed test shows: its own, not ours.
+# Choose the lines of a traceback that a failed test shows: its own, not ours.
 
 
 _PACKAGE = Path(__file__).parent.parent
@@ -98,7 +98,7 @@ def _files_of_causes(error: BaseException) -> Iterator[Path]:
 
 
 def name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-    """Show no source line for an error that was found after the test's body: there is none."""
+    """Show no source line for an error that was found after the test's body."""
     if call.excinfo is None or not isinstance(call.excinfo.value, DivergenceError):
         return
     paths = [Path(str(entry.path)) for entry in call.excinfo.traceback]
@@ -127,7 +127,7 @@ def code_under_test(excinfo: pytest.ExceptionInfo[BaseException]) -> list[Any]:
     ]
 
 
-# Collects the data of traces while a test runs, and writes the traces.
+# Collect the data of traces while a test runs, and write the traces.
 
 
 _KEEP = "10"
@@ -194,7 +194,7 @@ def note_assertion(log: StepLog, path: Path, line: int, source: str, error: str 
 
 
 def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
-    """The line in which the test failed, unless that is a step already."""
+    """Note the line in which the test failed, unless that is already a step."""
     found = call.excinfo
     if found is None or any(step.error_id == id(found.value) for step in log.steps):
         return
@@ -206,7 +206,7 @@ def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
 
 
 def written_trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
-    """Write the trace; returns its path, or why there is none. A full disk fails no test."""
+    """Write the trace; return its path, or why it is missing. A full disk fails no test."""
     from ptycassette.pytest_plugin._runs import UseRun
     from ptycassette.pytest_plugin.traces.page import write_trace
     from ptycassette.pytest_plugin.traces.trace import steps_object, trace_object
@@ -228,7 +228,7 @@ def _place(config: pytest.Config) -> Path:
 
 
 def close_traces(config: pytest.Config) -> str:
-    """If this run has left traces: delete old ones, write an index; the line that names it."""
+    """If this run left traces: delete old ones, write an index, return the line for it."""
     run = _place(config) / run_of(config)
     if not run.is_dir():
         return ""
@@ -250,7 +250,7 @@ _HEADED = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Report wrong settings before any test runs; run with faults if that was asked for."""
+    """Report wrong settings before any test runs; run with faults if the option is set."""
     settings_of(config, None, {})
     for name, default in (
         ("trace", "on-failure"), ("network", "block"), ("stale", "report"), ("orphans", "report"),
@@ -266,13 +266,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """The mode, and how far the network is blocked in it, if something is set for the run."""
+    """The mode, and how far it blocks the network, if something is set for the run."""
     config.stash[_HEADED] = True
     return _header(config)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str:
-    """The same, if it is the tests that use a cassette."""
+    """The same, if only the tests show that cassettes are used."""
     return "" if config.stash.get(_HEADED, False) else _header(config)
 
 
@@ -309,7 +309,7 @@ def note_items(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def merge(config: pytest.Config, sent: dict[str, Any]) -> None:
-    """Take the summary of a worker of xdist."""
+    """Add the summary of a worker of xdist."""
     config.stash[RUN_SUMMARY].merge(sent)
 
 
@@ -414,7 +414,7 @@ def pytest_runtest_makereport(
             note_failure(call, state.steps)
             trace = written_trace(item, report, state)
             report.sections.append(("ptycassette", trace))
-            if drifted and report.passed:  # nobody sees the sections of a test that passes
+            if drifted and report.passed:  # pytest does not show the sections of a test that passes
                 run_summary.add_trace(item.nodeid, trace)
         stale = run_summary.stale_of(state)
         if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
@@ -435,7 +435,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     run_summary = session.config.stash[RUN_SUMMARY]
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["ptycassette"] = storable(run_summary.dump())  # names hold any bytes
+        output["ptycassette"] = storable(run_summary.dump())  # names may contain any bytes
         return
     run_summary.traces = close_traces(session.config)
     forget_recorded(session.config)
@@ -446,7 +446,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Recordings, drift, stale recordings, orphans; at last one line with the counts."""
+    """Recordings, drift, stale recordings, orphans, and one last line with the counts."""
     run_summary = config.stash[RUN_SUMMARY]
     lines = run_summary.lines()
     if lines:
@@ -457,21 +457,21 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(last)
 
 
-# Ends a test that takes too long, by an exception in it.
+# End a test that takes too long, by an exception in it.
 
 
 _AGAIN_S = 5.0
 
 
 class HungError(BaseException):
-    """The test took too long. No ``Exception``, so that a driver's retries do not catch it."""
+    """The test took too long. Not an ``Exception``, so that a driver's retries do not catch it."""
 
 
 @contextmanager
 def bounded(seconds: float) -> Iterator[None]:
-    """Raise in the block when it takes longer; again every 5 s, for whoever catches everything.
+    """Raise in the block when it takes longer, and again every 5 s, in case all errors are caught.
 
-    Signals reach the main thread only: elsewhere nothing is bounded.
+    Signals reach only the main thread: in other threads there is no limit.
 
     Raises:
         HungError: it took longer.
@@ -496,7 +496,7 @@ def bounded(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, max(0.001, left_s - took_s), again_s)
 
 
-# What became of each test with each fault: judged in its report, shown at the end of the run.
+# The result of each test with each fault: judged in its report, shown at the end of the run.
 
 
 Outcome = Literal[
@@ -508,7 +508,7 @@ _MOST = 200
 
 
 class FaultResult(NamedTuple):
-    """One test with one fault; ``fault`` is empty for the test without."""
+    """One test with one fault; ``fault`` is empty for the test without a fault."""
 
     test: str
     fault: str
@@ -525,7 +525,7 @@ class FaultResults:
         self.failed: set[str] = set()
 
     def take(self, report: pytest.TestReport) -> None:
-        """Collect what a report says, of this process or of a worker."""
+        """Collect the result from a report of this process or of a worker."""
         for name, value in report.user_properties:
             if name == _PROPERTY and isinstance(value, dict) and report.when != "teardown":
                 result = FaultResult(**value)
@@ -534,7 +534,7 @@ class FaultResults:
                     self.failed.add(result.test)
 
     def lines(self) -> Iterator[str]:
-        """The table."""
+        """The lines of the table."""
         bad = excused = 0
         for test in dict.fromkeys(one.test for one in self.found):
             mine = [one for one in self.found if one.test == test and one.fault]
@@ -553,7 +553,7 @@ class FaultResults:
         yield f"survived {fine}, not survived {bad}, excused {excused}, not met {unmet}"
 
     def write(self, path: str) -> None:
-        """As the documented JSON."""
+        """Write the results as the documented JSON."""
         rows = [one._asdict() for one in self.found]
         Path(path).write_text(json.dumps({"version": 1, "results": rows}, indent=2) + "\n")
 
@@ -573,12 +573,12 @@ _SHOWN: dict[Outcome, str] = {
 def judge(
     item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport, *, met: bool
 ) -> None:
-    """Say in a report what became of the fault, and whether that is a failure.
+    """Note in a report whether the test met and survived the fault, and whether that is a failure.
 
     Args:
         item: the test.
         call: its setup or its body.
-        report: of that; changed.
+        report: the report of the call; changed.
         met: whether the fault was met.
     """
     if not is_varied(item) or (call.when == "setup" and report.passed) or call.when == "teardown":
@@ -600,7 +600,7 @@ def judge(
         without_fault(item.nodeid), str(spec or ""), outcome, reason, round(report.duration, 3)
     )
     report.user_properties.append((_PROPERTY, result._asdict()))
-    if spec is not None:  # these are for JUnit's XML, which takes those of the teardown
+    if spec is not None:  # these are for JUnit's XML, which uses those of the teardown
         item.user_properties += [
             ("ptycassette_fault", str(spec)),
             ("ptycassette_fault_outcome", outcome),
@@ -622,7 +622,7 @@ def _outcome(
     spec = spec_of(item)
     assert spec is not None  # noqa: S101 - asked for one only
     names, raises = _marked(item)
-    # A program asks its provider again, or its driver can but say what went wrong.
+    # A program asks its provider again; otherwise its driver can only report the fault.
     of_provider = spec.name not in TERMINAL_FAULTS
     fatal = not of_provider and TERMINAL_FAULTS[spec.name].fatal
     error = call.excinfo.value if call.excinfo is not None else None
@@ -640,7 +640,7 @@ def _outcome(
 
 
 def _marked(item: pytest.Item) -> tuple[frozenset[str], tuple[type[BaseException], ...]]:
-    """The faults that a test need not survive, and its errors."""
+    """The faults that a test need not survive, and the errors that it may raise."""
     names: set[str] = set()
     raises: tuple[type[BaseException], ...] = ()
     for marker in item.iter_markers("ptycassette_faults"):
@@ -654,7 +654,7 @@ def check_marker(item: pytest.Item) -> None:
     """Refuse a marker with a wrong name.
 
     Raises:
-        pytest.UsageError: there is no such fault, or no such key.
+        pytest.UsageError: the fault or the key does not exist.
     """
     from ptycassette.agents.faults.registry import FAULTS
 
@@ -670,7 +670,7 @@ def check_marker(item: pytest.Item) -> None:
 
 
 def _reason(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
-    """The error in one line, and the line of the code under test where it came from."""
+    """The error in one line, and the line of the code under test that caused it."""
     if call.excinfo is None:
         return report.longreprtext.splitlines()[-1][:_MOST] if report.failed else ""
     error = call.excinfo.value
@@ -704,7 +704,7 @@ class FaultRuns:
     """The hooks of a run with faults.
 
     Args:
-        config: of the run.
+        config: the configuration of the run.
         specs: the faults.
     """
 
@@ -716,7 +716,7 @@ class FaultRuns:
 
     @pytest.hookimpl(trylast=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make a test one without a fault, and one with each that it can have."""
+        """Turn a test into one without a fault, and one with each fault that can apply."""
         names, definition = set(metafunc.fixturenames), metafunc.definition
         marked = definition.get_closest_marker("ptycassette") is not None
         is_code = (
@@ -744,13 +744,13 @@ class FaultRuns:
         )
 
     def pytest_collection_modifyitems(self, config: pytest.Config) -> None:
-        """Refuse faults that no test can have, before any runs."""
+        """Refuse faults that apply to no test, before any test runs."""
         if self._tests and not hasattr(config, "workerinput"):
             refuse_unfit(tuple(self._fit), self._specs, config.getoption("ptycassette_faults"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Have what a test plays find its fault, and say when it was met."""
+        """Make the fault available to the recordings that a test plays, and note when it is met."""
         spec = spec_of(item)
         with (
             temporary_folder() as place,
@@ -763,7 +763,7 @@ class FaultRuns:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Skip a test with a fault if it failed without one; a bound in time for the others."""
+        """Skip a test with a fault if it failed without one; limit the time of the others."""
         if spec_of(item) is not None and without_fault(item.nodeid) in self._results.failed:
             pytest.skip("the test fails without a fault")
         with self._bounded(item):
@@ -771,7 +771,7 @@ class FaultRuns:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """A bound in time."""
+        """Limit the time of the test's body."""
         with self._bounded(item):
             return (yield)
 
@@ -779,14 +779,14 @@ class FaultRuns:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Say what became of the fault, when all else about the test is known."""
+        """Note the result of the fault when the rest of the report is complete."""
         report = yield
         met = Path(os.environ.get(FAULT_LOG_VARIABLE, "")).is_file()
         judge(item, call, report, met=met)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect what a report says, of this process or of a worker."""
+        """Collect the result from a report of this process or of a worker."""
         self._results.take(report)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -796,7 +796,7 @@ class FaultRuns:
             self._results.write(path)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The table."""
+        """Print the table."""
         if not self._config.option.collectonly:
             terminalreporter.section("ptycassette: faults")
             for line in self._results.lines() if self._results.found else (_NONE,):

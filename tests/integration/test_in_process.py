@@ -39,7 +39,6 @@ from ptycassette import (
     tape_tool,
     tool_call,
     use_tape,
-    with_turns,
 )
 from ptycassette.agents.harness.fake.script import Script
 from ptycassette.agents.harness.io.fake_provider import FakeProviderServer
@@ -54,6 +53,7 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.system.network_block import NetworkBlockedError
+from ptycassette.viewing import with_turns
 from tests import snippets
 from tests.commands import COMMAND, ptycassette
 from tests.tampering import TamperedTape

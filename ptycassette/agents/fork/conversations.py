@@ -1,8 +1,8 @@
-"""A message over a WebSocket of the Responses API, as a request of its own over HTTP. Pure.
+"""Turn a WebSocket message of the Responses API into a separate HTTP request. Pure.
 
-Such a message continues an earlier answer by its id, and a provider does not know the ids of
-answers that came from a tape. So the request has the whole conversation in its place, as clients
-send it that have no WebSocket. It is known: all of it was served here.
+Such a message continues an earlier answer by its id, and a provider does not have the ids of
+answers that came from a tape. So the request contains the whole conversation instead, as requests
+of clients without a WebSocket do. The conversation is known, because all of it was served here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ENDS = frozenset(("response.completed", "response.incomplete", "response.failed
 
 
 class Conversations:
-    """What was said up to each answer that was served over a WebSocket."""
+    """The conversation up to each answer that was served over a WebSocket."""
 
     def __init__(self) -> None:
         self._said: dict[str, list[Any]] = {}
@@ -32,7 +32,7 @@ class Conversations:
 
         Args:
             question: the message of the client.
-            answer: those of the provider.
+            answer: the messages of the provider.
         """
         asked = _object(question)
         if asked is None:
@@ -52,7 +52,7 @@ class Conversations:
                 self._said[str(response.get("id"))] = said + (listed or output)
 
     def whole(self, message: bytes) -> bytes | None:
-        """The body of the request; None where the message is none, or continues what is unknown."""
+        """The request's body; None if the message is not one, or continues an unknown answer."""
         asked = _object(message)
         if asked is None:
             return None
@@ -65,7 +65,7 @@ class Conversations:
     def warmed(self, message: bytes) -> tuple[bytes, ...] | None:
         """The answer to a message that wants nothing generated; None if it wants something.
 
-        There is no such request over HTTP: what it says is told with the next message.
+        HTTP has no such request: its content is sent with the next message.
         """
         asked = _object(message)
         if asked is None or asked.get("generate") is not False:
@@ -81,7 +81,7 @@ class Conversations:
         )
 
     def _before(self, asked: dict[str, Any]) -> list[Any] | None:
-        """All that is said by a message, with what was said before it."""
+        """All items of a message, after the conversation before it."""
         now = asked.get("input")
         if isinstance(now, str):
             now = [{"type": "message", "role": "user", "content": now}]
@@ -95,13 +95,13 @@ class Conversations:
 
 
 def asks(message: bytes) -> bool:
-    """Whether a message wants an answer; others say that one has arrived."""
+    """Whether a message wants an answer; others confirm that one has arrived."""
     asked = _object(message)
     return asked is None or asked.get("type") == "response.create"
 
 
 def messages_of(status: int, body: bytes) -> Iterator[bytes]:
-    """The messages over a WebSocket that an answer over HTTP would have been.
+    """The WebSocket messages that correspond to an answer over HTTP.
 
     Each event of a stream is one; an error is one, in the form of the API.
     """

@@ -1,11 +1,10 @@
-"""The common ground of the four provider APIs: a conversation, and an answer to it.
+"""The neutral form of a conversation and its answer, common to the four provider APIs.
 
-Each module of ``wire/`` turns the requests of one API into an ``Ask`` and an
-``Answer`` into the bytes of that API. Nothing here reads a clock or a socket.
+Each API's module turns requests into an ``Ask`` and an ``Answer`` into bytes. Nothing here reads a
+clock or a socket.
 
-An ``Ask`` keeps of a conversation what a script can match: who spoke, the
-text, the tool calls and their results. Images and other attachments count as
-text of the form ``[image]``.
+An ``Ask`` keeps the parts of a conversation that a script can match: the roles, the text, the tool
+calls and their results. Images and other attachments count as text of the form ``[image]``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Api = Literal["anthropic", "responses", "chat", "gemini"]
 Role = Literal["system", "user", "assistant"]
 
 Stop = Literal["end", "tool", "length", "refusal"]
-"""Why the model stopped: done, wants a tool, out of tokens, will not."""
+"""Why the model stopped: it is done, calls a tool, ran out of tokens, or refuses."""
 
 _CHARS_PER_TOKEN = 4
 _MAX_MESSAGE_CHARS = 4000
@@ -36,7 +35,7 @@ class WireError(Exception):
     """A request that the API would refuse, or that this fake does not support.
 
     Args:
-        message: what is wrong, naming the field.
+        message: the fault, with the name of the field.
         status: the HTTP status to answer with.
         kind: the API's own word for it; the API's default for the status when empty.
     """
@@ -51,9 +50,10 @@ class WireError(Exception):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A tool that the model wants called.
+    """A tool call that the model asks for.
 
-    ``arguments`` are an object, or text: that of an object, or free where the API has that.
+    ``arguments`` are an object, or text: the JSON of an object, or free text if the API supports
+    that.
     """
 
     call_id: str
@@ -62,7 +62,7 @@ class Call(msgspec.Struct, frozen=True):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The arguments by name; free text is the one named ``input``."""
+        """The arguments by name; free text has the name ``input``."""
         found = self.arguments or {}
         if isinstance(found, str):
             with suppress(ValueError, RecursionError):
@@ -88,7 +88,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for a model's answer, in words that all four APIs share."""
+    """A request for a model's answer, with the terms common to all four APIs."""
 
     api: Api
     model: str
@@ -100,12 +100,12 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def system(self) -> str:
-        """All system text, one line break between."""
+        """All system text, joined by line breaks."""
         return "\n".join(turn.text for turn in self.turns if turn.role == "system")
 
     @property
     def prompt(self) -> str:
-        """The user's text since the model last spoke, or the last one before a tool spoke."""
+        """The user's text since the model's last message, or the last before a tool's result."""
         texts: list[str] = []
         for turn in reversed(self.turns):
             if turn.role == "user" and turn.text:
@@ -116,7 +116,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        """Tool results since the model last spoke."""
+        """Tool results since the model's last message."""
         found: list[ToolResult] = []
         for turn in reversed(self.turns):
             if turn.role == "assistant":
@@ -156,7 +156,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model answers. ``chunk_chars`` is how much text goes into one stream event."""
+    """The answer of the model. ``chunk_chars`` is how much text goes into one stream event."""
 
     parts: tuple[Text | Thought | Call, ...]
     stop: Stop
@@ -194,21 +194,21 @@ def estimate_tokens(text: str) -> int:
     return max(1, len(text) // _CHARS_PER_TOKEN)
 
 
-# Reading JSON that a client sent: strictly, with messages that name the field, or leniently.
+# Read JSON from a client: strictly, with messages that name the field, or leniently.
 
 
 _UNTOLD = frozenset({"", "thinking", "redacted_thinking", "reasoning"})
-"""Types of blocks that are not even named where they have no text."""
+"""Types of blocks that are left out completely if they have no text."""
 
 UnknownFields = Literal["accept", "reject", "report"]
-"""What becomes of a request with a top-level field that this fake does not know.
+"""How to treat a request with a top-level field that is unknown to this fake.
 
-``accept``: it is named in the log; a name that is nearly that of a known field is a mistake, and
+``accept``: it is named in the log; a name close to that of a known field is a mistake, and
 refused. ``report``: it is a problem, too. ``reject``: the request is refused.
 """
 _LONGEST_NAME = 64
 _MISTYPED = 0.85
-"""How alike two names are, from 0 to 1, where one is a mistyped other."""
+"""The similarity (0 to 1) from which one name counts as a misspelling of another."""
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -221,7 +221,7 @@ def read(
     Args:
         body: decoded JSON.
         kind: a struct with ``forbid_unknown_fields``.
-        unknown_fields: what becomes of such a field.
+        unknown_fields: how to treat such a field.
 
     Raises:
         WireError: not an object, a field missing or of the wrong type, or unknown fields.
@@ -242,7 +242,7 @@ def read(
 
 
 def _refuse_mistyped(unknown: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse ``max_token`` and ``maxTokens``: a newer SDK names a new field otherwise."""
+    """Refuse ``max_token`` and ``maxTokens``; other unknown names may come from a newer SDK."""
     plain = {name.replace("_", "").lower(): name for name in known}
     for name in unknown:
         if len(name) > _LONGEST_NAME:
@@ -253,9 +253,10 @@ def _refuse_mistyped(unknown: Iterable[str], known: Iterable[str]) -> None:
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A value in a request, and where it is.
+    """A value in a request, and its place.
 
-    What is not as the API has it is refused if ``strict``. If not, as much is read as can be.
+    A value that the API does not allow is refused if ``strict``; otherwise as much as possible is
+    read.
     """
 
     value: Any
@@ -263,7 +264,7 @@ class Field(msgspec.Struct, frozen=True):
     strict: bool = True
 
     def refuse(self, why: str) -> None:
-        """Say that it is wrong.
+        """Report that the value is wrong.
 
         Raises:
             WireError: the reading is strict.
@@ -272,7 +273,7 @@ class Field(msgspec.Struct, frozen=True):
             raise WireError(f"{self.where}{why}")
 
     def is_a(self, kind: type, called: str) -> bool:
-        """Whether it is of a type; it is wrong if not."""
+        """Whether the value has a type; if not, it is refused."""
         if isinstance(self.value, kind):
             return True
         self.refuse(f": expected {called}")
@@ -284,7 +285,7 @@ class Field(msgspec.Struct, frozen=True):
         return Field(found, f"{self.where}.{name}", self.strict)
 
     def word(self, name: str, default: str | None = None) -> str:
-        """A string in an object; empty where there is none that must be."""
+        """A string in an object; empty if a required one is missing."""
         found = self.get(name, default)
         return found.value if found.is_a(str, "a string") else ""
 
@@ -299,8 +300,8 @@ class Field(msgspec.Struct, frozen=True):
         """The text of a content: a string, or a list of typed blocks.
 
         Args:
-            types: block type -> the field that holds its text, or None where the
-                block counts as ``[type]``. All others are wrong, and count so, too.
+            types: block type -> the field that holds its text, or None if the block counts as
+                ``[type]``. All other types are refused; if that does not raise, they count so, too.
         """
         if isinstance(self.value, str) or self.value is None:
             return self.value or ""

@@ -1,9 +1,8 @@
-"""The OpenAI Chat Completions API: requests in, JSON or server-sent events out.
+"""The OpenAI Chat Completions API: parse requests, write JSON or server-sent events.
 
-Source: the public API reference of OpenAI (Chat Completions, Streaming,
-Models). A stream is a chunk with the role, chunks with deltas, one with the
-finish reason, one with the usage where ``stream_options.include_usage`` asks
-for it, and ``data: [DONE]``.
+Source: the public API reference of OpenAI (Chat Completions, Streaming, Models). A stream is a
+chunk with the role, chunks with deltas, one with the finish reason, one with the usage if
+``stream_options.include_usage`` is set, and ``data: [DONE]``.
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ def parse(body: Any, *, unknown_fields: UnknownFields = "reject") -> tuple[Ask, 
 
 
 def _named(tool: Field) -> Field:
-    """The part of an offered tool, or of a call, that names it."""
+    """The part of an offered tool, or of a call, that has its name."""
     kind = tool.word("type")
     if kind in {"function", "custom"}:
         return tool.get(kind)
@@ -198,7 +197,6 @@ def _call_chunks(head: dict[str, Any], part: Call, number: int, size: int) -> It
 
 
 def _call(part: Call) -> dict[str, Any]:
-    """A tool call in a message."""
     if isinstance(part.arguments, str):
         raise WireError("tools with free input are not offered over this API", status=500)
     arguments = msgspec.json.encode(part.arguments).decode()
@@ -210,7 +208,7 @@ def _call(part: Call) -> dict[str, Any]:
 
 
 def _head(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
-    """What every object of one answer shares."""
+    """The fields that all objects of one answer share."""
     return {
         "id": stamp.id("chatcmpl"),
         "object": kind,
@@ -234,7 +232,7 @@ def _data(value: dict[str, Any], *, paced: bool = False) -> Piece:
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    """Token counts in the words of this API."""
+    """Token counts with the names of this API."""
     return {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
@@ -250,7 +248,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 
 def error(status: int, message: str, kind: str = "", code: str | None = None) -> dict[str, Any]:
-    """An error object, as both OpenAI APIs word it."""
+    """An error object in the form of both OpenAI APIs."""
     usual, usual_code = KINDS.get(
         status, ("server_error" if status >= 500 else KINDS[400][0], None)
     )

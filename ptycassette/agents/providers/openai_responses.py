@@ -1,12 +1,12 @@
-"""The OpenAI Responses API: requests in, JSON, server-sent events or WebSocket messages out.
+"""The OpenAI Responses API: parse requests, write JSON, server-sent events or WebSocket messages.
 
-Source: the public API reference of OpenAI (Responses, Streaming events,
-WebSocket mode). Over HTTP a request is a body; over a WebSocket it is the same
-body with ``type: response.create``, and each event is one text message. The
-events are the same, so they are made once, as objects, and framed twice.
+Source: the public API reference of OpenAI (Responses, Streaming events, WebSocket mode). Over HTTP
+a request is a body; over a WebSocket it is the same body with ``type: response.create``, and each
+event is one text message. The events are the same, so they are made once, as objects, and framed
+in two ways.
 
-``previous_response_id`` continues an earlier answer. The caller keeps what
-came before; here it is only read.
+``previous_response_id`` continues an earlier answer. The caller keeps the conversation before it;
+this module only reads the id.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def parse(
 
 
 def _tool_names(tool: Field) -> list[str]:
-    """The names under which a tool can be called; a namespace holds several."""
+    """The names with which a tool can be called; a namespace has several."""
     kind = tool.word("type")
     if kind in _NAMED_TOOLS:
         return [tool.word("name")]
@@ -174,7 +174,7 @@ def _tool_names(tool: Field) -> list[str]:
 
 
 def turns_of(item: Field) -> list[Message]:
-    """The turns of one input item; none for items without content."""
+    """The turns of one input item; empty for items without content."""
     kind = item.word("type", "message")
     if kind in _SILENT or (item.strict and kind in _UNMATCHED):
         return []

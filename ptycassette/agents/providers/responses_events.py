@@ -1,9 +1,9 @@
 """The events of an OpenAI Responses answer, as objects and framed for HTTP and WebSocket.
 
-Per output item: ``response.output_item.added``, the deltas of its content, the
-same content whole, ``response.output_item.done``; around them
-``response.created``, ``response.in_progress`` and ``response.completed``. Each
-event carries ``sequence_number``, counted from 0 over the whole answer.
+Each output item has ``response.output_item.added``, the deltas of its content, the same content
+whole, and ``response.output_item.done``. Around them are ``response.created``,
+``response.in_progress`` and ``response.completed``. Each event has ``sequence_number``, counted
+from 0 over the whole answer.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def stream_error(ask: Ask, stamp: Stamp, framing: Framing, problem: dict[str, An
 def websocket_error(
     status: int, message: str, kind: str, headers: dict[str, str]
 ) -> dict[str, Any]:
-    """An error in place of an answer, over a WebSocket."""
+    """An error instead of an answer, over a WebSocket."""
     problem = openai_chat.error(status, message, kind)["error"]
     return {"type": "error", "status": status, "error": problem, "headers": headers}
 
@@ -124,7 +124,7 @@ def _head(ask: Ask, stamp: Stamp, status: str) -> dict[str, Any]:
 
 
 def _item(part: Text | Thought | Call, stamp: Stamp, index: int, *, full: bool) -> dict[str, Any]:
-    """An output item: whole, or as it is when it is added."""
+    """An output item: whole, or in its form when it is added."""
     status = "completed" if full else "in_progress"
     match part:
         case Text(text=text):
@@ -160,14 +160,12 @@ def _item(part: Text | Thought | Call, stamp: Stamp, index: int, *, full: bool) 
 
 
 def _text_part(text: str) -> dict[str, Any]:
-    """A part of a message."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
 def _part_events(
     part: Text | Thought | Call, stamp: Stamp, index: int, size: int
 ) -> Iterator[_Event]:
-    """All events of one output item."""
     item = _item(part, stamp, index, full=True)
     where = {"output_index": index}
     added = _item(part, stamp, index, full=False)
@@ -188,7 +186,6 @@ def _part_events(
 
 
 def _text_events(text: str, here: dict[str, Any], size: int) -> Iterator[_Event]:
-    """The events of a message's text."""
     place = {**here, "content_index": 0}
     yield {"type": "response.content_part.added", **place, "part": _text_part("")}, False
     for piece in slices(text, size):
@@ -198,7 +195,6 @@ def _text_events(text: str, here: dict[str, Any], size: int) -> Iterator[_Event]
 
 
 def _thought_events(text: str, here: dict[str, Any], size: int) -> Iterator[_Event]:
-    """The events of a reasoning summary."""
     place = {**here, "summary_index": 0}
     part = {"type": "summary_text", "text": text}
     empty = {"type": "summary_text", "text": ""}
@@ -212,14 +208,13 @@ def _thought_events(text: str, here: dict[str, Any], size: int) -> Iterator[_Eve
 def _argument_events(
     name: str, field: str, text: str, here: dict[str, Any], size: int
 ) -> Iterator[_Event]:
-    """The events of a tool call's arguments or free input."""
     for piece in slices(text, size):
         yield {"type": f"{name}.delta", **here, "delta": piece}, True
     yield {"type": f"{name}.done", **here, field: text}, False
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    """Token counts in the words of this API."""
+    """Token counts with the names of this API."""
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {

@@ -1,6 +1,6 @@
-"""Answers of the fake provider's own writers, in the form in which a tape answers. Pure.
+"""Make answers with the fake provider's writers, in the form of a tape. Pure.
 
-A run that is answered from a tape alone does not load this, nor the fake provider.
+A run with answers from a tape only loads neither this module nor the fake provider.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PREVIOUS = "previous_response_id"
 
 
 class PacedHit(Hit, frozen=True, kw_only=True):
-    """An answer, and how long to wait before each of its pieces."""
+    """An answer, and the wait before each of its pieces."""
 
     delays_s: tuple[float, ...] = ()
 
@@ -44,9 +44,9 @@ class MadeAnswers:
     """Answers questions by a script.
 
     Args:
-        script: what to answer.
+        script: the answers.
         clock: for the times in answers.
-        first_number: of the ids in its answers: others than those of the tape.
+        first_number: the first number for ids in its answers; they must differ from the tape's.
     """
 
     def __init__(self, script: Script, clock: Clock, *, first_number: int = 1) -> None:
@@ -56,15 +56,15 @@ class MadeAnswers:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Questions that the script has no answer for, one line each."""
+        """Questions for which the script has no answer, one line each."""
         return tuple(self._provider.problems)
 
     def learn(self, handshake: Question) -> None:
-        """Note the WebSocket whose messages may be asked here."""
+        """Note the WebSocket over which messages may come."""
         self._opened[handshake.within] = _request(handshake)
 
     def ask(self, question: Question) -> Hit:
-        """The answer to any question, an error in the form of its API where there is none."""
+        """The answer to any question; an error in the form of its API if the script has none."""
         if question.kind == "message":
             opening = self._opened.get(question.within, HttpRequest(method="GET", path="/"))
             text = self._known(question.body).decode("utf-8", "replace")
@@ -79,9 +79,9 @@ class MadeAnswers:
         return hit_of(planned, question)
 
     def _known(self, body: bytes) -> bytes:
-        """A body that does not continue an answer of others: what they said is not known here.
+        """A body that does not refer to an answer from elsewhere, which is unknown here.
 
-        The calls whose results it tells are put in front of them.
+        The calls that belong to its tool results are added in front of them.
         """
         if _PREVIOUS.encode() not in body:
             return body
@@ -96,7 +96,7 @@ class MadeAnswers:
 
 
 def _call_of(item: Any) -> tuple[dict[str, Any], ...]:
-    """The call whose result an item of a request tells; none where it tells none."""
+    """The call that belongs to a tool result in a request; empty if the item is not a result."""
     kind = item.get("type") if isinstance(item, dict) else None
     if kind not in {"function_call_output", "custom_tool_call_output"}:
         return ()
@@ -105,7 +105,7 @@ def _call_of(item: Any) -> tuple[dict[str, Any], ...]:
 
 
 def said(text: str) -> Script:
-    """A script that answers everything with a text."""
+    """A script that answers every question with a text."""
     return Script.parse(
         "version = 1\n"
         'unknown_fields = "report"\n'
@@ -135,10 +135,10 @@ _STOPS: dict[str, Stop] = {
 
 
 def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
-    """A recorded answer in the form of the API by which it is asked for: whole, or as a stream.
+    """A recorded answer in the form that the question asks for: whole, or as a stream.
 
-    A trace may have an answer as one document, although it came as a stream. It is the recorded
-    one, byte by byte, where that has the form already, and where it is an error or no answer of a
+    A trace may have an answer as one document, although it came as a stream. The answer is
+    unchanged, byte by byte, if it already has the form, is an error, or is not an answer of a
     model.
     """
     path = question.target.partition("?")[0]
@@ -176,7 +176,7 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
 
 
 def _api_of(document: Any) -> str | None:
-    """The API of an answer, by its document or its first event."""
+    """The API of an answer, from its document or its first event."""
     if not isinstance(document, dict):
         return None
     kind = str(document.get("type"))
@@ -196,7 +196,7 @@ def _tokens(document: Any) -> TokenCounts:
 
 
 def _usual(api: str, target: str) -> str:
-    """The target at the provider itself: gateways put something before it."""
+    """The target at the provider itself, without the prefix of a gateway."""
     path, mark, query = target.partition("?")
     found = _PATHS[api].search(path)
     usual = {"gemini": "/v1beta"}.get(api, "/v1")
@@ -244,7 +244,7 @@ def made_hit(
     *,
     complete: bool = True,
 ) -> Hit:
-    """An answer that is on no tape."""
+    """An answer that does not come from a tape."""
     answer = TapeAnswer(seq=0, t_us=0, status=status, headers=headers) if status else None
     return Hit(
         entry=TapeEntry(

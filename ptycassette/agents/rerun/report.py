@@ -1,4 +1,4 @@
-"""What a new run of the real program showed, held against its recording. Pure."""
+"""Match the questions of a new run of the real program, and report all differences. Pure."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _MOST_ROWS = 12
 class RequestMiss(msgspec.Struct, frozen=True, kw_only=True):
     """A question that is not on the tape.
 
-    ``nearest`` is the entry that is most like it, None when none is left; ``differences`` say at
-    which places of the body, scrubbed.
+    ``nearest`` is the most similar entry, None if no entry is left; ``differences`` are the places
+    of the body that differ, scrubbed.
     """
 
     method: str
@@ -48,7 +48,7 @@ class RequestMiss(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScreenChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A screen that is not the recorded one: before input ``number``, or at the end (0)."""
+    """A screen that differs from the recorded one: before input ``number``, or at the end (0)."""
 
     number: int
     expected: tuple[str, ...]
@@ -56,7 +56,7 @@ class ScreenChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The program is another version than the recorded one: what each says that it is."""
+    """The program has another version than the recorded one; has both version texts."""
 
     recorded: str
     now: str
@@ -66,14 +66,14 @@ class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def version_change(recorded: str | None, now: str | None) -> VersionChange | None:
-    """Both, where both are known and not the same."""
+    """Both versions, if both are known and they differ."""
     if recorded is None or now is None or same_version(recorded, now):
         return None
     return VersionChange(recorded=recorded, now=now)
 
 
 def version_notes(recorded: str | None, now: str | None) -> list[str]:
-    """What is to be said where the version now is not known, and the recorded one is."""
+    """A note if the recorded version is known but the present one is not."""
     if recorded is None or now is not None:
         return []
     return [f"the program did not say its version; recorded was {printable(recorded, limit=100)}"]
@@ -83,25 +83,25 @@ class RerunReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a rerun.
 
     Attributes:
-        argv: what was run, scrubbed.
+        argv: the command line, scrubbed.
         guard: what kept the program off the network.
         entries: how many questions the tape has.
         matched: how many of them were asked again.
-        damage: what is wrong with the tape itself.
+        damage: changes to the tape itself since it was published.
         misses: questions that the tape does not have.
         unasked: entries of the tape that were never asked for.
-        inputs: how many inputs were sent, of how many.
-        clock: how the clock of the program was set; empty if it was not asked for.
+        inputs: how many inputs were sent, and how many there are.
+        clock: how the clock of the program was set; empty if no setting was requested.
         draws: how many draws the recording has.
-        draw_changes: what was drawn that was not recorded.
+        draw_changes: draws that differ from the recorded ones.
         screens: how many screens were compared.
         changes: screens that differ.
-        expected_exit, exit: how the program ended, recorded and now; None when it did not. An end
+        expected_exit, exit: how the program ended, recorded and now; None if it did not end. An end
             that was not recorded, as in an import, is not compared.
-        expected_text, final_text: its last answer, where its profile knows it.
-        expected_fingerprint, fingerprint: of what was received and served, in its order.
-        version: set if the program is another version; no difference in itself.
-        notes: what else a reader should know.
+        expected_text, final_text: its last answer, if its profile can find it.
+        expected_fingerprint, fingerprint: of the questions and answers, in order.
+        version: set if the program has another version; by itself this is not a difference.
+        notes: further remarks for the reader.
     """
 
     argv: tuple[str, ...]
@@ -140,9 +140,10 @@ class RerunFinding(msgspec.Struct, frozen=True, kw_only=True):
         check: what was compared.
         text: the difference in one line.
         lines: the places, for people.
-        sides: both texts as they are, row by row, recorded and now, where there are two.
-        entry: of the tape that it is about.
-        input: before which it was seen. Where there is neither, it was seen at the end.
+        sides: both texts, row by row, recorded and now, if there are two.
+        entry: the entry of the tape that differs.
+        input: the input before which the difference was seen. Without entry and input, it was seen
+            at the end.
     """
 
     check: Literal[
@@ -156,14 +157,14 @@ class RerunFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_lines(report: RerunReport) -> Iterator[str]:
-    """The report for people; what comes from programs is shown without control characters."""
+    """The report for people; control characters from programs are escaped."""
     yield from summary_lines(report)
     yield from finding_lines(report)
     yield "passed" if report.passed else "FAILED"
 
 
 def summary_lines(report: RerunReport) -> Iterator[str]:
-    """How much was compared, and how it was run."""
+    """How much was compared, and the conditions of the run."""
     yield (
         f"requests: {report.matched} of {report.entries} on the tape asked for"
         f" and equal; screens: {report.screens - len(report.changes)} of {report.screens} equal;"
@@ -254,7 +255,7 @@ def _exit(status: ExitStatus | None) -> str:
     return f"signal {status.signal}" if status.signaled else f"status {status.code}"
 
 
-# Answers the questions of a new run from a tape, and keeps what did not match. Pure.
+# Answer the questions of a new run from a tape, and keep those that do not match. Pure.
 
 
 _MOST_MISSES = 100
@@ -272,19 +273,19 @@ class TapeDesk:
         rules: what may vary.
         key: the key of the cassette.
         declared: the values of this run: ``cwd``, ``home``.
-        scrubber: makes a fresh scrubber, which masks a question as the tape would have it. Of a
-            tape without secrets no question is equal to one with a secret, so that only what is
-            shown of a miss is masked.
-        facts: what the manifest has of the tape, its fingerprint among it.
+        scrubber: makes a fresh scrubber, which masks a question as the recorder would. If the tape
+            has no secrets, no question with a secret can match, so the scrubber is used only for
+            the text of a miss.
+        facts: the manifest's entry for the tape, including its fingerprint.
         draws: the draws of the recording.
-        stripped: keys of inputs that questions were recorded without.
+        stripped: keys of inputs that were removed from the recorded questions.
         strict: the questions of one conversation must come in their recorded order.
-        compare_secrets: masked values must be the recorded ones, where the tape can tell.
+        compare_secrets: masked values must be the recorded ones, if the tape has their digests.
 
     Attributes:
         asked: how many questions came.
-        damage: what is wrong with the tape itself, which somebody has changed.
-        misses: those that the tape does not have, at most a hundred.
+        damage: changes to the tape itself since it was published.
+        misses: questions that the tape does not have, at most a hundred.
     """
 
     def __init__(  # noqa: PLR0913 - one for each thing that the tape and the run say
@@ -336,7 +337,7 @@ class TapeDesk:
         self.misses: list[RequestMiss] = []
 
     def ask(self, question: Question) -> Hit | Miss:
-        """The recorded answer. An entry answers once."""
+        """The recorded answer. Each entry answers once."""
         self.asked += 1
         answer = self._answer(question)
         if isinstance(answer, Miss) and self._stripped:
@@ -362,7 +363,7 @@ class TapeDesk:
         return answer
 
     def shown_target(self, question: Question) -> str:
-        """The target of a question as the tape would have it, for people."""
+        """The target of a question as the tape would store it, for people."""
         return self._as_stored(question).target
 
     def _answer(self, question: Question) -> Hit | Miss:
@@ -399,7 +400,7 @@ class TapeDesk:
         return answer
 
     def _as_stored(self, question: Question) -> Question:
-        """A question as a tape has it."""
+        """A question as a tape stores it."""
         head = {"target": question.target, "headers": question.headers}
         masked, secrets = self._scrubber().head(head)
         [stored] = self._scrubber().traffic([question.body])
@@ -423,9 +424,9 @@ class TapeDesk:
         return [entry.entry for entry in self._matcher.unused()]
 
     def names(self) -> list[tuple[str, str]]:
-        """Values of this run that had another name in the recording: that of now, then that one.
+        """Pairs of a value of this run and the recorded value that it replaces.
 
-        The longest come first. Short ones are left out: they would be found in any text.
+        The longest come first. Short ones are left out, because they occur in any text.
         """
         pairs = {
             (one.live, one.recorded)
@@ -454,11 +455,11 @@ class TapeDesk:
         return len(self._entries)
 
     def fingerprint(self, draws: Sequence[Draw] = ()) -> str:
-        """Of what was asked, served and drawn, in its order."""
+        """The fingerprint of the questions, answers and draws, in order."""
         return self._matcher.fingerprint(draws)
 
     def upstream(self, target: str) -> str:
-        """The provider that the server stands for: the one that was asked for this path."""
+        """The recorded provider for this path, which the server replaces."""
         path = target.partition("?")[0]
         for entry in self._entries:
             if entry.target.partition("?")[0] == path:
@@ -467,14 +468,14 @@ class TapeDesk:
 
 
 class _RebuiltQuestions:
-    """The questions of a tape that were rebuilt from a trace, which does not hold what was sent.
+    """The questions of a tape that were rebuilt from a trace without the actual requests.
 
-    A new question is written as they are, with the parts that they have, before it is matched; its
-    answer is in the form of the API by which it was asked.
+    A new question is reduced to the same form and parts before it is matched. The answer is in the
+    form of the API that the question used.
 
     Args:
         exchanges: the tape.
-        rebuilt: what the manifest has: the entries that were rebuilt.
+        rebuilt: the rebuilt entries, from the manifest.
     """
 
     def __init__(self, exchanges: Sequence[TapeExchange], rebuilt: object) -> None:
@@ -516,7 +517,7 @@ class _RebuiltQuestions:
                 )
 
     def answer(self, hit: Hit, question: Question) -> Hit:
-        """The recorded answer, in the form in which it was asked for."""
+        """The recorded answer, in the form of the question's API."""
         # It loads a fake provider; answers of a proxy are served as they are.
         from ptycassette.agents.rerun.made_answers import as_asked  # noqa: PLC0415
 
@@ -533,7 +534,7 @@ class _RebuiltQuestions:
         return served
 
     def _whole(self, question: Question) -> dict[str, Any] | None:
-        """A question of the Responses API with all that was said before it; None for others."""
+        """A question of the Responses API with the conversation before it; None for others."""
         asked = decoded_json(question.body)
         if not isinstance(asked, dict) or "input" not in asked:
             return None
@@ -544,7 +545,7 @@ class _RebuiltQuestions:
 
 
 class _NoClock:
-    """The time in made answers, which is the same in every run."""
+    """A constant time for made answers."""
 
     @staticmethod
     def now_us() -> int:
@@ -556,11 +557,11 @@ class _NoClock:
 
 
 def asked_providers(entries: Sequence[TapeEntry]) -> tuple[str, str]:
-    """Where a program that asks the real providers is to be pointed at.
+    """The providers to which a program that uses the real providers should be pointed.
 
     Returns:
         The provider that was asked most often, and the base URL of OpenAI's APIs, which is empty
-        where none was asked.
+        if they were not asked.
     """
     for entry in entries:
         path = entry.target.partition("?")[0]

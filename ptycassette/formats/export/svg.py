@@ -1,12 +1,12 @@
-"""An animated SVG of a cassette: one self-contained picture, no script, nothing loaded.
+"""Export an animated SVG: one self-contained picture that has no script and loads nothing.
 
-Every distinct row of the recording is drawn once and used by reference; the frames are below each
-other on a film strip that a CSS animation moves one step at a time. So it plays also where images
-may not run scripts, as in a README. A viewer that prefers reduced motion sees the last frame.
+Every distinct row of the recording is drawn once and used by reference. The frames are one below
+the other on a film strip, which a CSS animation moves one step at a time. So it also plays where
+images may not run scripts, as in a README. A viewer that prefers reduced motion shows the last
+frame.
 
-Text is laid out on the cell grid by ``textLength``, whatever font is there.
-Nothing from the cassette becomes markup: text is escaped, characters that XML
-1.0 forbids are replaced, links are dropped.
+``textLength`` keeps text on the cell grid with any font. Nothing from the cassette becomes markup:
+text is escaped, characters that XML 1.0 forbids are replaced, and links are dropped.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ LIGHT = Theme(
 
 
 def theme_named(name: str) -> Theme:
-    """``light``, or else ``dark``."""
+    """The theme ``light``; ``dark`` for any other name."""
     return LIGHT if name == "light" else DARK
 
 
@@ -112,7 +112,7 @@ def css_color(color: int | str | None, theme: Theme, default: str) -> str:
 
 
 def css_lines(style: Style) -> str:
-    """The value of ``text-decoration``; empty for none."""
+    """The value of ``text-decoration``; empty for no decoration."""
     lines = (
         ("underline", style.underline),
         ("line-through", style.strike),
@@ -121,7 +121,7 @@ def css_lines(style: Style) -> str:
     return " ".join(name for name, on in lines if on)
 
 
-# Which stretch of a recording is shown, and how fast: times of frames, without their pictures.
+# The stretch of a recording to show, and its speed: times of frames, without their pictures.
 
 
 T = TypeVar("T")
@@ -133,7 +133,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """Times in microseconds; those of the stretch and ``idle_limit_us`` are as recorded.
 
     ``end_us`` is included. Pauses longer than ``idle_limit_us`` are shortened to it. Frames that
-    would be closer together than ``min_frame_us`` when shown are merged, the later one wins.
+    would be closer together than ``min_frame_us`` when shown are merged; the later one stays.
     """
 
     start_us: int = 0
@@ -157,7 +157,7 @@ def pace_of(
     start: float | None,
     end: float | None,
 ) -> Pace:
-    """The pace that options ask for, in seconds; None is the default.
+    """The pace for options in seconds; None is the default.
 
     Raises:
         UsageError: the stretch ends before it starts.
@@ -173,10 +173,10 @@ def pace_of(
 
 
 def paced(frames: Iterable[tuple[int, T]], pace: Pace) -> list[tuple[int, T]]:
-    """Frames ``(t_us, picture)`` in order of time as they are to be shown, from 0 on.
+    """Frames ``(t_us, picture)`` in order, with their times in the result, from 0 on.
 
-    The first one is what was there at the start of the stretch. A frame equal to the one before
-    is left out.
+    The first one is the picture at the start of the stretch. A frame equal to the one before is
+    left out.
     """
     shown: list[tuple[int, T]] = []
     now_us = last_us = 0
@@ -213,8 +213,8 @@ _FONT = (
 class SvgOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the picture.
 
-    Lengths in CSS pixels, times in microseconds. The last frame stays for ``hold_us`` before the
-    loop starts again.
+    Lengths are in CSS pixels, times in microseconds. The last frame stays for ``hold_us`` before
+    the loop starts again.
     """
 
     theme: Theme = DARK
@@ -242,13 +242,13 @@ def recording_svg(
 
     Args:
         source: the recording.
-        title: of the picture.
-        idle_limit: no pause longer than this, in seconds; the recording's own when None, else 2.
+        title: the title of the picture.
+        idle_limit: the longest pause in seconds; None for the recording's own limit, else 2.
         theme: ``dark`` or ``light``.
         still: only the last frame.
-        speed: so many times as fast as recorded.
-        start: from this moment on, in seconds.
-        end: until this moment.
+        speed: how many times faster than recorded.
+        start: the beginning, in seconds.
+        end: the end, in seconds.
 
     Raises:
         UsageError: there is no frame.
@@ -322,7 +322,7 @@ def _document(film: Sequence[tuple[int, Screen]], opts: SvgOptions) -> Iterator[
 
 
 def _css(film: Sequence[tuple[int, Screen]], height: float, opts: SvgOptions) -> str:
-    # Colour, weight and slant are attributes, which any CSS rule for them would overrule.
+    # Colour, weight and slant are attributes, because any CSS rule for them overrides those.
     base = "text{white-space:pre;dominant-baseline:central}"
     if len(film) == 1:
         return base
@@ -360,7 +360,7 @@ def _frame(
 
 
 def _within(runs: Sequence[StyleRun], cols: int) -> list[StyleRun]:
-    """The runs clipped to the screen: the cells of a cassette are not trusted."""
+    """The runs, clipped to the screen, because the cells of a cassette are not trusted."""
     return [
         StyleRun(run.col, min(run.length, cols - run.col), run.style)
         for run in runs

@@ -133,7 +133,7 @@ def recording_options(plan: Plan, **more: Any) -> Any:
 
 
 def _tape_again(plan: Plan) -> dict[str, bool | str]:
-    """What was recorded with its tape is recorded with a tape again, from the same provider."""
+    """A recording with a tape is recorded with a tape again, from the same provider."""
     if "tape" in plan.options or not plan.path.exists():
         return {}
     try:
@@ -167,7 +167,7 @@ class ShownOutput:
 
 
 def rerun_options(plan: Plan) -> dict[str, Any]:
-    """What the caller says of the session."""
+    """The options of the session that the caller gave."""
     said = {name: plan.options[name] for name in _OF_THE_DRIVE if name in plan.options}
     if plan.size is not None:
         said["size"] = plan.size

@@ -106,19 +106,19 @@ def replay(
     Args:
         cassette: an open cassette; stays open and the caller's.
         mode: ``realtime`` sleeps the recorded gaps, ``scaled`` multiplies them
-            by ``scale``, ``collapsed`` never sleeps. None: ``scaled`` when a
-            scale is given, else what the manifest says.
+            by ``scale``, ``collapsed`` never sleeps. None: ``scaled`` when a scale is given, else
+            the mode in the manifest.
         scale: 2.0 is half as fast, 0.5 twice as fast.
         sleeper: sleeps; the system's when None. Give the clock too: both must agree.
-        clock: tells the time; the system's monotonic clock when None.
+        clock: gives the time; the system's monotonic clock when None.
         start: from this moment on, seconds as recorded; included.
         end: up to this moment, seconds as recorded; included.
         idle_limit: no pause longer than this, seconds; ``math.inf`` keeps all pauses. None: what
             the recording suggests (``Manifest.idle_limit_s``).
 
     Yields:
-        Events in order of ``seq``, chunks as recorded. A caller that is slow
-        gets what is late at once; nothing is dropped, and no delay adds up.
+        Events in order of ``seq``, chunks as recorded. A slow caller gets late events at once;
+        nothing is dropped, and delays do not add up.
 
     Raises:
         ValueError: an unknown mode, a scale that is not a positive number or that

@@ -1,8 +1,8 @@
-"""What a provider answered, as a transcript: what was said, and which tools were to be called.
+"""Turn a provider's answer into a transcript of its text and its tool calls.
 
 A transcript is ``{"messages": [{"role": "assistant", "content": TEXT}], "tool_calls": [...]}``,
-after the turns of agent-scroll 0.1. ``tool_calls`` is there if there are any; each has ``id``,
-``name`` and ``args_hash``, so that a transcript shows no arguments.
+modelled on the turns of agent-scroll 0.1. ``tool_calls`` exists only if there are any; each has
+``id``, ``name`` and ``args_hash``, so that a transcript shows no arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ptycassette.model.records import decoded_json, objects_in
 
 
 class AskedCall(msgspec.Struct):
-    """A tool that the model wants called; ``arguments`` are JSON, or free text."""
+    """A tool call that the model asks for; ``arguments`` are JSON or free text."""
 
     id: str = ""
     name: str = ""
@@ -27,15 +27,15 @@ class AskedCall(msgspec.Struct):
 
 
 class ModelAnswer:
-    """An answer, put together from its events: Anthropic's, OpenAI's two, Gemini's.
+    """An answer of Anthropic, OpenAI (either API) or Gemini, assembled from its events.
 
     Attributes:
-        text: what was said, in pieces.
-        thoughts: what was told of the reasoning, in pieces.
+        text: the pieces of the text.
+        thoughts: the pieces of the visible reasoning.
         calls: the tool calls, by their place in the answer.
-        model: that answered.
-        fingerprint: of the system that answered.
-        stop: why the answer ended, in the provider's word.
+        model: the model that answered.
+        fingerprint: the fingerprint of the system that answered.
+        stop: why the answer ended, as the provider names it.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class ModelAnswer:
         self._items_done = False
 
     def transcript(self) -> dict[str, Any] | None:
-        """The transcript; None when nothing was said and no tool called."""
+        """The transcript; None if there is neither text nor a tool call."""
         if not self.text and not self.calls:
             return None
         found: dict[str, Any] = {"messages": [{"role": "assistant", "content": "".join(self.text)}]}
@@ -60,7 +60,7 @@ class ModelAnswer:
         return found
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """One event of a stream, or the whole document."""
+        """Add one event of a stream, or the whole document."""
         kind = _text(event, "type")
         inner = event.get("message") if kind == "message_start" else event.get("response")
         for one in (event, inner):
@@ -74,7 +74,7 @@ class ModelAnswer:
             self._delta(str(event.get("index")), event.get("delta"))
         elif kind == "message_delta" and isinstance(event.get("delta"), dict):
             self.stop = _text(event["delta"], "stop_reason") or self.stop
-        elif kind == "response.output_item.done":  # an answer that is cut off has these alone
+        elif kind == "response.output_item.done":  # an answer that is cut off has only these
             self._items_done = True
             self._items([event.get("item")])
         elif kind in {"response.completed", "response.incomplete"} and isinstance(inner, dict):
@@ -157,11 +157,11 @@ class ModelAnswer:
 
 
 def answer_of(pieces: Sequence[bytes], content_type: str | None) -> ModelAnswer:
-    """The answer in a body: server-sent events, or one JSON document.
+    """Assemble the answer in a body: server-sent events, or one JSON document.
 
     Args:
         pieces: the body, cut anywhere; or messages of a WebSocket, each a JSON document.
-        content_type: of the body; None for messages.
+        content_type: the type of the body; None for messages.
     """
     answer = ModelAnswer()
     for event in _events(pieces, content_type):
@@ -183,7 +183,7 @@ def _events(pieces: Sequence[bytes], content_type: str | None) -> Iterator[dict[
 
 
 def args_hash(arguments: str) -> str:
-    """The hash of a call's arguments: of the value, where they are JSON, else of the text."""
+    """The hash of a call's arguments: of the JSON value if they are JSON, else of the text."""
     try:
         value = json.loads(arguments or "{}")
         text = canonical_json(value)
@@ -193,7 +193,7 @@ def args_hash(arguments: str) -> str:
 
 
 def tool_graph(transcript: Any) -> list[tuple[str, str]] | None:
-    """The tools of a transcript, with the hashes of their arguments; None if it is none."""
+    """The tools of a transcript with their argument hashes; None if it is not a transcript."""
     if not isinstance(transcript, dict):
         return None
     calls = transcript.get("tool_calls", [])

@@ -1,4 +1,4 @@
-"""The provider of a fork: answers from the parent's tape up to the change, and notes everything.
+"""The provider of a fork: answers from the parent's tape up to the change, and notes all traffic.
 
 Needs the extra ``tape`` (aiohttp).
 """
@@ -35,7 +35,7 @@ from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import Question
 
-# What a fork's server passed to the program and got from it, noted as a recorder's proxy does.
+# Note the traffic between a fork's server and the program, as a recorder's proxy does.
 
 
 _PIECE_BYTES = 1 << 20
@@ -46,8 +46,8 @@ class TapeNotes(Closing):
     """The journal of a child's tape. A ``RunningTape``.
 
     Args:
-        clock: the recorder's.
-        described: what the manifest says of how the program is pointed at its provider.
+        clock: the recorder's clock.
+        described: the manifest's description of how the program is pointed at its provider.
     """
 
     def __init__(self, clock: Clock, described: Mapping[str, Any]) -> None:
@@ -85,7 +85,7 @@ class TapeNotes(Closing):
             self._open.clear()
 
     def begin(self, question: Question, *, upstream: str, connection: object) -> int:
-        """Note a request with its body; returns the number of the exchange."""
+        """Note a request with its body; return the number of the exchange."""
         with self._lock:
             self._count += 1
             number = self._count
@@ -162,7 +162,7 @@ class ForkServer(TapeServer):
 
     Args:
         gates, hold_s, ca_file: as for ``TapeServer``.
-        notes: where what passes is noted.
+        notes: takes the traffic.
 
     Attributes:
         answers: gives the answer to a question; set before the first one.
@@ -180,7 +180,7 @@ class ForkServer(TapeServer):
         self.answers: Callable[[Question], Awaitable[Hit | Miss]] | None = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Any request; its end is noted, whatever it is."""
+        """Answer any request, and note its end in any case."""
         plain = request.headers.get("upgrade", "").lower() != "websocket"
         self.answering += plain
         try:
@@ -202,7 +202,7 @@ class ForkServer(TapeServer):
         return response
 
     async def ask(self, request: web.Request, question: Question) -> Hit | Miss:
-        """The answer, from wherever it comes now."""
+        """The answer from the present source."""
         if question.kind == "message":
             self._notes.message(
                 self._numbers[id(request)],
@@ -233,7 +233,7 @@ class ForkServer(TapeServer):
         return _NotedSocket(self._notes, self._numbers[id(request)], self._rest, **options)
 
     async def _rest(self, number: int) -> None:
-        """Wait before the next piece of an answer, where it has a pace."""
+        """Wait before the next piece of an answer that has a pace."""
         seconds = next(self._delays.get(number, iter(())), 0.0)
         if seconds:
             await asyncio.sleep(seconds)
@@ -256,50 +256,44 @@ class ForkServer(TapeServer):
 
 
 class _NotedResponse(web.StreamResponse):
-    """Notes what is sent before it is sent."""
+    """Notes data before sending it."""
 
     def __init__(self, notes: TapeNotes, number: int, rest: _Rest, status: int) -> None:
         super().__init__(status=status)
         self._notes, self._number, self._rest = notes, number, rest
 
     async def prepare(self, request: web.BaseRequest) -> Any:
-        """Send the head."""
         self._notes.answer(self._number, self.status, tuple(self.headers.items()))
         return await super().prepare(request)
 
     async def write(self, data: Any) -> None:
-        """Send a piece."""
         await self._rest(self._number)
         self._notes.data(self._number, bytes(data))
         await super().write(data)
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Send the end."""
         self._notes.ended(self._number, "complete")
         await super().write_eof(data)
 
 
 class _NotedSocket(web.WebSocketResponse):
-    """Notes what is sent before it is sent."""
+    """Notes data before sending it."""
 
     def __init__(self, notes: TapeNotes, number: int, rest: _Rest, **options: Any) -> None:
         super().__init__(**options)
         self._notes, self._number, self._rest = notes, number, rest
 
     async def prepare(self, request: web.BaseRequest) -> Any:
-        """Open it."""
         opened = await super().prepare(request)  # which decides on its headers
         self._notes.answer(self._number, self.status, tuple(self.headers.items()))
         return opened
 
     async def send_str(self, data: str, compress: int | None = None) -> None:
-        """Send a text."""
         await self._rest(self._number)
         self._notes.message(self._number, data.encode(), provider=True, binary=False)
         await super().send_str(data, compress)
 
     async def send_bytes(self, data: Any, compress: int | None = None) -> None:
-        """Send bytes."""
         await self._rest(self._number)
         self._notes.message(self._number, bytes(data), provider=True, binary=True)
         await super().send_bytes(data, compress)

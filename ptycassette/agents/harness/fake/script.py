@@ -1,8 +1,7 @@
-"""Provider scripts: what a fake provider answers. TOML text in, a checked script out.
+"""Parse provider scripts, and plan the answers of a fake provider.
 
-``docs/fake-provider.md`` describes the format. A script is checked completely before
-the first request: an unknown name, a wrong type or contradicting fields are errors
-that name the place.
+``docs/fake-provider.md`` describes the format (TOML). A script is checked completely before the
+first request: an unknown name, a wrong type or contradicting fields are errors that name the place.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Part(_Checked, frozen=True, kw_only=True):
 
 
 class TokenCounts(_Checked, frozen=True, kw_only=True):
-    """Token counts of an answer; what is left out is estimated."""
+    """Token counts of an answer; missing ones are estimated."""
 
     input: int | None = None
     output: int | None = None
@@ -84,7 +83,7 @@ class TokenCounts(_Checked, frozen=True, kw_only=True):
 
 
 class Failure(_Checked, frozen=True, kw_only=True):
-    """An error in place of an answer, or in the middle of one (``after_events``).
+    """An error instead of an answer, or in the middle of one (``after_events``).
 
     ``details`` go into Gemini's error object (google.rpc.Status), where the API names the
     exhausted quota.
@@ -116,8 +115,8 @@ class Pace(_Checked, frozen=True, kw_only=True):
 class When(_Checked, frozen=True, kw_only=True):
     """The requests that a reply is for. All given conditions must hold.
 
-    ``model`` may hold ``*`` and ``?``. ``after`` is who spoke last: the user
-    (``prompt``) or a tool. ``tools`` is whether the request offers any.
+    ``model`` may contain ``*`` and ``?``. ``after`` is the last speaker: the user (``prompt``) or a
+    tool. ``tools`` is whether the request offers any.
     """
 
     api: Api | None = None
@@ -130,7 +129,7 @@ class When(_Checked, frozen=True, kw_only=True):
 
 
 class Reply(_Checked, frozen=True, kw_only=True):
-    """One answer. ``times`` 0 means for ever."""
+    """One answer. ``times`` 0 means without limit."""
 
     name: str = ""
     when: When = When()
@@ -190,13 +189,13 @@ class Route(_Checked, frozen=True, kw_only=True):
 
 
 class Auth(_Checked, frozen=True, kw_only=True):
-    """Which clients are accepted: all (default), those with a key, or none."""
+    """Which clients are accepted: all (default), those with a key, or none at all."""
 
     require: Literal["nothing", "key", "impossible"] = "nothing"
 
 
 class Script(_Checked, frozen=True, kw_only=True):
-    """A whole script. ``unknown_fields``: what becomes of a request with a field that is new."""
+    """A whole script. ``unknown_fields``: how to treat a request with a field that is new."""
 
     version: Literal[1]
     unknown_fields: UnknownFields = "accept"
@@ -246,7 +245,7 @@ _NAMES = _names(
 )
 
 
-# Chooses the scripted reply for a request, and makes the answer.
+# Choose the scripted reply for a request, and make the answer.
 
 
 _RESULT_PREVIEW = 60
@@ -279,7 +278,7 @@ class Replies:
         """The name and the reply for ``ask``: the first that fits and is not used up.
 
         Raises:
-            WireError: none matches; the message has the reason for each reply.
+            WireError: no reply matches; the message has the reason for each reply.
         """
         for index, reply in enumerate(self._replies):
             if self._left(index) and not misfits(reply.when, ask):
@@ -322,7 +321,7 @@ def make_answer(
     """The answer of ``reply`` to ``ask``.
 
     Args:
-        reply: from the script.
+        reply: the reply in the script.
         ask: the request.
         chunk_chars: text per stream event.
         next_call_id: makes the id of a tool call.
@@ -370,7 +369,7 @@ def _usage(reply: Reply, ask: Ask, said: tuple[Text | Thought | Call, ...]) -> U
     )
 
 
-# What goes in and out of the fake provider: requests, planned answers, log entries.
+# The data of the fake provider: requests, planned answers, log entries.
 
 
 Ending = Literal["complete", "disconnect"]
@@ -381,7 +380,7 @@ _HARMLESS_HEADERS = frozenset({"idempotency-key", "sec-websocket-key"})
 
 
 class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, decoded. Header names are in lower case; ``path`` has no query."""
+    """A decoded request. Header names are in lower case; ``path`` has no query."""
 
     method: str
     path: str
@@ -413,11 +412,10 @@ class AnswerPart(msgspec.Struct, frozen=True):
 
 
 class PlannedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A request and the plan for its answer. Whoever owns the connection carries it out.
+    """A request and the plan for its answer. The owner of the connection carries it out.
 
-    ``ending`` ``disconnect`` means: after the last step, break the connection
-    off without a proper end. ``entry`` is the log entry so far; the host adds
-    when it came and what became of it.
+    ``ending`` ``disconnect`` means: after the last step, break the connection off without a proper
+    end. ``entry`` is the log entry so far; the host adds the time of the request and its outcome.
     """
 
     status: int
@@ -428,7 +426,7 @@ class PlannedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def withheld_values(request: HttpRequest) -> Iterator[str]:
-    """The values that the log withholds: keys, tokens without their scheme, values of cookies."""
+    """The values that the log leaves out: keys, tokens without their scheme, values of cookies."""
     for name, value in request.headers.items():
         if name == "cookie":
             yield from (cookie.partition("=")[2].strip() for cookie in value.split(";"))
@@ -438,7 +436,7 @@ def withheld_values(request: HttpRequest) -> Iterator[str]:
 
 
 def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers for the log, without accounts, keys and cookies, which are found by name."""
+    """Headers for the log, without accounts, keys and cookies, which are recognised by name."""
     return {name: _WITHHELD if _is_withheld(name) else value for name, value in headers.items()}
 
 
@@ -451,7 +449,7 @@ def _is_withheld(header: str) -> bool:
     return header in _ACCOUNT_HEADERS or (secret_name(header) and header not in _HARMLESS_HEADERS)
 
 
-# Encodes planned answers, by the wire module of each API.
+# Encode planned answers with the module of each API.
 
 
 _ERRORS = {
@@ -475,7 +473,7 @@ _MODELS = {
 
 
 def error_body(api: Api | None, status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """An error in the form of ``api``; in OpenAI's without an API."""
+    """An error in the form of ``api``; in OpenAI's form if there is no API."""
     return _ERRORS[api or "responses"](status, message, kind)
 
 
@@ -499,7 +497,7 @@ def streamed(
     pace: Pace,
     framing: responses_events.Framing,
 ) -> tuple[tuple[AnswerPart, ...], Ending]:
-    """The answer as steps of a stream, broken off if the reply is."""
+    """The answer as steps of a stream; it breaks off if the reply does."""
     pieces = list(_pieces(answer, ask, stamp, framing))
     ending: Ending = "complete"
     if reply.after_events is not None:
@@ -529,7 +527,6 @@ def _pieces(
 def _stream_error(
     failure: Failure, ask: Ask, stamp: Stamp, framing: responses_events.Framing
 ) -> Piece:
-    """The error that breaks a stream off."""
     match ask.api:
         case "anthropic":
             return anthropic.stream_error(failure.status, failure.message, failure.kind)
@@ -553,14 +550,14 @@ def _paced(pieces: Iterable[Piece], pace: Pace) -> Iterable[AnswerPart]:
 
 
 MAX_BODY_BYTES = 16 << 20
-"""Of a body, unpacked, and of a WebSocket message. Agents send a tenth of it."""
+"""The limit for an unpacked body and a WebSocket message. Agents send a tenth of it."""
 MAX_VALUES = 100_000
 MAX_DEPTH = 64
 _RAW_DEFLATE, _ANY_HEADER = -zlib.MAX_WBITS, zlib.MAX_WBITS | 32
 
 
 class Body(msgspec.Struct, frozen=True):
-    """A body: its form for the log, and why it is not acceptable JSON; None if it is."""
+    """A body: its form for the log, and why it is not acceptable JSON; None if it is acceptable."""
 
     shown: Any
     wrong: WireError | None = None
@@ -596,7 +593,7 @@ def read_body(data: bytes) -> Body:
 
 
 def too_large() -> WireError:
-    """The refusal of a body that is too long."""
+    """The error for a body that is too long."""
     return WireError(f"the body is too large: more than {MAX_BODY_BYTES} bytes", status=413)
 
 
@@ -604,7 +601,7 @@ def unpacked(data: bytes, encoding: str) -> bytes:
     """A body without its ``Content-Encoding``.
 
     Raises:
-        WireError: another encoding than gzip and deflate, damaged, or too much.
+        WireError: an encoding other than gzip and deflate, damaged data, or too much data.
     """
     match encoding.strip().lower():
         case "" | "identity":
@@ -628,7 +625,7 @@ def unpacked(data: bytes, encoding: str) -> bytes:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether lists and objects nest deeper than what is accepted."""
+    """Whether lists and objects nest too deeply."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH):
         within = (item.values() if isinstance(item, dict) else item for item in level)
@@ -642,7 +639,7 @@ def _too_deep() -> WireError:
     return WireError(f"the body nests deeper than {MAX_DEPTH} levels")
 
 
-# Checks the keys of clients. The log has numbers in place of keys.
+# Check the keys of clients. The log has numbers instead of keys.
 
 
 class NotLetInError(Exception):
@@ -651,7 +648,7 @@ class NotLetInError(Exception):
     The wording matters: litellm recognises a wrong OpenAI key by it.
 
     Args:
-        api: whose words.
+        api: the API whose wording is used.
         missing: there was no key at all.
     """
 
@@ -679,7 +676,7 @@ class Door:
     """Opens a log entry per request and checks keys.
 
     Args:
-        auth: what the script asks of a client.
+        auth: the script's demands on a client.
         accepted_keys: if given, only these API keys are accepted.
     """
 
@@ -744,7 +741,7 @@ def plain(
 
 
 def fixed(route: Route, entry: dict[str, Any]) -> PlannedAnswer:
-    """A scripted route."""
+    """The answer of a scripted route."""
     log_entry = {**entry, "operation": "route"}
     if route.json is not msgspec.UNSET:
         return plain(route.status, msgspec.json.encode(route.json), log_entry, route.headers)
@@ -778,7 +775,7 @@ def scripted_error(
 def socket_error(
     failure: Failure, headers: dict[str, str], entry: dict[str, Any], *, delay_ms: int = 0
 ) -> PlannedAnswer:
-    """An error over a WebSocket: one message that carries what headers would."""
+    """An error over a WebSocket: one message that also has the content of the headers."""
     event = events.websocket_error(failure.status, failure.message, failure.kind, headers)
     return PlannedAnswer(
         status=failure.status,

@@ -1,12 +1,11 @@
 """The fake provider on 127.0.0.1: HTTP and WebSocket around the pure state machine.
 
-Needs the extra ``provider`` (aiohttp). ``FakeProviderServer`` runs the server
-in a thread of its own, so that synchronous tests and recorders can use it;
-``ProviderApp`` is the same inside a running event loop.
+Needs the extra ``provider`` (aiohttp). ``FakeProviderServer`` runs the server in a thread of its
+own, so that synchronous tests and recorders can use it; ``ProviderApp`` is the same inside a
+running event loop.
 
-The state machine plans what a client gets. This module adds waiting, breaking
-connections off, and the log: one JSON object per finished request. If the log
-cannot be written, clients are served nevertheless.
+The state machine plans the answers. This module adds waits, broken connections, and the log: one
+JSON object per finished request. If the log cannot be written, clients are still served.
 """
 
 from __future__ import annotations
@@ -57,9 +56,9 @@ from ptycassette.tape.io.recorded_answers import belongs_to_another_user
 
 _WITHHELD = "(withheld: it could not be scrubbed)"
 _FREE_TEXT = ("body", "path", "query", "headers", "problem", "unknown_fields")
-"""What of an entry a client can put words into."""
+"""The fields of an entry that may contain a client's words."""
 MAX_LOGGED_BYTES = 400_000
-"""Of a request and its body: clients wait for its scrubbing, up to 2.5 s for a megabyte."""
+"""The limit for a request and its body: clients wait for its scrubbing, up to 2.5 s per MB."""
 _SHORTEST = 8
 """Shorter keys are words such as ``test``, which would be removed from everything."""
 
@@ -107,7 +106,7 @@ class RequestLog:
         """Record a request that is over.
 
         Args:
-            exchange: what was planned.
+            exchange: the planned answer.
             began_us: when the request had arrived.
             sent: bytes of the body that were written to the connection.
             outcome: ``complete``, ``disconnect`` (as planned) or ``client-gone``.
@@ -151,7 +150,7 @@ class _ScrubbedLines:
         )
         self._learnt: set[str] = set()
         self._lines: list[tuple[int, int]] = []
-        """Offset and length of each line that is ours."""
+        """Offset and length of each of our lines."""
         self._fd, self._seekable = _opened(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="fake-provider-log")
 
@@ -164,7 +163,7 @@ class _ScrubbedLines:
             self._thread.submit(self._scrubber.traffic, [api_keys])
 
     def add(self, entry: dict[str, Any]) -> Future[None]:
-        """Append a line when its turn comes."""
+        """Queue a line for the file."""
         return self._thread.submit(self._write, entry)
 
     def close(self) -> None:
@@ -198,7 +197,7 @@ class _ScrubbedLines:
             self._take_back(written)
             self._refused(refused)
             return
-        if self._seekable:  # appended, so the position is behind it, whoever else appends
+        if self._seekable:  # appended, so the position is after it, even if other processes append
             self._lines.append((os.lseek(self._fd, 0, os.SEEK_CUR) - len(line), len(line)))
 
     def _take_back(self, written: int) -> None:
@@ -216,7 +215,7 @@ class _ScrubbedLines:
             entry = {**entry, "body": f"(left out: {len(raw)} bytes)"}
             raw = msgspec.json.encode(entry)
         # As traffic first: values are found by the names of their keys, and from then on
-        # everywhere. Then string by string, where placeholders say what was removed.
+        # everywhere. Then string by string, with placeholders for removed text.
         if self._scrubber.traffic([raw]) == [raw]:
             return raw
         named = msgspec.json.encode(self._scrubber.value(entry, channel="provider"))
@@ -224,13 +223,13 @@ class _ScrubbedLines:
         return line if _is_json(line) else msgspec.json.encode(_emptied(entry))
 
     def _look_again(self) -> None:
-        """Mask secrets that were learnt after lines were written."""
+        """Mask secrets that were learnt after their lines were written."""
         if not self._lines:
             return
-        fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)  # a write of an appending one moves
+        fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)  # writes to an appending one move
         try:
             if not os.path.sameopenfile(fd, self._fd):
-                return  # it was put away meanwhile, and another file has its name
+                return  # it was moved meanwhile, and another file has its name
             for offset, length in self._lines:
                 line = os.pread(fd, length, offset)
                 again = self._clean_in_place(line)
@@ -248,7 +247,6 @@ class _ScrubbedLines:
         return (entry if len(entry) < len(line) else b"{}").ljust(len(line) - 1) + b"\n"
 
     def _refused(self, refused: OSError) -> None:
-        """Handle an error of the disk."""
         number = len(self._lines)
         counted = f"{number} whole request" + ("s" if number != 1 else "")
         whole = f"it holds {counted}; " if self._seekable else ""
@@ -339,11 +337,11 @@ class ServerThread:
     """Serves an aiohttp application until it is stopped.
 
     Args:
-        name: of the thread, and of the server in messages.
+        name: the name of the thread, and of the server in messages.
         make: makes the application, in the thread.
         port: 0 for any free port.
-        tls: speak TLS with this.
-        beside: what runs as long as the server, in its loop; it is given what speaks HTTP.
+        tls: the TLS context; None for plain HTTP.
+        beside: runs as long as the server, in its loop; receives the HTTP protocol factory.
 
     Attributes:
         port: the port that it listens on; 0 before the start.
@@ -469,7 +467,6 @@ class ProviderApp:
         self.app.router.add_route("*", "/{path:.*}", self._handle)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        """Handle any request."""
         asked = HttpRequest(
             method=request.method,
             path=request.path,
@@ -487,7 +484,6 @@ class ProviderApp:
         return await self._carry_out(request, self._provider.http(asked))
 
     async def _carry_out(self, request: web.Request, exchange: PlannedAnswer) -> web.StreamResponse:
-        """Carry out the plan over HTTP."""
         response = web.StreamResponse(status=exchange.status or 200, headers=exchange.headers)
         began_us = self._log.now_us()
         sent, outcome = await self._send(request, response, exchange)
@@ -501,7 +497,7 @@ class ProviderApp:
     async def _send(
         self, request: web.Request, response: web.StreamResponse, exchange: PlannedAnswer
     ) -> tuple[int, str]:
-        """Send the steps; returns the number of bytes sent, and the outcome."""
+        """Send the steps; return the number of bytes sent, and the outcome."""
         sent = 0
         try:
             for step in exchange.steps:
@@ -522,7 +518,7 @@ class ProviderApp:
     async def _note(
         self, exchange: PlannedAnswer, *, began_us: int, sent: int, outcome: str
     ) -> None:
-        """Log a finished request; returns when it is in the log."""
+        """Log a finished request; return when it is in the log."""
         line = self._log.add(exchange, began_us=began_us, sent=sent, outcome=outcome)
         if line is not None:
             # If the client leaves, only the waiting ends; the line is still written.
@@ -546,7 +542,7 @@ class ProviderApp:
     async def _speak(
         self, request: web.Request, socket: web.WebSocketResponse, exchange: PlannedAnswer
     ) -> bool:
-        """Send the planned messages; False when the connection is over."""
+        """Send the planned messages; False if the connection is over."""
         sent = 0
         outcome = "client-gone"
         began_us = self._log.now_us()
@@ -560,7 +556,7 @@ class ProviderApp:
             if outcome == "disconnect":
                 _break_off(request)
         except ConnectionError:
-            pass  # the client went away; the log says so
+            pass  # the client went away; the log has that
         finally:
             await self._note(exchange, began_us=began_us, sent=sent, outcome=outcome)
         return outcome == "complete"
@@ -580,7 +576,6 @@ async def _body(request: web.Request) -> bytes:
 
 
 def _wants_websocket(request: web.Request) -> bool:
-    """Whether this is a WebSocket handshake."""
     return request.headers.get("upgrade", "").lower() == "websocket"
 
 
@@ -597,7 +592,7 @@ class FakeProviderServer:
         script: a checked script, or the path of one.
         port: 0 for any free port.
         log: a file to which each request is appended as one line of JSON, scrubbed; see
-            ``close`` for what happens when it cannot be written.
+            ``close`` for a file that cannot be written.
         variables: values of ``${name}`` in a script given by its path.
         accepted_keys: if given, only these API keys are accepted.
         clock: time, for tests.
@@ -648,7 +643,7 @@ class FakeProviderServer:
 
         Raises:
             StorageError: the log is incomplete, because the disk refused. All requests were
-                answered nevertheless, and ``requests`` has them all.
+                still answered, and ``requests`` has them all.
         """
         self._server.stop()
         self._log.close()
@@ -667,7 +662,7 @@ class FakeProviderServer:
         except StorageError as unlogged:
             if error is None:
                 raise
-            error.add_note(str(unlogged))  # the first thing that went wrong is what is raised
+            error.add_note(str(unlogged))  # the first error is raised
 
     @property
     def port(self) -> int:
@@ -688,7 +683,7 @@ class FakeProviderServer:
     def requests(self) -> tuple[dict[str, Any], ...]:
         """The finished requests in order; unlike the log, not scrubbed.
 
-        Keys and cookies are withheld here, too.
+        Keys and cookies are left out here, too.
         """
         return tuple(self._log.entries)
 

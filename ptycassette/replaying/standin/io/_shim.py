@@ -1,4 +1,4 @@
-"""Runs a shim: it stands in, records, compares or runs the real program, by the mode."""
+"""Runs a shim: the mode decides if it stands in, records, compares or runs the real program."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ def _record(
 
 
 def _side_to_replace(chosen: ChosenCassette) -> Side | None:
-    """The existing cassette; None if there is none, or it is invalid."""
+    """The existing cassette; None if it is missing or invalid."""
     try:
         return side_of(chosen.path, allow_unscrubbed=True) if chosen.exists else None
     except CassetteError:
