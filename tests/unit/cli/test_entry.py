@@ -263,9 +263,11 @@ def test_options_have_the_types_that_are_promised(
     name: str, words: list[str], struct: type[msgspec.Struct]
 ) -> None:
     """Each parameter of ``rec`` is a field, and its value has the type of the field."""
-    command = entry.cli.get_command(click.Context(entry.cli), name)
+    # With the settings of the group: a command keeps the names of its option for help.
+    parent = click.Context(entry.cli, **entry.cli.context_settings)
+    command = entry.cli.get_command(parent, name)
     assert command is not None
-    given = command.make_context(name, words).params
+    given = command.make_context(name, words, parent=parent).params
     fields = {field.name for field in msgspec.structs.fields(struct)} - {"streams"}
 
     assert fields <= set(given)
