@@ -43,7 +43,6 @@ from ptycassette.agents.harness.fake.script import HttpRequest, Script
 from ptycassette.agents.harness.io.fake_provider import read_script
 from ptycassette.agents.harness.io.files import load_probe, load_profile
 from ptycassette.agents.harness.io.logs import read_log_file
-from ptycassette.agents.providers.questions import read_question
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.repair import fix_cassette, protect_from_git
 from ptycassette.cassette.io.verdict import verify_cassette
@@ -97,6 +96,7 @@ from ptycassette.tape.items import (
 from ptycassette.tape.journal_codec import TapeEncoder, TapeHead
 from ptycassette.tape.matching.checking import check_tape
 from ptycassette.tape.matching.question import Rules
+from ptycassette.tape.providers.questions import read_question
 from ptycassette.tape.retries import wait_s
 from ptycassette.tape.routing import NotServedError, Routes
 from ptycassette.tape.unpacking import unpacker_for

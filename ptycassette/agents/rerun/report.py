@@ -22,7 +22,6 @@ from ptycassette.agents.harness.fake.script import (
     Script,
     TokenCounts,
 )
-from ptycassette.agents.providers.neutral import Call, Stop
 from ptycassette.model.ports import Clock
 from ptycassette.model.records import ExitStatus, decoded_json, objects_in, same_version
 from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
@@ -36,6 +35,7 @@ from ptycassette.tape.matching.checking import published_fingerprint, tape_damag
 from ptycassette.tape.matching.matcher import Hit, Matcher
 from ptycassette.tape.matching.misses import Miss, TapeExchange
 from ptycassette.tape.matching.question import SECRET, Question, Rules
+from ptycassette.tape.providers.neutral import Call, Stop
 
 if TYPE_CHECKING:
     from ptycassette.scrub.session import SessionScrubber
@@ -502,7 +502,7 @@ class _RebuiltQuestions:
 
     def like(self, question: Question, entries: Sequence[int]) -> Iterator[Question]:
         """The question in the form of each of some entries, each form once."""
-        from ptycassette.agents.providers.questions import (  # noqa: PLC0415 - few need it
+        from ptycassette.tape.providers.questions import (  # noqa: PLC0415 - few need it
             rebuilt_parts,
             rebuilt_question,
         )

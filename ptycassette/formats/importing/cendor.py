@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers.questions import rebuilt_question
 from ptycassette.formats.importing.asciicast import decoded
 from ptycassette.formats.importing.har import (
     Call,
@@ -25,6 +24,7 @@ from ptycassette.formats.importing.har import (
 )
 from ptycassette.formats.importing.session import BadImportError, ImportedSession
 from ptycassette.model.records import Noted
+from ptycassette.tape.providers.questions import rebuilt_question
 from ptycassette.tape.routing import known_providers
 
 # Questions and answers that a file tells of, but does not hold, as OpenAI's chat completions.

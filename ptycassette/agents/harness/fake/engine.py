@@ -47,9 +47,10 @@ from ptycassette.agents.harness.fake.script import (
     streamed,
     whole_body,
 )
-from ptycassette.agents.providers import anthropic, gemini, openai_chat, openai_responses
-from ptycassette.agents.providers import responses_events as events
-from ptycassette.agents.providers.neutral import (
+from ptycassette.model.ports import Clock
+from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses
+from ptycassette.tape.providers import responses_events as events
+from ptycassette.tape.providers.neutral import (
     Answer,
     Api,
     Ask,
@@ -59,7 +60,6 @@ from ptycassette.agents.providers.neutral import (
     Text,
     WireError,
 )
-from ptycassette.model.ports import Clock
 
 # The memory of a provider, and its checks of conversations.
 

@@ -17,15 +17,20 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.agents.harness.fake._limits import RateLimits
-from ptycassette.agents.providers import (
+from ptycassette.errors import LimitError, UsageError
+from ptycassette.model.limits import check_density
+from ptycassette.model.resolved_types import resolved
+from ptycassette.model.toml_text import read_toml, suggest
+from ptycassette.scrub.rules.values import secret_name
+from ptycassette.tape.providers import (
     anthropic,
     gemini,
     openai_chat,
     openai_responses,
     responses_events,
 )
-from ptycassette.agents.providers import responses_events as events
-from ptycassette.agents.providers.neutral import (
+from ptycassette.tape.providers import responses_events as events
+from ptycassette.tape.providers.neutral import (
     Answer,
     Api,
     Ask,
@@ -40,11 +45,6 @@ from ptycassette.agents.providers.neutral import (
     WireError,
     estimate_tokens,
 )
-from ptycassette.errors import LimitError, UsageError
-from ptycassette.model.limits import check_density
-from ptycassette.model.resolved_types import resolved
-from ptycassette.model.toml_text import read_toml, suggest
-from ptycassette.scrub.rules.values import secret_name
 
 
 class _Checked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

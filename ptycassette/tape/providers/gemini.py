@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers.neutral import (
+from ptycassette.tape.providers.neutral import (
     Answer,
     Ask,
     Call,
@@ -33,7 +33,7 @@ from ptycassette.agents.providers.neutral import (
     read,
     slices,
 )
-from ptycassette.agents.providers.sse import framed
+from ptycassette.tape.providers.sse import framed
 
 _LINE_END = b"\r\n"
 _STOPS = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}

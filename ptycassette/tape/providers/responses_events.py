@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers import openai_chat
-from ptycassette.agents.providers.neutral import (
+from ptycassette.tape.providers import openai_chat
+from ptycassette.tape.providers.neutral import (
     Answer,
     Ask,
     Call,
@@ -25,7 +25,7 @@ from ptycassette.agents.providers.neutral import (
     Usage,
     slices,
 )
-from ptycassette.agents.providers.sse import framed
+from ptycassette.tape.providers.sse import framed
 
 _Event = tuple[dict[str, Any], bool]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers.neutral import (
+from ptycassette.tape.providers.neutral import (
     Answer,
     Ask,
     Call,
@@ -32,7 +32,7 @@ from ptycassette.agents.providers.neutral import (
     read,
     slices,
 )
-from ptycassette.agents.providers.sse import framed
+from ptycassette.tape.providers.sse import framed
 
 _STOPS = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "refusal": "refusal"}
 _KINDS = {

@@ -14,11 +14,11 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers import anthropic, gemini, openai_chat
-from ptycassette.agents.providers.neutral import Field, Message, ToolResult
-from ptycassette.agents.providers.openai_responses import turns_of
 from ptycassette.model.records import decoded_json, objects_in
 from ptycassette.tape.items import question_model
+from ptycassette.tape.providers import anthropic, gemini, openai_chat
+from ptycassette.tape.providers.neutral import Field, Message, ToolResult
+from ptycassette.tape.providers.openai_responses import turns_of
 
 _OF_CHAT = frozenset({"developer", "tool"})
 """Roles that Anthropic's messages do not have."""

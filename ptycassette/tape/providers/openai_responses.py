@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.agents.providers import openai_chat
-from ptycassette.agents.providers.neutral import (
+from ptycassette.tape.providers import openai_chat
+from ptycassette.tape.providers.neutral import (
     Ask,
     Call,
     Field,
