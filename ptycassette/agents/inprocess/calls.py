@@ -66,6 +66,7 @@ from ptycassette.tape.items import (
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss
 from ptycassette.tape.matching.question import MOST_DIGESTS, Question
+from ptycassette.tape.providers.sse import DONE
 from ptycassette.tape.routing import host_and_port
 from ptycassette.tape.unpacking import unpacked_body
 
@@ -85,7 +86,7 @@ MISS_HEADERS = (("content-type", "application/json"), ("x-should-retry", "false"
 _OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "keep-alive", "transfer-encoding"}
 )
-_DONE = b"data: [DONE]"
+_DONE = b"data: " + DONE
 """The last event of OpenAI's streams: its SDK reads no further, though the body has an end."""
 _UNREACHABLE = ("Connect", "ClientConnector", "NameResolution", "NewConnection")
 """How names of exceptions begin that httpx, aiohttp and urllib3 raise before a request is sent."""

@@ -27,14 +27,14 @@ from ptycassette.model.records import ExitStatus, decoded_json, objects_in, same
 from ptycassette.model.tape import Chunk, TapeAnswer, TapeEntry
 from ptycassette.model.visible_text import printable
 from ptycassette.scrub.masked_places import masked_places
-from ptycassette.seal.bundle.transcripts import answer_of
 from ptycassette.tape.consent.terms import body_without
 from ptycassette.tape.draws import Draw
-from ptycassette.tape.items import usage_of
 from ptycassette.tape.matching.checking import published_fingerprint, tape_damage, tape_fingerprint
 from ptycassette.tape.matching.matcher import Hit, Matcher
 from ptycassette.tape.matching.misses import Miss, TapeExchange
 from ptycassette.tape.matching.question import SECRET, Question, Rules
+from ptycassette.tape.providers import anthropic, gemini, openai_chat, openai_responses, sse
+from ptycassette.tape.providers.answers import answer_of, api_of, usage_of
 from ptycassette.tape.providers.neutral import Call, Stop
 
 if TYPE_CHECKING:
@@ -534,8 +534,7 @@ class _RebuiltQuestions:
         body = b"".join(data for _, data in served.pieces)
         named, whole = _ANSWER_ID.search(body), self._whole(question)
         if named is not None and whole is not None:
-            texts = [line.removeprefix(b"data:") for line in body.splitlines()]
-            ended = (decoded_json(text) for text in (body, *texts))
+            ended = (decoded_json(text) for text in (body, *sse.data_lines(body)))
             for event in objects_in(list(ended)):
                 said = event.get("response", event)
                 if isinstance(said, dict) and said.get("output"):
@@ -644,17 +643,8 @@ class MadeAnswers:
             return body
         said_now = document.get("input")
         if isinstance(said_now, list):
-            said_now = [one for item in said_now for one in (*_call_of(item), item)]
+            said_now = [one for item in said_now for one in (*openai_responses.call_of(item), item)]
         return msgspec.json.encode({**document, _PREVIOUS: None, "input": said_now})
-
-
-def _call_of(item: Any) -> tuple[dict[str, Any], ...]:
-    """The call whose result an item of a request tells; none where it tells none."""
-    kind = item.get("type") if isinstance(item, dict) else None
-    if kind not in {"function_call_output", "custom_tool_call_output"}:
-        return ()
-    made = {"type": kind.removesuffix("_output"), "call_id": item.get("call_id"), "name": "earlier"}
-    return ({**made, **({"arguments": "{}"} if kind.startswith("function") else {"input": ""})},)
 
 
 def said(text: str) -> Script:
@@ -670,12 +660,11 @@ def said(text: str) -> Script:
 
 
 _PATHS = {
-    "chat": re.compile(r"/chat/completions$"),
-    "responses": re.compile(r"/responses$"),
-    "anthropic": re.compile(r"/messages$"),
-    "gemini": re.compile(r"/models/[^/:]+:(?:g|streamG)enerateContent$"),
+    "chat": openai_chat.PATH,
+    "responses": openai_responses.PATH,
+    "anthropic": anthropic.PATH,
+    "gemini": gemini.PATH,
 }
-_SSE = "text/event-stream"
 _IDS_OF_AN_ENTRY = 1000
 _STOPS: dict[str, Stop] = {
     "length": "length",
@@ -702,9 +691,9 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
     asked = decoded_json(question.body)
     streams = ":stream" in path or (isinstance(asked, dict) and asked.get("stream") is True)
     kind = dict(hit.headers).get("content-type", "")
-    lines = [line.removeprefix(b"data:") for line in body.splitlines() if line[:5] == b"data:"]
-    recorded = decoded_json(next(iter(lines), b"") if _SSE in kind else body)
-    if isinstance(recorded, list) or (streams == (_SSE in kind) and _api_of(recorded) == api):
+    streamed = sse.CONTENT_TYPE in kind
+    recorded = decoded_json(next(iter(sse.data_lines(body)), b"") if streamed else body)
+    if isinstance(recorded, list) or (streams == streamed and api_of(recorded) == api):
         return hit
     answer = answer_of([body], kind)
     calls = (Call(one.id, one.name, one.arguments).values for one in answer.calls.values())
@@ -726,19 +715,6 @@ def as_asked(hit: Hit, question: Question, clock: Clock) -> Hit:
         msgspec.structs.replace(question, target=_usual(api, question.target))
     )
     return msgspec.structs.replace(made, entry=hit.entry)
-
-
-def _api_of(document: Any) -> str | None:
-    """The API of an answer, by its document or its first event."""
-    if not isinstance(document, dict):
-        return None
-    kind = str(document.get("type"))
-    if document.get("object") == "response" or kind.startswith("response."):
-        return "responses"
-    if kind in {"message", "message_start"}:
-        return "anthropic"
-    named = {"choices": "chat", "candidates": "gemini"}
-    return next((api for name, api in named.items() if name in document), None)
 
 
 def _tokens(document: Any) -> TokenCounts:

@@ -24,6 +24,7 @@ from ptycassette.formats.importing.har import (
 )
 from ptycassette.formats.importing.session import BadImportError, ImportedSession
 from ptycassette.model.records import Noted
+from ptycassette.tape.providers import anthropic, gemini
 from ptycassette.tape.providers.questions import rebuilt_question
 from ptycassette.tape.routing import known_providers
 
@@ -184,9 +185,9 @@ def _call(entry: _Entry, t_us: int) -> Call:
 def _path(response: Any, model: object) -> str:
     """Where an answer of that form comes from."""
     members = response if isinstance(response, dict) else {}
-    if members.get("type") == "message":
+    if anthropic.is_answer(members):
         return "/v1/messages"
-    if "candidates" in members:
+    if gemini.is_answer(members):
         return f"/v1beta/models/{model}:generateContent"
     return CHAT
 

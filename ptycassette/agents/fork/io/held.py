@@ -22,10 +22,10 @@ from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model.ports import Clock
 from ptycassette.model.records import NOT_JSON
 from ptycassette.model.tape import TapeEntry
-from ptycassette.tape.items import question_model
 from ptycassette.tape.matching.matcher import Hit
 from ptycassette.tape.matching.misses import Miss, TapeExchange
 from ptycassette.tape.matching.question import Question
+from ptycassette.tape.providers.questions import question_model
 
 _WAIT_S = 2.0
 """For the input whose answer it may be: a question can come before its input counts as sent."""

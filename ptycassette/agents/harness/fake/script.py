@@ -27,9 +27,7 @@ from ptycassette.tape.providers import (
     gemini,
     openai_chat,
     openai_responses,
-    responses_events,
 )
-from ptycassette.tape.providers import responses_events as events
 from ptycassette.tape.providers.neutral import (
     Answer,
     Api,
@@ -462,7 +460,7 @@ _ERRORS = {
 }
 _WHOLE = {
     "anthropic": anthropic.whole,
-    "responses": responses_events.whole,
+    "responses": openai_responses.whole,
     "chat": openai_chat.whole,
     "gemini": gemini.whole,
 }
@@ -497,7 +495,7 @@ def streamed(
     stamp: Stamp,
     *,
     pace: Pace,
-    framing: responses_events.Framing,
+    framing: openai_responses.Framing,
 ) -> tuple[tuple[AnswerPart, ...], Ending]:
     """The answer as steps of a stream, broken off if the reply is."""
     pieces = list(_pieces(answer, ask, stamp, framing))
@@ -512,14 +510,14 @@ def streamed(
 
 
 def _pieces(
-    answer: Answer, ask: Ask, stamp: Stamp, framing: responses_events.Framing
+    answer: Answer, ask: Ask, stamp: Stamp, framing: openai_responses.Framing
 ) -> Iterable[Piece]:
     """The stream in the form of the request's API."""
     match ask.api:
         case "anthropic":
             return anthropic.stream(answer, ask, stamp)
         case "responses":
-            return responses_events.stream(answer, ask, stamp, framing)
+            return openai_responses.stream(answer, ask, stamp, framing)
         case "chat":
             return openai_chat.stream(answer, ask, stamp)
         case "gemini":
@@ -527,7 +525,7 @@ def _pieces(
 
 
 def _stream_error(
-    failure: Failure, ask: Ask, stamp: Stamp, framing: responses_events.Framing
+    failure: Failure, ask: Ask, stamp: Stamp, framing: openai_responses.Framing
 ) -> Piece:
     """The error that breaks a stream off."""
     match ask.api:
@@ -535,7 +533,7 @@ def _stream_error(
             return anthropic.stream_error(failure.status, failure.message, failure.kind)
         case "responses":
             problem = openai_chat.error(failure.status, failure.message, failure.kind)["error"]
-            return responses_events.stream_error(ask, stamp, framing, problem)
+            return openai_responses.stream_error(ask, stamp, framing, problem)
         case "chat":
             return openai_chat.stream_error(failure.status, failure.message, failure.kind)
         case "gemini":
@@ -779,11 +777,11 @@ def socket_error(
     failure: Failure, headers: dict[str, str], entry: dict[str, Any], *, delay_ms: int = 0
 ) -> PlannedAnswer:
     """An error over a WebSocket: one message that carries what headers would."""
-    event = events.websocket_error(failure.status, failure.message, failure.kind, headers)
+    event = openai_responses.websocket_error(failure.status, failure.message, failure.kind, headers)
     return PlannedAnswer(
         status=failure.status,
         headers={},
-        steps=(AnswerPart(delay_ms, events.text_message(event)),),
+        steps=(AnswerPart(delay_ms, openai_responses.text_message(event)),),
         entry={**entry, "status": failure.status},
     )
 

@@ -26,7 +26,7 @@ from ptycassette.model.records import (
 )
 from ptycassette.model.tape import Chunk, TapeEntry
 from ptycassette.model.visible_text import visible_json
-from ptycassette.seal.bundle.transcripts import answer_of
+from ptycassette.tape.providers.answers import answer_of
 from ptycassette.tape.providers.neutral import Call, Message, ToolResult
 from ptycassette.tape.providers.questions import AskedQuestion, read_question
 
